@@ -1,0 +1,120 @@
+"""What can go wrong, in one closed list: the exception tree with its exit codes, and the fault codes with message and hint.
+
+An exception here is a user's or a set-up fault and ends the command with its exit code. A failed instance is data, never an exception:
+readers raise `FaultError`, the worker turns it into that instance's `Result`. Raw texts of libraries never appear in either, because
+they can carry paths and submission text; they go to the debug log.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from evalsuite.types import Fault
+
+EXIT_OK = 0
+EXIT_GATE = 1
+EXIT_USAGE = 2
+EXIT_INTERNAL = 3
+EXIT_UNSCORABLE = 4
+EXIT_NOTHING = 5
+EXIT_INTERRUPTED = 130
+
+
+class EvalsuiteError(Exception):
+    """An error a person sees as `error: message` and `hint: hint`; `exit_code` is what the command ends with."""
+
+    exit_code = EXIT_USAGE
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(EvalsuiteError):
+    """Arguments that cannot be meant."""
+
+
+class GoldError(EvalsuiteError):
+    """A gold folder that cannot be read as a whole."""
+
+
+class SubmissionError(EvalsuiteError):
+    """A submission folder that cannot be read as a whole."""
+
+
+class OutputError(EvalsuiteError):
+    """A run folder or report that cannot be written."""
+
+
+class MissingExtraError(EvalsuiteError):
+    """An optional package is needed and absent; the hint is the pip line."""
+
+
+Side = Literal["submission", "gold", "tool"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaultKind:
+    """A fault code's fixed message and hint, and whose fault it is by default."""
+
+    message: str
+    hint: str
+    side: Side = "submission"
+
+
+FAULTS: dict[str, FaultKind] = {
+    "BAD_PATH": FaultKind(
+        message="the path is not allowed",
+        hint="give a plain relative path inside the instance's own folder",
+    ),
+    "MISSING_FILE": FaultKind(message="the file is not there", hint="paths are relative to <submission>/<instance_id>/"),
+    "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="hand in a plain file: no folder, link, pipe or device"),
+    "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="hand in a smaller file, or raise the limit by its name"),
+    "LIMIT": FaultKind(message="a limit was reached", hint="the reason names the limit; set it in suite.yaml or with --limit"),
+    "TIMEOUT": FaultKind(message="the time limit was reached", hint="the limit is `seconds` in suite.yaml or --limit"),
+    "WORKER_DIED": FaultKind(message="the worker that read this answer died", hint="the file makes its reader crash; write it anew"),
+    "BAD_CSV": FaultKind(
+        message="the file is not a readable CSV table",
+        hint="one header line, the same number of comma-separated fields in each row",
+    ),
+    "BAD_DUCKDB": FaultKind(message="the file is not a readable DuckDB database", hint="write it with duckdb and close the connection"),
+    "NOT_A_TABLE": FaultKind(message="a view stands where a table is needed", hint="hand in a table"),
+    "MISSING_TABLE": FaultKind(message="the database lacks a table", hint="table names are compared without case, in schema main"),
+    "BAD_METADATA": FaultKind(
+        message="the metadata entry cannot be used",
+        hint='one JSON object a line: {"instance_id": "...", "answer_type": "answer|file|files", "answer_or_path": ...}',
+    ),
+    "BAD_ENCODING": FaultKind(message="the text is not UTF-8", hint="save the file as UTF-8"),
+    "BAD_JSON": FaultKind(message="the file is not valid JSON", hint="check it with `python -m json.tool FILE`"),
+    "MISSING_INSTANCE": FaultKind(message="not handed in", hint="add a line for this instance to results_metadata.jsonl"),
+    "WRONG_ANSWER_TYPE": FaultKind(
+        message="no check of this instance takes this answer type",
+        hint="answer: text and number checks; file: table and database checks; files: tables_match",
+    ),
+    "DUPLICATE_ID": FaultKind(message="the instance was handed in more than once", hint="keep one line for each instance_id"),
+    "UNKNOWN_ID": FaultKind(message="the id is not in gold", hint="compare the spelling with gold's instance_id"),
+    "SQL_NOT_ALLOWED": FaultKind(message="SQL answers are not accepted here", hint="hand in the result of the query as a CSV file"),
+    "SQL_ERROR": FaultKind(message="the SQL statement failed", hint="run it against the database by hand"),
+    "NEEDS_CONNECTION": FaultKind(
+        message="the gold must be computed through a connection", hint="configure one for this instance", side="gold"
+    ),
+    "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
+    "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files lie in <gold>/<instance_id>/", side="gold"),
+    "SCORER_ERROR": FaultKind(message="the scorer failed", hint="run with --debug and report it with `evalsuite check`", side="tool"),
+}
+
+
+class FaultError(Exception):
+    """Raised by readers and scorers for one instance's fault; `side` overrides the code's own side."""
+
+    def __init__(self, code: str, detail: str = "", *, where: str = "", side: Side | None = None) -> None:
+        super().__init__(detail or FAULTS[code].message)
+        self.fault = Fault(code=code, detail=detail, where=where)
+        self.side: Side = side or FAULTS[code].side
+
+
+def describe(fault: Fault) -> str:
+    """The one-sentence text of a fault: `CODE: detail` with the place in front where it is known."""
+    text = fault.detail or FAULTS[fault.code].message
+    place = f"{fault.where}: " if fault.where else ""
+    return f"{fault.code}: {place}{text}"

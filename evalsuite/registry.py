@@ -1,0 +1,190 @@
+"""Name -> scorer: the bundled table, then plugin files, then entry points; and the check of parameters against a signature.
+
+A scorer is a plain function whose keyword names are the keys of gold's `parameters`:
+
+    @scorer(reads="text")
+    def shout_match(prediction: str, *, gold: str | list[str]) -> Score: ...
+
+Nothing is imported until a name is asked for.
+"""
+
+import difflib
+import inspect
+import types
+import typing
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Literal
+
+from evalsuite.errors import EvalsuiteError
+from evalsuite.types import Problem, Reads, Score
+
+Validate = Callable[[Mapping[str, Any]], Iterable[Problem]]
+IGNORED_PARAMETERS = ("pred", "result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Marker:
+    """What the `@scorer` decorator says of a function: what a reader must make for it, and which way is better."""
+
+    reads: Reads
+    direction: Literal["higher", "lower"] = "higher"
+    validate: Validate | None = None
+    gold_files: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scorer:
+    """A scorer as the registry hands it out."""
+
+    name: str
+    function: Callable[..., Score]
+    marker: Marker
+    summary: str
+
+    @property
+    def parameters(self) -> dict[str, inspect.Parameter]:
+        """The keyword parameters by name, `prediction` left out, annotations resolved."""
+        return _keyword_parameters(self.function)
+
+
+def scorer(
+    *,
+    reads: Reads,
+    direction: Literal["higher", "lower"] = "higher",
+    validate: Validate | None = None,
+    gold_files: bool = False,
+) -> Callable[[Callable[..., Score]], Callable[..., Score]]:
+    """Mark a function as a scorer; it stays a plain function.
+
+    `gold_files` says that `gold` names files of gold's instance folder: the worker reads them and hands over what `reads` names.
+    `validate` looks at the parameters when gold is loaded and yields what is wrong with them.
+    """
+
+    def mark(function: Callable[..., Score]) -> Callable[..., Score]:
+        marker = Marker(reads=reads, direction=direction, validate=validate, gold_files=gold_files)
+        function.__evalsuite__ = marker  # type: ignore[attr-defined]
+        return function
+
+    return mark
+
+
+def names() -> list[str]:
+    """All scorer names, bundled ones first, in table order."""
+    from evalsuite.scorers import BUNDLED
+
+    return list(BUNDLED)
+
+
+class UnknownScorerError(EvalsuiteError):
+    """A name that no table, plugin or entry point knows."""
+
+
+@cache
+def load(name: str) -> Scorer:
+    """The scorer of that name; raises `UnknownScorerError` with a "did you mean" where there is none."""
+    from evalsuite.scorers import BUNDLED
+
+    if name not in BUNDLED:
+        raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, BUNDLED))
+    target, summary = BUNDLED[name]
+    module, _, attribute = target.partition(":")
+    function = getattr(import_module(module), attribute)
+    return Scorer(name=name, function=function, marker=function.__evalsuite__, summary=summary)
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """A hint that names the nearest known word, or all of them where none is near."""
+    known = list(known)
+    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
+    return f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
+
+
+def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "") -> list[Problem]:
+    """What is wrong with a check's parameters: unknown keys, wrong types, missing ones, then the scorer's own findings.
+
+    An unknown key blocks the official verdict (the reference dies of it) and is only a warning for strict.
+    """
+    known = entry.parameters
+    found: list[Problem] = []
+    usable: dict[str, Any] = {}
+    for key, value in parameters.items():
+        if key in IGNORED_PARAMETERS and key not in known:
+            message = f"parameter {key!r} of {entry.name} is ignored"
+            found.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))
+        elif key not in known:
+            found.append(
+                Problem(
+                    code="BAD_SPEC",
+                    message=f"unknown parameter {key!r} of {entry.name}",
+                    hint=did_you_mean(key, known),
+                    where=where,
+                    blocks=frozenset({"official"}),
+                )
+            )
+        elif not fits(value, known[key].annotation):
+            expected = readable(known[key].annotation)
+            message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
+            found.append(Problem(code="BAD_SPEC", message=message, where=where))
+        else:
+            usable[key] = value
+    missing = [k for k, p in known.items() if p.default is inspect.Parameter.empty and k not in parameters]
+    for key in missing:
+        found.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
+    if entry.marker.validate is not None and not any(p.blocks >= {"strict"} for p in found):
+        from dataclasses import replace
+
+        found.extend(replace(p, where=p.where or where) for p in entry.marker.validate(usable))
+    return found
+
+
+@cache
+def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Parameter]:
+    hints = typing.get_type_hints(function)
+    signature = inspect.signature(function)
+    return {
+        name: parameter.replace(annotation=hints.get(name, Any))
+        for name, parameter in signature.parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+
+
+def fits(value: object, annotation: Any) -> bool:
+    """Whether a JSON value is of the annotated type; bool is not a number here, and an int fits float."""
+    if annotation is Any or annotation is object:
+        return True
+    if annotation is None or annotation is type(None):
+        return value is None
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return any(fits(value, part) for part in typing.get_args(annotation))
+    if origin is Literal:
+        return value in typing.get_args(annotation)
+    if origin in (list, Sequence, tuple):
+        inner = typing.get_args(annotation)[0]
+        return isinstance(value, list | tuple) and all(fits(item, inner) for item in value)
+    if origin in (dict, Mapping):
+        inner = typing.get_args(annotation)[1]
+        return isinstance(value, Mapping) and all(fits(item, inner) for item in value.values())
+    if annotation is float:
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    if annotation is int:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(annotation, type) and isinstance(value, annotation)
+
+
+def readable(annotation: Any) -> str:
+    """An annotation in the words of a gold file: `text or list of text`."""
+    origin = typing.get_origin(annotation)
+    if origin in (typing.Union, types.UnionType):
+        return " or ".join(readable(part) for part in typing.get_args(annotation))
+    if origin is Literal:
+        return " or ".join(repr(part) for part in typing.get_args(annotation))
+    if origin in (list, Sequence, tuple):
+        return f"list of {readable(typing.get_args(annotation)[0])}"
+    if origin in (dict, Mapping):
+        return f"object of {readable(typing.get_args(annotation)[1])}"
+    plain = {str: "text", int: "integer", float: "number", bool: "true or false", type(None): "null", Any: "anything"}
+    return plain.get(annotation, getattr(annotation, "__name__", str(annotation)))

@@ -1,0 +1,183 @@
+"""The shared words of the house as frozen dataclasses: what readers make, scorers return and runs hold.
+
+They pickle to workers, cost a few milliseconds to import and need nothing. Values are validated once, in `readers/`, where file and
+line are known; from there on these types are trusted.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+Rule = Literal["official", "strict"]
+Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"]
+Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch"]
+
+RULES: tuple[Rule, ...] = ("official", "strict")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A coded reason why something could not be scored; `code` is a key of `errors.FAULTS`."""
+
+    code: str
+    detail: str = ""
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Something wrong with one check of gold, and under which rules it keeps the check from being judged.
+
+    `blocks` empty means a warning only.
+    """
+
+    code: str
+    message: str
+    hint: str = ""
+    where: str = ""
+    blocks: frozenset[Rule] = frozenset(RULES)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table as a reader hands it over: n_columns sequences of n_rows cells each.
+
+    From CSV (`types` is None) every cell is the text that stood in the file, or None where a short row had no field; typing happens in
+    `matching/`. From a database `types` names each column's type and cells are native Python values, None for NULL.
+    `ragged_line` is the first line (1-based) whose number of fields differs upward from the header, or None.
+    """
+
+    header: tuple[str, ...]
+    columns: tuple[Sequence[Any], ...]
+    n_rows: int
+    types: tuple[str, ...] | None = None
+    ragged_line: int | None = None
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """What a scorer returns: the value under both rules and why.
+
+    `official` and `strict` lie in [0, 1], or are None where that rule cannot judge (then `fault` says why). `reason` belongs to the
+    official verdict, `strict_reason` to the strict one (empty: the same). `flip` names the cause where the two differ. `details` is
+    JSON-safe.
+    """
+
+    official: float | None
+    strict: float | None = None
+    reason: str = ""
+    strict_reason: str = ""
+    flip: str = ""
+    fault: Fault | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+    def value(self, rule: Rule = "official") -> float | None:
+        """The value under `rule`: a number in [0, 1], or None where that rule cannot judge."""
+        return self.official if rule == "official" else self.strict
+
+    def why(self, rule: Rule = "official") -> str:
+        """The one-sentence reason of the verdict under `rule`."""
+        return self.strict_reason or self.reason if rule == "strict" else self.reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One scorer with its parameters for one instance: an entry of gold's `evaluation`."""
+
+    scorer: str
+    parameters: Mapping[str, Any]
+    where: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldInstance:
+    """One question of the suite: its checks, the extra top-level keys gold gives it, and its groups."""
+
+    instance_id: str
+    checks: tuple[Check, ...]
+    where: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    groups: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suite:
+    """What `suite.yaml` says of a gold folder; every field has a default, so the file is optional."""
+
+    name: str
+    description: str = ""
+    rules: Rule | None = None
+    limits: Mapping[str, int | float] = field(default_factory=dict)
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    group_prefixes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    defaults: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    fail_under: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gold:
+    """A gold folder, read: n instances in file order, its suite, and notes on how the files had to be read."""
+
+    folder: Path
+    spec_file: Path
+    instances: tuple[GoldInstance, ...]
+    suite: Suite
+    notes: tuple[str, ...] = ()
+    hash: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One line of a submission. `value` is text for `answer`, a relative path for `file`, several for `files`."""
+
+    instance_id: str
+    answer_type: str
+    value: str | tuple[str, ...]
+    where: str = ""
+    fault: Fault | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """A submission folder, read: answers by instance id, and notes (bad lines, unknown keys)."""
+
+    folder: Path
+    answers: Mapping[str, Answer]
+    notes: tuple[str, ...] = ()
+    n_objects: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """All a worker needs to score one instance; nothing is opened yet."""
+
+    instance: GoldInstance
+    answer: Answer | None
+    gold_folder: Path
+    submission_folder: Path
+    rules: Rule = "official"
+    limits: Mapping[str, int | float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The outcome of one instance: one line of `results.jsonl`, in this order of keys.
+
+    `score` follows the run's rules. Numbers are 0 for missing, submission_fault, timeout and crashed, and None where nobody can judge.
+    """
+
+    instance_id: str
+    status: Status
+    score: float | None
+    official: float | None
+    strict: float | None
+    scorer: str | None
+    reason: str
+    fault: str | None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
