@@ -32,7 +32,7 @@ class Marker:
     reads: Reads
     direction: Literal["higher", "lower"] = "higher"
     validate: Validate | None = None
-    gold_files: bool = False
+    gold_files: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,11 +55,12 @@ def scorer(
     reads: Reads,
     direction: Literal["higher", "lower"] = "higher",
     validate: Validate | None = None,
-    gold_files: bool = False,
+    gold_files: Any = None,
 ) -> Callable[[Callable[..., Score]], Callable[..., Score]]:
     """Mark a function as a scorer; it stays a plain function.
 
-    `gold_files` says that `gold` names files of gold's instance folder: the worker reads them and hands over what `reads` names.
+    `gold_files` is the JSON type of `gold` (`str | list[str]`) where it names files of gold's instance folder: the worker reads them and
+    hands them over in the same shape, a `Fault` in the place of one that cannot be read.
     `validate` looks at the parameters when gold is loaded and yields what is wrong with them.
     """
 
@@ -124,8 +125,8 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
                     blocks=frozenset({"official"}),
                 )
             )
-        elif not fits(value, known[key].annotation):
-            expected = readable(known[key].annotation)
+        elif not fits(value, annotation := _json_type(entry, key)):
+            expected = readable(annotation)
             message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
             found.append(Problem(code="BAD_SPEC", message=message, where=where))
         else:
@@ -149,6 +150,12 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Par
         for name, parameter in signature.parameters.items()
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY
     }
+
+
+def _json_type(entry: Scorer, key: str) -> Any:
+    if key == "gold" and entry.marker.gold_files is not None:
+        return entry.marker.gold_files
+    return entry.parameters[key].annotation
 
 
 def fits(value: object, annotation: Any) -> bool:

@@ -60,7 +60,8 @@ class Table:
 class Score:
     """What a scorer returns: the value under both rules and why.
 
-    `official` and `strict` lie in [0, 1], or are None where that rule cannot judge (then `fault` says why). `reason` belongs to the
+    `official` and `strict` lie in [0, 1], or are None where that rule cannot judge; `fault` and `strict_fault` say why, or
+    name the submission's fault behind a 0. `reason` belongs to the
     official verdict, `strict_reason` to the strict one (empty: the same). `flip` names the cause where the two differ. `details` is
     JSON-safe.
     """
@@ -71,11 +72,16 @@ class Score:
     strict_reason: str = ""
     flip: str = ""
     fault: Fault | None = None
+    strict_fault: Fault | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
     def value(self, rule: Rule = "official") -> float | None:
         """The value under `rule`: a number in [0, 1], or None where that rule cannot judge."""
         return self.official if rule == "official" else self.strict
+
+    def fault_under(self, rule: Rule = "official") -> Fault | None:
+        """The fault behind the verdict under `rule`, None for a plain verdict."""
+        return self.fault if rule == "official" else self.strict_fault
 
     def why(self, rule: Rule = "official") -> str:
         """The one-sentence reason of the verdict under `rule`."""

@@ -1,0 +1,25 @@
+"""evalsuite scores a folder of answers against a folder of gold.
+
+    import evalsuite
+    run = evalsuite.evaluate("example_submission_folder", "gold")
+    run.summary.score
+    evalsuite.score("number_match", "about 17.5%", gold=17.5, percentage=True).official
+
+Importing the package is cheap: pandas, duckdb and the like are imported when a file needs them.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+__all__ = ["__version__", "evaluate", "score"]
+
+if TYPE_CHECKING:
+    from evalsuite.api import evaluate, score
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("evaluate", "score"):
+        from evalsuite import api
+
+        return getattr(api, name)
+    raise AttributeError(f"module 'evalsuite' has no attribute {name!r}")

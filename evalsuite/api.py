@@ -1,0 +1,61 @@
+"""The Python API: `evalsuite.evaluate` and `evalsuite.score`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import check_parameters, load
+from evalsuite.types import Score
+
+if TYPE_CHECKING:
+    from evalsuite.runner.run import Run
+
+
+def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "Run":
+    """A `Run`: n results in gold order, `run.summary` with every number, `run.folder` where it was saved.
+
+    Args:
+        result_dir: the submission, a folder with `results_metadata.jsonl`.
+        gold_dir: the gold folder with one `*_eval.jsonl`.
+        **options: the fields of `evalsuite.runner.run.Options`: rules, only, pattern, group, limits, out, runs_folder, save (True).
+
+    Raises:
+        EvalsuiteError: a folder that cannot be read as a whole, or an unknown option.
+    """
+    from dataclasses import fields
+
+    from evalsuite.registry import did_you_mean
+    from evalsuite.runner.run import Options, run
+
+    known = [f.name for f in fields(Options)]
+    for name in options:
+        if name not in known:
+            raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
+    if isinstance(options.get("out"), str):
+        options["out"] = Path(options["out"])
+    return run(Path(result_dir), Path(gold_dir), Options(**options))
+
+
+def score(name: str, prediction: Any, **parameters: Any) -> Score:
+    """The `Score` of one prediction: `.official` and `.strict` in [0, 1], `.reason`, `.details`.
+
+    Args:
+        name: a scorer, for example `number_match`; `evalsuite scorers` lists them.
+        prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`).
+        **parameters: the keys a gold file gives in `parameters`; `gold` is a path where the scorer reads files.
+
+    Raises:
+        UnknownScorerError: no such scorer.
+        UsageError: parameters that the scorer cannot use under either rule.
+        FaultError: a file that cannot be read.
+    """
+    entry = load(name)
+    for problem in check_parameters(entry, parameters):
+        if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
+            raise UsageError(problem.message, hint=problem.hint)
+    if entry.marker.gold_files is None:
+        return entry.function(prediction, **parameters)
+    from evalsuite.readers.answers import read_pair
+
+    prediction, gold = read_pair(entry.marker.reads, prediction, parameters["gold"], parameters.get("condition_tabs"))
+    return entry.function(prediction, **{**parameters, "gold": gold})

@@ -1,0 +1,78 @@
+"""The command line: a table of commands, loaded one by one, and the single place where errors become messages and exit codes."""
+
+import sys
+from collections.abc import Sequence
+
+from evalsuite import __version__
+from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe
+
+# name -> (module with a function `command`, one-line summary); a new command is one file and one line here.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "run": ("evalsuite.cli.run", "score a submission folder against gold"),
+    "check": ("evalsuite.cli.check", "score one instance and show everything known about it"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The exit code of one command line; prints `error:` and `hint:` lines on stderr where the user has to act."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments == ["--version"]:
+        print(f"evalsuite {__version__}")
+        return 0
+    debug = "--debug" in arguments
+    if debug:
+        arguments.remove("--debug")
+        _log_to_stderr()
+    try:
+        return _dispatch(arguments)
+    except EvalsuiteError as error:
+        _complain(error.message, error.hint)
+        return error.exit_code
+    except FaultError as error:
+        from evalsuite.errors import FAULTS
+
+        _complain(describe(error.fault), FAULTS[error.fault.code].hint)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output (head, less) went away: nothing left to say, and stdout must not be flushed again at exit.
+        sys.stdout = None
+        return 0
+    except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
+        if debug:
+            raise
+        _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints")
+        return EXIT_INTERNAL
+
+
+def _dispatch(arguments: list[str]) -> int:
+    from evalsuite.cli.app import build, usage_errors
+
+    try:
+        code = build().main(args=arguments, prog_name="evalsuite", standalone_mode=False)
+    except usage_errors() as error:
+        if not hasattr(error, "format_message"):
+            return EXIT_INTERRUPTED
+        message, _, options = error.format_message().rstrip(".").partition(" (Possible options: ")
+        hint = f"did you mean {options.rstrip(')')}?" if options else "`--help` after the command lists its options"
+        _complain(message, hint)
+        return EXIT_USAGE
+    return code if isinstance(code, int) else 0
+
+
+def _complain(message: str, hint: str) -> None:
+    from evalsuite.reports.clean import clean
+
+    print(f"error: {clean(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {clean(hint)}", file=sys.stderr)
+
+
+def _log_to_stderr() -> None:
+    import logging
+
+    logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
+    for noisy in ("asyncio", "urllib3"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

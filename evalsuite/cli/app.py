@@ -1,0 +1,73 @@
+"""The typer application over the table of commands; a command's module is imported when it is called, not before."""
+
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from evalsuite.cli import COMMANDS
+from evalsuite.registry import did_you_mean
+
+
+class LazyGroup(TyperGroup):
+    """A group that knows its commands by name and summary, and imports only the one that runs."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """The names in table order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command of that name, or a usage error with a "did you mean"."""
+        if cmd_name not in COMMANDS:
+            ctx.fail(f"no command {cmd_name!r}: {did_you_mean(cmd_name, COMMANDS)}")
+        return load_command(cmd_name)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list of commands in --help, written from the table without importing any of them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+def load_command(name: str) -> TyperCommand:
+    """The click command behind a name of the table."""
+    module = import_module(COMMANDS[name][0])
+    single = typer.Typer(rich_markup_mode=None, add_completion=False)
+    single.command(name, context_settings=getattr(module, "CONTEXT", None))(module.command)
+    command = get_command(single)
+    assert isinstance(command, TyperCommand)
+    command.name = name
+    return command
+
+
+def build() -> TyperGroup:
+    """The whole application as one click group."""
+    app = typer.Typer(
+        cls=LazyGroup,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+
+    @app.callback(help="Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are.")
+    def root(
+        version: Annotated[bool, typer.Option("--version", help="print the version and exit")] = False,
+        debug: Annotated[bool, typer.Option("--debug", help="show tracebacks and the debug log")] = False,
+    ) -> None:
+        # Both are taken out of the arguments before the parser sees them; they stand here to be listed by --help.
+        del version, debug
+
+    @app.command("_", hidden=True)
+    def placeholder() -> None: ...
+
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    return group
+
+
+def usage_errors() -> tuple[type[Exception], ...]:
+    """The exceptions by which the command line parser says that it could not understand the arguments, and by which it aborts."""
+    base = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
+    return (base, typer.Abort)

@@ -1,0 +1,109 @@
+"""Matchings on plain lists: each left node to at most one right node, or flows between groups of equal nodes."""
+
+from collections import deque
+from collections.abc import Sequence
+
+
+def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
+    """For each left node its right node, or None; a maximum matching over `candidates[left]`, tried in the order given.
+
+    Kuhn's augmenting paths, without recursion. A left node whose first candidates are free gets the earliest of them.
+    """
+    owner: dict[int, int] = {}
+    chosen: list[int | None] = [None] * len(candidates)
+    for left in range(len(candidates)):
+        _augment(left, candidates, owner, chosen)
+    return chosen
+
+
+def _augment(root: int, candidates: Sequence[Sequence[int]], owner: dict[int, int], chosen: list[int | None]) -> bool:
+    came_from: dict[int, int] = {}
+    queue = deque([root])
+    while queue:
+        left = queue.popleft()
+        for right in candidates[left]:
+            if right in came_from:
+                continue
+            came_from[right] = left
+            if right not in owner:
+                _flip(right, root, came_from, owner, chosen)
+                return True
+            queue.append(owner[right])
+    return False
+
+
+def _flip(right: int, root: int, came_from: dict[int, int], owner: dict[int, int], chosen: list[int | None]) -> None:
+    while True:
+        left = came_from[right]
+        previous = chosen[left]
+        owner[right], chosen[left] = left, right
+        if left == root or previous is None:
+            return
+        right = previous
+
+
+def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]]) -> bool:
+    """Whether all supply fits into the demand along `edges[left] -> right`; both totals are counts of equal rows.
+
+    Augments by breadth-first search (Edmonds-Karp on a bipartite network), each path by its bottleneck.
+    """
+    flow: list[dict[int, int]] = [dict.fromkeys(row, 0) for row in edges]
+    back: list[set[int]] = [set() for _ in demand]
+    left_over, room = list(supply), list(demand)
+    for source in range(len(supply)):
+        while left_over[source] > 0:
+            moved = _push(source, flow, back, left_over, room)
+            if not moved:
+                return False
+    return True
+
+
+def _push(source: int, flow: list[dict[int, int]], back: list[set[int]], left_over: list[int], room: list[int]) -> int:
+    right_from: dict[int, int] = {}
+    left_from: dict[int, int] = {}
+    queue = deque([source])
+    seen = {source}
+    while queue:
+        left = queue.popleft()
+        for right in flow[left]:
+            if right in right_from:
+                continue
+            right_from[right] = left
+            if room[right] > 0:
+                return _move(source, right, flow, back, left_over, room, right_from, left_from)
+            for other in back[right]:
+                if other not in seen and flow[other][right] > 0:
+                    seen.add(other)
+                    left_from[other] = right
+                    queue.append(other)
+    return 0
+
+
+def _move(
+    source: int,
+    sink: int,
+    flow: list[dict[int, int]],
+    back: list[set[int]],
+    left_over: list[int],
+    room: list[int],
+    right_from: dict[int, int],
+    left_from: dict[int, int],
+) -> int:
+    path: list[tuple[int, int, int | None]] = []
+    right, amount = sink, min(left_over[source], room[sink])
+    while True:
+        left = right_from[right]
+        undone = left_from.get(left) if left != source else None
+        path.append((left, right, undone))
+        if undone is None:
+            break
+        amount = min(amount, flow[left][undone])
+        right = undone
+    for left, to, undone in path:
+        flow[left][to] += amount
+        back[to].add(left)
+        if undone is not None:
+            flow[left][undone] -= amount
+    left_over[source] -= amount
+    room[sink] -= amount
+    return amount

@@ -1,0 +1,294 @@
+"""Whether a predicted table holds the needed columns of a gold table, under the official rules.
+
+Each needed gold column must equal some predicted column; headers, further columns and the association of cells to rows are not looked
+at (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns anew; here each column is typed and sorted
+at most once, and columns whose text is equal are accepted as they stand.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from evalsuite.errors import describe
+from evalsuite.matching.cells import Typed, official_frame, raw_column, typed_column
+from evalsuite.matching.equality import Column, Uncomparable, columns_equal, differing_rows, is_empty
+from evalsuite.types import Fault, Score, Table
+
+MAX_SHOWN: Final = 40
+RANKED_CELLS: Final = 200_000
+LONGEST_FLOAT: Final = 308
+
+
+def match_table(prediction: Table, gold: Table, *, needed: Sequence[int] = (), ignore_order: bool = False) -> Score:
+    """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
+
+    `ignore_order` sorts each column on its own before. None with a fault where `needed` names a column that gold has not.
+    """
+    try:
+        chosen = resolve(needed, len(gold.columns))
+    except IndexError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    if prediction.n_rows != gold.n_rows:
+        reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
+        return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
+    predicted = Side(prediction, range(len(prediction.columns)), ignore_order)
+    expected = Side(gold, chosen, ignore_order)
+    try:
+        return _compare(expected, predicted)
+    except Uncomparable as error:
+        return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
+
+
+def match_any_table(
+    prediction: Table, golds: Sequence[Table | Fault], *, needed: Sequence[Sequence[int]], ignore_order: bool = False
+) -> Score:
+    """The score against the first gold that matches, else against the one it came nearest to.
+
+    A gold that cannot be read or judged does not stop the others, but without a match it leaves the verdict open.
+    """
+    scores: list[Score] = []
+    for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
+        if isinstance(gold, Fault):
+            score = Score(official=None, reason=describe(gold), fault=gold)
+        else:
+            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order)
+        scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
+        if score.official == 1.0:
+            return scores[-1]
+        if score.details.get("reference_fails") or (isinstance(gold, Table) and score.official is None):
+            break  # the reference dies here, so a later gold cannot help
+    if scores[-1].details.get("reference_fails"):
+        return scores[-1]
+    unjudged = next((score for score in scores if score.official is None), None)
+    return unjudged or max(scores, key=lambda score: score.details.get("n_found", -1))
+
+
+def match_table_list(
+    predictions: Sequence[Table | Fault],
+    golds: Sequence[Table | Fault],
+    *,
+    needed: Sequence[Sequence[int]],
+    ignore_orders: Sequence[bool],
+) -> Score:
+    """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
+    if len(predictions) != len(golds):
+        return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
+    scores = []
+    for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
+        score = match_pair(prediction, gold, needed=needed[index], ignore_order=ignore_orders[index])
+        name = "" if isinstance(gold, Fault) else gold.name
+        scores.append(_numbered(score, "table", index + 1, len(golds), name))
+    return all_of(scores)
+
+
+def match_pair(prediction: Table | Fault, gold: Table | Fault, *, needed: Sequence[int] = (), ignore_order: bool = False) -> Score:
+    """`match_table`, where either side may be the fault that stands in its place."""
+    if isinstance(prediction, Fault):
+        return Score(official=0.0, reason=describe(prediction), fault=prediction)
+    if isinstance(gold, Fault):
+        return Score(official=None, reason=describe(gold), fault=gold)
+    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order)
+
+
+def all_of(scores: Sequence[Score]) -> Score:
+    """The score of a check that needs every part: the first 0, else the first that nobody can judge, else 1."""
+    for value in (0.0, None):
+        for score in scores:
+            if score.official == value:
+                return score
+    reasons = f"all {len(scores)} tables match" if len(scores) > 1 else scores[0].reason
+    return Score(official=1.0, reason=reasons)
+
+
+def columns_per_gold(condition_cols: Sequence[Any] | None, n_golds: int | None) -> list[list[int]]:
+    """The needed columns of each gold table, [] = all; `n_golds` None means that gold is one name and no list.
+
+    Raises ValueError, with a sentence, where the reference cannot use the parameter.
+    """
+    if n_golds is None:
+        if condition_cols is None or not all(isinstance(item, int) for item in condition_cols):
+            raise ValueError("condition_cols must be a flat list of columns where gold is a single table")
+        return [list(condition_cols)]
+    if condition_cols is None or list(condition_cols) in ([], [[]], [None]):
+        return [[] for _ in range(n_golds)]
+    if all(isinstance(item, list | tuple) for item in condition_cols):
+        if len(condition_cols) < n_golds:
+            raise ValueError(f"condition_cols holds {count(len(condition_cols), 'list')} for {n_golds} gold tables")
+        return [list(item) for item in condition_cols[:n_golds]]
+    if n_golds > 1 and all(isinstance(item, int) for item in condition_cols):
+        return [list(condition_cols) for _ in range(n_golds)]
+    raise ValueError("condition_cols must be a list of lists where gold is a list of tables")
+
+
+def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
+    """The needed columns as positions from 0, all where none is named; a negative one counts from the end.
+
+    Raises IndexError, with a sentence, for a column that is not there.
+    """
+    for index in needed:
+        if not -n_columns <= index < n_columns:
+            raise IndexError(f"condition_cols names column {index}, gold has {count(n_columns, 'column')} (the first is 0)")
+    return [index % n_columns for index in needed] if needed else list(range(n_columns))
+
+
+class Side:
+    """The chosen columns of one table as the reference compares them, each typed and sorted at most once."""
+
+    def __init__(self, table: Table, chosen: Sequence[int], ignore_order: bool) -> None:
+        self.table = table
+        self.chosen = chosen
+        self.ignore_order = ignore_order
+        self._columns: dict[int, Column] = {}
+        self._raw: dict[int, list[str]] = {}
+        self._typed: list[Typed] | None = None
+        self._native: list[Column] | None = None
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def label(self, position: int) -> str:
+        """`column 2 'revenue'`: counted from 1 in the table, with its header."""
+        index = self.chosen[position]
+        return f"column {index + 1} {shorten(self.table.header[index])}"
+
+    def header(self, position: int) -> str:
+        """The header of a chosen column without case."""
+        return self.table.header[self.chosen[position]].casefold()
+
+    def column(self, position: int) -> Column:
+        """A chosen column, ready to be compared."""
+        if position not in self._columns:
+            column = self._unsorted(position)
+            self._columns[position] = column.ordered() if self.ignore_order else column
+        return self._columns[position]
+
+    def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
+        """What makes two columns of text files equal without a look at their values, or None for a database's column.
+
+        In order it is the text itself; sorted apart it is the sorted text and the kind it is read as, which decides the order.
+        """
+        if self.table.types is not None:
+            return None
+        if position not in self._raw:
+            raw = raw_column(self.table, self.chosen[position])
+            self._raw[position] = sorted(raw) if self.ignore_order else raw
+        kind = self._frame()[position].kind if self.ignore_order else ""
+        return kind, self._raw[position]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no comparison with these columns can raise."""
+        if self.table.types is not None:
+            return all(self._unsorted(position).safe for position in range(len(self)))
+        raws = (raw_column(self.table, index) for index in self.chosen)
+        return all(max(map(len, raw), default=0) <= LONGEST_FLOAT for raw in raws)
+
+    def _unsorted(self, position: int) -> Column:
+        if self.table.types is not None:
+            if self._native is None:
+                from evalsuite.matching.database import database_columns
+
+                self._native = database_columns(self.table, self.chosen)
+            return self._native[position]
+        if self.ignore_order:
+            return _as_column(self._frame()[position])
+        # in order, a whole frame of numbers turned to floats compares as its columns do: one column is enough
+        return _as_column(typed_column(raw_column(self.table, self.chosen[position])))
+
+    def _frame(self) -> list[Typed]:
+        if self._typed is None:
+            self._typed = official_frame(self.table, self.chosen)
+        return self._typed
+
+
+def _as_column(typed: Typed) -> Column:
+    if typed.overflows:
+        return Column(typed.values, "other")
+    return Column(typed.values, "text" if typed.kind in ("text", "raw") else "number")
+
+
+def _compare(gold: Side, predicted: Side) -> Score:
+    shortcuts = gold.safe and predicted.safe
+    pairs: list[tuple[int, int]] = []
+    for position in range(len(gold)):
+        partner = _twin(gold, position, predicted) if shortcuts else None
+        if partner is None:
+            partner = _first_equal(gold.column(position), predicted)
+        if partner is None:
+            return _explain(gold, position, predicted, n_found=len(pairs))
+        pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
+    n_rows = gold.table.n_rows
+    subject = "the needed column has" if len(gold) == 1 else f"all {len(gold)} needed columns have"
+    reason = f"{subject} an equal, {count(n_rows, 'row')}"
+    return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(gold), "pairs": [list(p) for p in pairs]})
+
+
+def _twin(gold: Side, position: int, predicted: Side) -> int | None:
+    """The first predicted column that holds the same text, where both sides are text files."""
+    print_of_gold = gold.fingerprint(position)
+    if print_of_gold is None:
+        return None
+    return next((index for index in range(len(predicted)) if predicted.fingerprint(index) == print_of_gold), None)
+
+
+def _first_equal(gold: Column, predicted: Side) -> int | None:
+    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search."""
+    return next((index for index in range(len(predicted)) if columns_equal(gold, predicted.column(index))), None)
+
+
+def _explain(gold: Side, position: int, predicted: Side, *, n_found: int) -> Score:
+    """The 0 of a gold column without its equal: names the predicted column with the fewest differing cells."""
+    n_rows = gold.table.n_rows
+    column = gold.column(position)
+    n_ranked = min(n_rows, max(1, RANKED_CELLS // max(1, len(predicted))))
+
+    def distance(index: int) -> tuple[int, bool, int]:
+        n_differ = len(differing_rows(column, predicted.column(index), n_ranked))
+        return n_differ, gold.header(position) != predicted.header(index), abs(gold.chosen[position] - index)
+
+    details: dict[str, Any] = {"n_found": n_found, "n_needed": len(gold), "gold_column": gold.chosen[position] + 1, "n_rows": n_rows}
+    start = f"gold {gold.label(position)} has no equal"
+    if not len(predicted):
+        return Score(official=0.0, reason=f"{start}: no column handed in", details=details)
+    nearest = min(range(len(predicted)), key=distance)
+    rows = differing_rows(column, predicted.column(nearest), n_rows)
+    first = rows[0]
+    cells = f"{shown(column.values[first])} vs {shown(predicted.column(nearest).values[first])}"
+    where = "first when sorted" if gold.ignore_order else f"first at row {first + 1}"
+    word = "nearest is" if n_ranked == n_rows else "a near one is"
+    reason = f"{start}: {word} predicted {predicted.label(nearest)}, {len(rows)} of {n_rows} cells differ, {where}: {cells}"
+    details |= {"predicted_column": nearest + 1, "n_differ": len(rows)}
+    if not gold.ignore_order:
+        details["first_row"] = first + 1
+    return Score(official=0.0, reason=reason, details=details)
+
+
+def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
+    """The score with `table 2 of 3 'orders.csv': ` in front of its reason."""
+    from dataclasses import replace
+
+    if n_all == 1:
+        return score
+    title = f" {shorten(name)}" if name else ""
+    details = {**score.details, word: position}
+    return replace(score, reason=f"{word} {position} of {n_all}{title}: {score.reason}", details=details)
+
+
+def shown(value: Any) -> str:
+    """A cell as a reason shows it."""
+    if is_empty(value):
+        return "empty"
+    return shorten(value) if isinstance(value, str) else _cut(str(value))
+
+
+def shorten(text: str) -> str:
+    """Quoted text of at most 40 characters."""
+    return repr(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+
+
+def count(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

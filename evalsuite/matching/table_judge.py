@@ -1,0 +1,185 @@
+"""The strict verdict on tables as gold files ask for it: needed columns, alternatives, tolerances; and its join with the official one."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalsuite.errors import describe
+from evalsuite.matching.table_reasons import cause_of_acceptance, explain
+from evalsuite.matching.table_strict import Column, Matching, match_columns
+from evalsuite.matching.values import Cell, Tolerance, read_native, read_text
+from evalsuite.matching.verdict import Strict, join
+from evalsuite.types import Fault, Score, Table
+
+PerColumn = float | Mapping[str, float] | None
+
+
+def judge_table(
+    prediction: Table,
+    gold: Table,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    abs_tol: PerColumn = None,
+    rel_tol: PerColumn = None,
+) -> Strict:
+    """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning."""
+    if gold.ragged_line is not None:
+        detail = f"gold file {gold.name}: line {gold.ragged_line} has more fields than the header"
+        return Strict(value=None, reason=detail, fault=Fault(code="BAD_GOLD_FILE", detail=detail))
+    if prediction.ragged_line is not None:
+        detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
+        return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
+    chosen = _chosen(needed, len(gold.columns))
+    expected = read_columns(gold, chosen, abs_tol=abs_tol, rel_tol=rel_tol)
+    predicted = read_columns(prediction, range(len(prediction.columns)))
+    matching = match_columns(expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
+    details = _details(matching, expected, predicted, needed, gold)
+    if matching.is_equal:
+        reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(expected), 'needed column')}"
+        kind = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
+        return Strict(value=1.0, reason=reason, kind=kind, details=details)
+    found = explain(matching, expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
+    return replace(found, details={**details, **found.details})
+
+
+def judge_any(
+    prediction: Table,
+    golds: Sequence[Table | Fault],
+    *,
+    needed: Any,
+    ignore_order: bool | Sequence[bool],
+    abs_tol: PerColumn,
+    rel_tol: PerColumn,
+) -> Strict:
+    """The strict verdict against the first gold that matches, else against the nearest; a gold that cannot be read leaves a 0 open."""
+    verdicts: list[Strict] = []
+    for i, gold in enumerate(golds):
+        if isinstance(gold, Fault):
+            verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
+            continue
+        columns, order = columns_for(needed, i, len(golds)), order_for(ignore_order, i)
+        verdicts.append(judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol))
+        if verdicts[-1].value == 1:
+            return verdicts[-1]
+    unjudged = next((verdict for verdict in verdicts if verdict.value is None), None)
+    return unjudged or max(verdicts, key=lambda verdict: verdict.details.get("n_found", -1))
+
+
+def judge_each(
+    predictions: Sequence[Table | Fault],
+    golds: Sequence[Table | Fault],
+    *,
+    names: Sequence[str],
+    needed: Any,
+    ignore_orders: Any,
+    abs_tol: PerColumn = None,
+    rel_tol: PerColumn = None,
+) -> Strict:
+    """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
+    if len(predictions) != len(golds):
+        return Strict(value=0.0, reason=f"{_count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
+    verdicts = []
+    for i, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
+        if isinstance(gold, Fault):
+            verdict = Strict(value=None, reason=describe(gold), fault=gold)
+        elif isinstance(prediction, Fault):
+            verdict = Strict(value=0.0, reason=describe(prediction), kind="missing table", fault=prediction)
+        else:
+            columns, order = columns_for(needed, i, len(golds)), order_for(ignore_orders, i)
+            verdict = judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol)
+        prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
+        verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
+    for value in (0.0, None):
+        for verdict in verdicts:
+            if verdict.value == value:
+                return verdict
+    kinds = [verdict.kind for verdict in verdicts if verdict.kind]
+    reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
+    return Strict(value=1.0, reason=reason, kind=kinds[0] if kinds else "", details=verdicts[0].details)
+
+
+def join_verdicts(official: Score, strict: Strict) -> Score:
+    """Both verdicts on tables as one score; where strict accepts what official refused, its kind says what the reference stumbled on."""
+    up = "null in an integer column" if official.details.get("reference_fails") else strict.kind
+    return join(official, strict, up=up)
+
+
+def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
+    """The needed columns of gold `index`: a flat list holds for each gold, null and [] mean all, a missing list means all."""
+    if not needed:
+        return []
+    if all(isinstance(item, int) and not isinstance(item, bool) for item in needed):
+        return list(needed)
+    lists = [item for item in needed if item is None or isinstance(item, list | tuple)]
+    own = lists[index] if index < len(lists) else (lists[0] if n_golds == 1 and lists else None)
+    return [item for item in own or () if isinstance(item, int)]
+
+
+def order_for(ignore_order: Any, index: int) -> bool:
+    """Whether gold `index` ignores the order of rows: a list speaks per gold, and for those it does not reach the order counts."""
+    if isinstance(ignore_order, list | tuple):
+        return bool(ignore_order[index]) if index < len(ignore_order) else False
+    return bool(ignore_order)
+
+
+def read_columns(table: Table, chosen: Sequence[int], *, abs_tol: PerColumn = None, rel_tol: PerColumn = None) -> list[Column]:
+    """The chosen columns as cells; equal texts become the same object, so that most comparisons end at once."""
+    return [
+        Column(
+            cells=_cells(table, index),
+            name=table.header[index] if index < len(table.header) else "",
+            position=index,
+            tolerance=_tolerance(table, index, abs_tol, rel_tol),
+        )
+        for index in chosen
+    ]
+
+
+def _cells(table: Table, index: int) -> list[Cell]:
+    column = table.columns[index]
+    if table.types is not None:
+        return [read_native(value) for value in column]
+    known: dict[Any, Cell] = {}
+    cells = []
+    for text in column:
+        if text not in known:
+            known[text] = read_text(text)
+        cells.append(known[text])
+    return cells
+
+
+def _tolerance(table: Table, index: int, abs_tol: PerColumn, rel_tol: PerColumn) -> Tolerance:
+    absolute, relative = _of_column(abs_tol, table, index), _of_column(rel_tol, table, index)
+    if absolute is None and relative is None:
+        return Tolerance()
+    return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, rounding=False, integers=True)
+
+
+def _of_column(value: PerColumn, table: Table, index: int) -> float | None:
+    """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
+    if value is None or isinstance(value, int | float):
+        return value
+    header = table.header[index] if index < len(table.header) else ""
+    return value.get(header, value.get(str(index)))
+
+
+def _chosen(needed: Sequence[int], n_columns: int) -> list[int]:
+    """Positions from 0 without those that gold does not have; all where none is left."""
+    kept = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
+    return kept or list(range(n_columns))
+
+
+def _details(
+    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], needed: Sequence[int], table: Table
+) -> dict[str, Any]:
+    found = [[gold[i].position + 1, predicted[k].position + 1] for i, k in enumerate(matching.assignment) if k is not None]
+    details: dict[str, Any] = {"n_found": sum(bool(c) for c in matching.candidates), "n_needed": len(gold), "assignment": found}
+    outside = [index for index in needed if not -len(table.columns) <= index < len(table.columns)]
+    if outside:
+        details["warning"] = f"condition_cols names columns that gold does not have: {outside}"
+    return details
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

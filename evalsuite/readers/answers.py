@@ -1,0 +1,124 @@
+"""The forms in which scorers get files: one place that opens a submission's answers, and its twin for gold files.
+
+The two halves are never called with both sides' folders: a process that reads a submission knows no gold path.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
+from evalsuite.readers.paths import inside, open_confined, open_trusted, split_path
+from evalsuite.types import Fault, Table
+
+Limits = Mapping[str, int | float]
+Inodes = frozenset[tuple[int, int]]
+
+
+def read_answer(
+    form: str,
+    *,
+    folder: str,
+    instance_id: str,
+    value: str | Sequence[str],
+    table_names: Sequence[str] | None,
+    limits: Limits,
+    gold_inodes: Inodes = frozenset(),
+) -> Any:
+    """A submission's answer in one form: text, a `Table`, a list of them, or tables by name. Raises `FaultError`."""
+    if form in ("text", "number"):
+        return value
+
+    def one(path: str) -> Any:
+        if path.lower().endswith(".sql"):
+            raise FaultError("SQL_NOT_ALLOWED")
+        with open_confined(Path(folder), inside(instance_id, path), limit_bytes=limits["file_bytes"], gold_inodes=gold_inodes) as handle:
+            if form == "database":
+                return read_duckdb(handle, names=table_names, limits=limits)
+            return read_csv_table(handle, name=path, limits=limits)
+
+    return [one(path) for path in value] if form == "tables" else one(str(value))
+
+
+def read_gold_files(
+    form: str,
+    *,
+    folder: Path,
+    instance_id: str,
+    names: str | Sequence[str],
+    table_names: Sequence[str] | None,
+    limits: Limits,
+) -> Any:
+    """Gold's files in the shape `names` has; an unreadable one of several stands as a `Fault`, a single one raises `FaultError`."""
+
+    def one(name: str) -> Any:
+        with _open_gold(folder, instance_id, name, limits) as handle:
+            if form == "database":
+                return read_duckdb(handle, names=table_names, limits=limits)
+            return read_csv_table(handle, name=name, limits=limits)
+
+    if isinstance(names, str):
+        return _blaming_gold(instance_id, names, one)
+    return [_or_fault(instance_id, name, one) for name in names]
+
+
+def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
+    """The base tables of a gold database, in file order. Raises `FaultError` of gold."""
+
+    def listed(file_name: str) -> tuple[str, ...]:
+        with _open_gold(folder, instance_id, file_name, limits) as handle:
+            return tuple(duckdb_table_names(handle, limits=limits))
+
+    names: tuple[str, ...] = _blaming_gold(instance_id, name, listed)
+    return names
+
+
+def read_pair(form: str, prediction: Any, gold: Any, table_names: Sequence[str] | None) -> tuple[Any, Any]:
+    """Prediction and gold of a file scorer from plain paths, for a single check without folders. Raises `FaultError`."""
+    from evalsuite.readers.limits import resolve_limits
+
+    limits = resolve_limits()
+
+    def one(path: str | Path | Table | Mapping[str, Any], names: Sequence[str] | None) -> Any:
+        if isinstance(path, Table | Mapping):
+            return path
+        path = Path(path)
+        with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+            if form == "database":
+                return read_duckdb(handle, names=names, limits=limits)
+            return read_csv_table(handle, name=path.name, limits=limits)
+
+    def several(paths: Any, names: Sequence[str] | None) -> Any:
+        return [one(path, names) for path in paths] if isinstance(paths, list | tuple) else one(paths, names)
+
+    read_gold = several(gold, table_names)
+    if form == "database" and table_names is None:
+        table_names = tuple(read_gold)
+    return several(prediction, table_names), read_gold
+
+
+def _open_gold(folder: Path, instance_id: str, name: str, limits: Limits) -> Any:
+    split_path(name)
+    return open_trusted(folder / instance_id / name, limit_bytes=limits["file_bytes"])
+
+
+def _blaming_gold(instance_id: str, name: str, read: Callable[[str], Any]) -> Any:
+    try:
+        return read(name)
+    except FaultError as error:
+        raise FaultError("BAD_GOLD_FILE", _gold_detail(instance_id, name, error.fault)) from error
+
+
+def _or_fault(instance_id: str, name: str, read: Callable[[str], Any]) -> Any:
+    try:
+        return read(name)
+    except FaultError as error:
+        return Fault(code="BAD_GOLD_FILE", detail=_gold_detail(instance_id, name, error.fault))
+
+
+def _gold_detail(instance_id: str, name: str, fault: Fault) -> str:
+    from evalsuite.errors import FAULTS
+
+    return f"gold file {instance_id}/{name}: {fault.detail or FAULTS[fault.code].message}"

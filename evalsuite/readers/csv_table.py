@@ -1,0 +1,183 @@
+"""CSV bytes -> `Table` of text columns, with the cells pandas.read_csv would see, mostly without pandas.
+
+A normal file goes through the csv module. What the two read differently (rows longer than the header, bytes after a closing quote, NUL,
+lone carriage returns, lines of blanks) is left to pandas itself, so its semantics hold there by construction.
+"""
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import re
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice, zip_longest
+from typing import Any, BinaryIO
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import Limits
+from evalsuite.types import Table
+
+_UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
+_BLOCK_ROWS = 4096
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+
+
+class _OddFileError(Exception):
+    """The csv module and pandas would read this file differently."""
+
+
+def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
+    """The table of an open CSV file: header and text columns (None where a short row has no field), blank lines left out.
+
+    The first line with a field is the header. `name` decides by its ending (.gz, .bz2, .xz) whether the bytes are compressed;
+    archives are refused. When every row is one field too long the first field is an index and left out, as pandas has it, and
+    `ragged_line` names the first such line.
+
+    Raises:
+        FaultError: BAD_CSV (with a line where one is known), BAD_ENCODING, LIMIT or TOO_LARGE.
+    """
+    data = _content(handle, name, limits)
+    try:
+        return _read_with_csv(data, name, limits)
+    except _OddFileError:
+        return _read_with_pandas(data, name, limits)
+    except UnicodeDecodeError:
+        raise FaultError("BAD_ENCODING") from None
+    except MemoryError:
+        raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
+
+
+def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
+    """The bytes of the file, unpacked where its name says so, within `file_bytes` and `rows` lines."""
+    cap, lower = int(limits["file_bytes"]), name.lower()
+    if lower.endswith(_ARCHIVES) or ".tar." in lower:
+        raise FaultError("BAD_CSV", "archives are not read; hand in the CSV file itself, or gzip it")
+    unpack = next((opener for ending, opener in _UNPACK.items() if lower.endswith(ending)), None)
+    try:
+        data: bytes = (unpack(handle) if unpack else handle).read(cap + 1)
+    except (OSError, EOFError, zlib.error, lzma.LZMAError):
+        raise FaultError("BAD_CSV", "the compressed file cannot be unpacked") from None
+    except MemoryError:
+        raise FaultError("LIMIT", "the file does not fit into memory_mib") from None
+    if len(data) > cap:
+        code, what = ("LIMIT", "unpacked, the file has") if unpack else ("TOO_LARGE", "the file has")
+        raise FaultError(code, f"{what} more than {cap} bytes (limit file_bytes)")
+    if data.count(b"\n") > limits["rows"] + 1:
+        raise FaultError("LIMIT", f"the file has more than {int(limits['rows'])} lines (limit rows)")
+    return data
+
+
+def _read_with_csv(data: bytes, name: str, limits: Limits) -> Table:
+    """The table by the csv module; raises _OddFileError where pandas has to read the file."""
+    if b"\0" in data or _LONE_RETURN.search(data):
+        raise _OddFileError
+    reader = csv.reader(_text(data), strict=True)
+    try:
+        header = next((row for row in reader if row), None)
+        if header is None:
+            raise FaultError("BAD_CSV", "the file is empty")
+        if _is_blank(header):
+            raise _OddFileError
+        _check_columns(len(header), limits)
+        columns: list[list[str | None]] = [[] for _ in header]
+        while block := list(islice(reader, _BLOCK_ROWS)):
+            for column, cells in zip(columns, _block_columns(block, len(header)), strict=True):
+                column.extend(cells)
+            _check_cells(len(header) * len(columns[0]), limits)
+    except csv.Error:
+        raise _OddFileError from None
+    return Table(header=tuple(header), columns=tuple(columns), n_rows=len(columns[0]), name=name)
+
+
+def _block_columns(rows: list[list[str]], width: int) -> Iterable[Sequence[str | None]]:
+    """`width` columns of some rows: blank lines left out, short rows filled with None; raises _OddFileError for any other row."""
+    lengths = set(map(len, rows))
+    if lengths == {width} and width > 1:
+        return zip(*rows, strict=True)
+    if max(lengths) > width or (1 in lengths and any(map(_is_blank, rows))):
+        raise _OddFileError
+    # The row of None at the end fixes the width; its cell is cut off each column again.
+    return (cells[:-1] for cells in zip_longest(*filter(None, rows), [None] * width))
+
+
+def _is_blank(row: list[str]) -> bool:
+    """Whether a row is one field of blanks: pandas skips such a line unless it is quoted, the csv module cannot tell."""
+    return len(row) == 1 and row[0] != "" and not row[0].strip(" \t")
+
+
+def _check_cells(n_cells: int, limits: Limits) -> None:
+    if n_cells > limits["cells"]:
+        raise FaultError("LIMIT", f"the table has more than {int(limits['cells'])} cells (limit cells)")
+
+
+def _text(data: bytes) -> io.TextIOWrapper:
+    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
+
+
+def _check_columns(n_columns: int, limits: Limits) -> None:
+    if n_columns > limits["columns"]:
+        raise FaultError("LIMIT", f"the table has {n_columns} columns (limit columns: {int(limits['columns'])})")
+
+
+def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
+    """The table as pandas reads the bytes; the typing is left to `matching`, so every column stays text."""
+    _check_columns(_widest_line(data), limits)
+    import pandas as pd
+
+    ragged, last = _odd_lines(data)
+    try:
+        frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False, na_filter=False, compression=None, low_memory=False)
+    except UnicodeDecodeError:
+        raise FaultError("BAD_ENCODING") from None
+    except pd.errors.EmptyDataError:
+        raise FaultError("BAD_CSV", "the file is empty") from None
+    except MemoryError:
+        raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
+    except (ValueError, OverflowError) as error:
+        raise FaultError("BAD_CSV", _parser_detail(str(error), ragged, last)) from None
+    _check_cells(frame.size, limits)
+    columns = tuple(_cells(frame.iloc[:, i].tolist(), limits) for i in range(frame.shape[1]))
+    header = tuple(str(label) for label in frame.columns)
+    return Table(header=header, columns=columns, n_rows=len(frame), ragged_line=ragged, name=name)
+
+
+def _cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
+    """One column's cells; what is no text was missing."""
+    cells = [value if isinstance(value, str) else None for value in values]
+    if any(cell is not None and len(cell) > limits["cell_bytes"] for cell in cells):
+        raise FaultError("LIMIT", f"a cell is longer than {int(limits['cell_bytes'])} characters (limit cell_bytes)")
+    return cells
+
+
+def _widest_line(data: bytes) -> int:
+    """The most fields any line could have; a bound that needs no parser."""
+    return max((line.count(b",") for line in data.splitlines()), default=0) + 1
+
+
+def _odd_lines(data: bytes) -> tuple[int | None, int]:
+    """The first line (1-based) of the first row longer than the header, or None; and the first line of the last row."""
+    width, begins, last, ragged = 0, 1, 1, None
+    lines = csv.reader(_text(data.replace(b"\0", b"")))
+    try:
+        for row in lines:
+            if row and not width and (len(row) > 1 or row[0].strip(" \t")):
+                width = len(row)
+            elif width and ragged is None and len(row) > width:
+                ragged = begins
+            begins, last = lines.line_num + 1, begins
+    except (csv.Error, UnicodeDecodeError):
+        pass
+    return ragged, last
+
+
+def _parser_detail(message: str, ragged: int | None, last: int) -> str:
+    """A fixed text for pandas' parser error; only numbers are taken over from it."""
+    if match := re.search(r"Expected (\d+) fields in line (\d+), saw (\d+)", message):
+        expected, line, found = match.groups()
+        return f"line {line} has {found} fields, the lines before it {expected}"
+    if "EOF inside string" in message:
+        return f"a quote is opened and never closed, in the row that begins on line {last}"
+    return f"line {ragged} has more fields than the header" if ragged else "the rows cannot be told apart"

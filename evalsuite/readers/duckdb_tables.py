@@ -1,0 +1,214 @@
+"""Base tables of a DuckDB file -> `Table`s of native values. The file is hostile: it is copied, opened locked down, never queried by name.
+
+What a file can still do is kill the process (a crafted one makes duckdb segfault), so submissions are read in a worker.
+"""
+
+import logging
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import open_trusted
+from evalsuite.types import Fault, Table
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_log = logging.getLogger(__name__)
+
+_MAGIC = b"DUCK"
+_TARGET_CHUNK_BYTES = 4 << 20
+_FIRST_CHUNK_ROWS = 64
+_MOST_CHUNK_ROWS = 50_000
+# The order matters: duckdb refuses temp_directory before enable_external_access is off.
+_CONFIG = {
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "python_enable_replacements": "false",
+    "threads": "1",
+    "temp_directory": "",
+    "max_temp_directory_size": "0KB",
+}
+_QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
+_GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
+# Types whose native value loses digits or needs pytz are fetched as text, in UTC.
+_AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
+_SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
+
+
+def read_duckdb(
+    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, scratch: Path | None = None
+) -> dict[str, Table | Fault]:
+    """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
+
+    Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
+    TIMESTAMPTZ is an aware datetime in UTC, and an instant Python cannot hold (infinity, nanoseconds, year 10000) stays text.
+    A handle is copied into a private folder below `scratch` first; a Path is taken as private already and opened where it lies.
+
+    Raises:
+        FaultError: BAD_DUCKDB, or LIMIT where memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table stand in the result.
+    """
+    with _connection(source, limits, scratch) as connection:
+        catalog = _Catalog(connection)
+        wanted = catalog.table_names() if names is None else names
+        return {name: catalog.read(name, limits) for name in wanted}
+
+
+def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits, scratch: Path | None = None) -> list[str]:
+    """The names of the base tables of schema main, sorted as `SHOW TABLES` sorts them."""
+    with _connection(source, limits, scratch) as connection:
+        return _Catalog(connection).table_names()
+
+
+@contextmanager
+def _connection(source: Path | BinaryIO, limits: Limits, scratch: Path | None) -> "Iterator[DuckDBPyConnection]":
+    """A locked read-only connection to a private copy; every error of duckdb on it becomes a fault with a fixed text."""
+    if isinstance(source, Path):
+        with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
+            _check_magic(handle)
+        with _faults(), _connect(source, limits) as connection:
+            yield connection
+        return
+    _check_magic(source)
+    with tempfile.TemporaryDirectory(dir=scratch, prefix="evalsuite-") as folder:
+        # Alone in its folder: a .wal beside the original would be replayed even by a read-only open.
+        copy = Path(folder) / "answer.duckdb"
+        with copy.open("wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        with _faults(), _connect(copy, limits) as connection:
+            yield connection
+
+
+def _check_magic(handle: BinaryIO) -> None:
+    """Raise BAD_DUCKDB unless the bytes say DuckDB: of any other file duckdb would look for an extension that reads it."""
+    head = handle.read(12)
+    handle.seek(0)
+    if head[8:12] != _MAGIC:
+        raise FaultError("BAD_DUCKDB", "the file is empty" if not head else "the file is no DuckDB database")
+
+
+def _connect(path: Path, limits: Limits) -> "DuckDBPyConnection":
+    import duckdb
+
+    memory = {"memory_limit": f"{max(64, int(limits['memory_mib']) // 2)}MiB"}
+    connection = duckdb.connect(str(path), read_only=True, config={**_CONFIG, **memory})
+    for setting in ("TimeZone = 'UTC'", "enable_progress_bar = false", "lock_configuration = true"):
+        connection.execute(f"SET {setting}")
+    return connection
+
+
+@contextmanager
+def _faults() -> Iterator[None]:
+    """Turn what reading a database can raise into a fault; duckdb's own text goes to the debug log only."""
+    import duckdb
+
+    try:
+        yield
+    except (MemoryError, duckdb.OutOfMemoryException):
+        raise FaultError("LIMIT", "the database does not fit into memory_mib") from None
+    except (duckdb.Error, UnicodeDecodeError, RuntimeError, OverflowError, ValueError) as error:
+        _log.debug("duckdb: %r", error)
+        raise FaultError("BAD_DUCKDB") from None
+
+
+class _Catalog:
+    """What a connection's file holds in schema main.
+
+    The catalog is asked through system.main and without any function by its bare name: a macro of the file can shadow those.
+    """
+
+    def __init__(self, connection: "DuckDBPyConnection") -> None:
+        self.connection = connection
+        rows = connection.execute(
+            "SELECT database_name, table_name, estimated_size, column_count, sql FROM system.main.duckdb_tables() "
+            "WHERE schema_name = 'main' AND NOT internal AND NOT temporary"
+        ).fetchall()
+        self.tables = {str(row[1]).lower(): row for row in rows}
+        views = connection.execute(
+            "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
+        ).fetchall()
+        self.views = {str(name).lower() for (name,) in views}
+
+    def table_names(self) -> list[str]:
+        """Base tables, sorted by code point."""
+        return sorted(str(row[1]) for row in self.tables.values())
+
+    def read(self, name: str, limits: Limits) -> Table | Fault:
+        """One table, or why it is not read."""
+        row = self.tables.get(name.lower())
+        if row is None:
+            if name.lower() in self.views:
+                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
+            return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
+        database, stored, n_rows, n_columns, sql = row
+        if _GENERATED.search(_QUOTED.sub("", str(sql))):
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} has generated columns; hand in plain ones")
+        for limit, size in (("rows", n_rows), ("columns", n_columns), ("cells", n_rows * n_columns)):
+            if size > limits[limit]:
+                return Fault(code="LIMIT", detail=f"{name!r} has {size} {limit} (limit {limit}: {int(limits[limit])})")
+        return self._fetch(name, str(database), str(stored), limits)
+
+    def _fetch(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault:
+        """The rows of one table in chunks small enough for the byte cap to act between them."""
+        described = self.connection.execute(
+            "SELECT column_name, data_type FROM system.main.duckdb_columns() "
+            "WHERE database_name = ? AND schema_name = 'main' AND table_name = ? ORDER BY column_index",
+            [database, stored],
+        ).fetchall()
+        header, types = tuple(str(row[0]) for row in described), tuple(str(row[1]) for row in described)
+        selected = ", ".join(_expression(column, type_) for column, type_ in described)
+        self.connection.execute(f"SELECT {selected} FROM {_quoted(database)}.main.{_quoted(stored)}")
+        columns: list[list[Any]] = [[] for _ in header]
+        n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
+        while rows := self.connection.fetchmany(chunk):
+            n_rows += len(rows)
+            for index, cells in enumerate(zip(*rows, strict=True)):
+                n_bytes += _size(cells, types[index])
+                columns[index].extend(map(_instant, cells) if types[index] in _AS_INSTANT else cells)
+            if n_bytes > limits["table_bytes"]:
+                return Fault(code="LIMIT", detail=f"{name!r} has more than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+            if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
+                return Fault(code="LIMIT", detail=f"{name!r} has more rows than it says (limits rows and cells)")
+            chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
+        return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+
+
+def _quoted(name: str) -> str:
+    """A name as an SQL identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _expression(column: str, type_: str) -> str:
+    """What to select for a column: itself, or its text where the client cannot make a native value of the type."""
+    nested_zone = "TIME ZONE" in type_ and type_ not in _AS_INSTANT
+    if type_ in _AS_INSTANT or nested_zone:
+        return f"CAST({_quoted(column)} AS VARCHAR)"
+    return _quoted(column)
+
+
+def _size(cells: Sequence[Any], type_: str) -> int:
+    """About how many bytes cells take; at least 8 each."""
+    if type_.startswith(_SIZED):
+        return sum(len(cell) for cell in cells if cell is not None) + 8 * len(cells)
+    if type_.endswith("]") or type_.startswith(("STRUCT", "MAP", "UNION", "VARIANT")):
+        return sum(len(str(cell)) for cell in cells) + 8 * len(cells)
+    return 8 * len(cells)
+
+
+def _instant(text: str | None) -> datetime | str | None:
+    """The datetime an ISO text names where Python can hold it exactly, else the text."""
+    if text is None or re.search(r"\.\d{6}0*[1-9]", text):
+        return text
+    try:
+        return datetime.fromisoformat(text)
+    except ValueError:
+        return text

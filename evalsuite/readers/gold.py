@@ -1,0 +1,175 @@
+"""A gold folder -> `Gold`: the instances of its one `*_eval.jsonl`, each with its checks, under its suite.
+
+A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NoReturn
+
+from evalsuite import registry
+from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
+from evalsuite.readers.json_text import Obj
+from evalsuite.readers.jsonl import Layout, read_objects
+from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
+from evalsuite.readers.paths import Inode, open_trusted
+from evalsuite.readers.suite import SUITE_FILE, read_suite
+from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
+
+SPEC_PATTERN = "*_eval.jsonl"
+CHECK_KEYS = ("func", "parameters", "temporal")
+_CHUNK = 1 << 20
+
+
+def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Gold:
+    """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
+
+    Hashing reads every gold file, so it is a step of its own: `gold_hash`.
+
+    Raises:
+        GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
+    """
+    spec = find_spec(folder)
+    suite = read_suite(spec.parent)
+    name = f"{spec.resolve().parent.name}/{spec.name}"
+    layout = Layout()
+    instances: dict[str, GoldInstance] = {}
+    try:
+        handle = open_trusted(spec, limit_bytes=limits["metadata_bytes"])
+    except FaultError as error:
+        raise GoldError(f"{name}: {describe(error.fault)}") from None
+    with handle:
+        for entry in read_objects(handle, limits=limits, layout=layout):
+            where = f"{name}:{entry.line}"
+            if entry.fault is not None:
+                raise GoldError(f"{where}: {entry.fault.detail}", hint=entry.hint)
+            instance = _instance(entry.value or {}, where, suite)
+            if (first := instances.get(instance.instance_id)) is not None:
+                line = first.where.rpartition(":")[2]
+                _refuse(where, f"instance {instance.instance_id!r} stands twice, first on line {line}", "give each instance its own id")
+            instances[instance.instance_id] = instance
+    notes = tuple(f"{name}:{line}: {text}" for text, line in layout.notes.items())
+    return Gold(folder=spec.parent, spec_file=spec, instances=tuple(instances.values()), suite=suite, notes=notes)
+
+
+def find_spec(folder: Path) -> Path:
+    """The spec file of a gold folder; a file given in its place is taken as it is."""
+    if folder.is_file():
+        return folder
+    if not folder.exists():
+        raise GoldError(f"{folder}: no such gold folder", hint=f"give the folder that holds {SPEC_PATTERN}")
+    if not folder.is_dir():
+        raise GoldError(f"{folder}: not a folder", hint=f"give the folder that holds {SPEC_PATTERN}")
+    found = sorted(folder.glob(SPEC_PATTERN))
+    if not found:
+        raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint="give the gold folder itself, or the spec file")
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / found[0].name}")
+    return found[0]
+
+
+def _refuse(where: str, problem: str, hint: str = "") -> NoReturn:
+    raise GoldError(f"{where}: {problem}", hint=hint)
+
+
+def _instance(entry: Obj, where: str, suite: Suite) -> GoldInstance:
+    """One instance out of one object of the spec."""
+    id_ = entry.get("instance_id")
+    if "instance_id" not in entry:
+        near = next((key for key in entry if registry.did_you_mean(key, ["instance_id"]).startswith("did")), None)
+        _refuse(where, "instance_id is missing", f"found {near!r}: write 'instance_id'" if near else "")
+    if not isinstance(id_, str) or not id_:
+        _refuse(where, f"instance_id must be a text that is not empty, found {id_!r}")
+    if "evaluation" not in entry:
+        near = next((key for key in entry if registry.did_you_mean(key, ["evaluation"]).startswith("did")), None)
+        _refuse(where, f"{id_}: evaluation is missing", f"found {near!r}: write 'evaluation'" if near else "")
+    given = entry["evaluation"]
+    evaluations = given if isinstance(given, list) else [given]
+    if not evaluations:
+        _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
+    checks = tuple(_check(evaluation, id_, where, suite) for evaluation in evaluations)
+    extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")}
+    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite))
+
+
+def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
+    """The tags suite.yaml gives an instance, by name or by prefix, in the order of the file."""
+    return tuple(
+        tag for tag, ids in suite.groups.items() if instance_id in ids or instance_id.startswith(suite.group_prefixes.get(tag, ()))
+    )
+
+
+def _check(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
+    """One check out of one `{func, parameters}`; the suite's defaults stand under its own parameters."""
+    if not isinstance(evaluation, dict):
+        _refuse(where, f"{id_}: evaluation must be an object {{func, parameters}} or a list of them, found {type(evaluation).__name__}")
+    func = evaluation.get("func")
+    if not isinstance(func, str):
+        _refuse(where, f"{id_}: func must be the name of a scorer, found {func!r}", "run `evalsuite scorers` for the names")
+    parameters = evaluation.get("parameters", {})
+    if not isinstance(parameters, dict):
+        _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")
+    try:
+        scorer = registry.load(func)
+    except EvalsuiteError as error:
+        _refuse(where, error.message, error.hint)
+    merged: Mapping[str, Any] = {**suite.defaults.get(func, {}), **parameters}
+    problems = [*_misplaced(evaluation, where), *registry.check_parameters(scorer, merged, where=where)]
+    extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")}
+    return Check(scorer=func, parameters=merged, where=where, extra=extra, problems=tuple(problems))
+
+
+def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
+    """A warning for each key beside `func` and `parameters` that nobody reads."""
+    found = []
+    for key in evaluation:
+        if key in CHECK_KEYS:
+            continue
+        near = registry.did_you_mean(key, CHECK_KEYS)
+        hint = near if near.startswith("did") else "move it into parameters if it is meant"
+        message = f"key {key!r} beside 'parameters' is not read"
+        found.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))
+    return found
+
+
+def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
+    """12 hex digits over names and contents of the spec file, suite.yaml and every file in gold's subfolders; hidden files do not count.
+
+    Equal folders give equal hashes wherever they lie.
+    """
+    spec = spec_file or find_spec(folder)
+    suite = spec.parent / SUITE_FILE
+    total = hashlib.sha256()
+    for file in [spec, *([suite] if suite.is_file() else []), *_nested_files(spec.parent)]:
+        content = hashlib.sha256()
+        with file.open("rb") as handle:
+            while chunk := handle.read(_CHUNK):
+                content.update(chunk)
+        name = file.relative_to(spec.parent).as_posix().encode("utf-8", "surrogateescape")
+        total.update(len(name).to_bytes(8, "big") + name + content.digest())
+    return total.hexdigest()[:12]
+
+
+def gold_inodes(folder: Path) -> frozenset[Inode]:
+    """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
+    folder = folder.parent if folder.is_file() else folder
+    files = [*(place for place in folder.iterdir() if place.is_file()), *_nested_files(folder)]
+    return frozenset((found.st_dev, found.st_ino) for found in map(Path.stat, files))
+
+
+def _nested_files(folder: Path) -> Iterator[Path]:
+    """The files below each subfolder, sorted by name, hidden ones left out; linked folders are gold's own and followed."""
+    seen: set[Inode] = set()
+    for top in sorted(place for place in folder.iterdir() if place.is_dir() and not place.name.startswith(".")):
+        for root, folders, files in os.walk(top, followlinks=True):
+            here = Path(root).stat()
+            # A link back to a folder above would walk in circles.
+            if (here.st_dev, here.st_ino) in seen:
+                folders.clear()
+                continue
+            seen.add((here.st_dev, here.st_ino))
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            yield from (file for name in sorted(files) if not name.startswith(".") and (file := Path(root) / name).is_file())

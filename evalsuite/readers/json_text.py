@@ -1,0 +1,137 @@
+"""One strict JSON object out of a text: no key twice, no NaN or infinity, no number too long, no value too deep."""
+
+import json
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+from evalsuite.readers.limits import Limits
+
+Obj = dict[str, Any]
+
+MAX_DIGITS = 4300
+# A string left open ends with its line: so the search stays linear whatever the text.
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]]')
+_NEXT = re.compile(r"[\n{]")
+
+
+class Number(str):
+    """A JSON number as the characters that stand in the file: `17.50` stays `17.50`."""
+
+    __slots__ = ()
+
+
+class JsonError(ValueError):
+    """A text that is no strict JSON object; `detail` and `hint` are fixed texts of this module."""
+
+    def __init__(self, detail: str, *, code: str = "BAD_JSON", hint: str = "") -> None:
+        super().__init__(detail)
+        self.code, self.detail, self.hint = code, detail, hint
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        seen: set[str] = set()
+        twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise JsonError(f"the key {shown(twice)} stands twice", hint="keep each key once")
+    return made
+
+
+def _constant(text: str) -> Any:
+    raise JsonError(f"{text} is not a JSON number", hint=f'put quotes round the value: "{text}"')
+
+
+def _integer(text: str) -> int:
+    return int(_short(text))
+
+
+def _float(text: str) -> float:
+    value = float(_short(text))
+    if not math.isfinite(value):
+        raise JsonError("a number is too large for a float", hint="put quotes round it")
+    return value
+
+
+def _number(text: str) -> Number:
+    if not text.lstrip("-").isdigit():
+        _float(text)
+    return Number(_short(text))
+
+
+def _short(text: str) -> str:
+    if len(text) > MAX_DIGITS:
+        raise JsonError(f"a number has more than {MAX_DIGITS} digits", hint="put quotes round it")
+    return text
+
+
+def _decoder(integer: Callable[[str], Any], decimal: Callable[[str], Any]) -> json.JSONDecoder:
+    return json.JSONDecoder(object_pairs_hook=_pairs, parse_int=integer, parse_float=decimal, parse_constant=_constant)
+
+
+_DECODERS = {"value": _decoder(_integer, _float), "text": _decoder(_number, _number)}
+
+
+def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Obj, int]:
+    """The object that begins at `start` and where it ends in `text`; raises JsonError where there is none.
+
+    This is the one place that knows a JSON library.
+    """
+    try:
+        value, end = _DECODERS[numbers].raw_decode(text, start)
+    except json.JSONDecodeError as error:
+        raise JsonError(f"not valid JSON at column {error.colno}") from None
+    except RecursionError:
+        raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
+    if not isinstance(value, dict):
+        raise JsonError("not a JSON object", hint="one JSON object a line")
+    limit = int(limits["json_depth"])
+    # As many brackets as levels at least: most objects need no walk.
+    if text.count("{", start, end) + text.count("[", start, end) > limit:
+        check_depth(value, limit)
+    return value, end
+
+
+def check_depth(value: Any, limit: int) -> None:
+    """Raise JsonError LIMIT where lists and objects are nested deeper than `limit` levels."""
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > limit + 1:
+            raise JsonError(f"the JSON is nested deeper than {limit} levels", code="LIMIT")
+        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
+
+
+def _inner(outer: Obj | list[Any]) -> list[Any]:
+    items = outer.values() if isinstance(outer, dict) else outer
+    return [item for item in items if isinstance(item, dict | list)]
+
+
+def skip_broken(text: str, start: int) -> int:
+    """Where a broken value that begins at `start` ends: after its closing bracket, or without one before the next object or line."""
+    if text[start] not in "{[":
+        following = _NEXT.search(text, start)
+        return following.start() if following else len(text)
+    depth = 0
+    for match in _TOKEN.finditer(text, start):
+        depth += bracket(match.group())
+        if depth == 0:
+            return match.end()
+    return len(text)
+
+
+def depth_change(text: str) -> int:
+    """How many brackets a text leaves open (closed, where negative); brackets inside strings do not count."""
+    return sum(map(bracket, _TOKEN.findall(text)))
+
+
+def bracket(token: str) -> int:
+    """1 for an opening bracket, -1 for a closing one, else 0."""
+    return (token in "{[") - (token in "}]")
+
+
+def shown(value: object, width: int = 60) -> str:
+    """A value of a submission as it may stand in a message: quoted, unprintable characters escaped, cut at `width`."""
+    text = value if isinstance(value, str) else str(value)
+    return repr(text if len(text) <= width else text[: width - 1] + "…")

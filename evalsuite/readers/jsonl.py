@@ -1,0 +1,218 @@
+"""JSON objects of a file, one by one: strict about each object, forgiving about how they are laid out.
+
+One object a line is the fast path. A JSON array, objects over several lines and objects joined by commas are read too, with a note,
+because the reference's own README shows its example that way. What cannot be read is an entry with a fault, and the rest still counts.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from evalsuite.readers.json_text import JsonError, Obj, decode_object, depth_change, skip_broken
+from evalsuite.readers.limits import Limits
+from evalsuite.types import Fault
+
+MAX_BROKEN = 100
+_SEPARATORS = re.compile(r"[\s,]*")
+_ID = re.compile(r'"instance_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+_UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
+_JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One object of the file: its first line (1-based) and its value, or the fault that stands in its place.
+
+    `instance_id` and `hint` belong to a fault: the id where it could still be read, and what to change.
+    """
+
+    line: int
+    value: Obj | None = None
+    fault: Fault | None = None
+    hint: str = ""
+    instance_id: str | None = None
+
+
+@dataclass(slots=True)
+class Layout:
+    """What the reader met that is not one object a line; each becomes one note."""
+
+    notes: dict[str, int] = field(default_factory=dict)
+    array: bool = False
+    begun: bool = False
+
+    def note(self, text: str, line: int) -> None:
+        """Keep the first line where `text` holds."""
+        self.notes.setdefault(text, line)
+
+
+def read_objects(handle: BinaryIO, *, limits: Limits, numbers: str = "value", layout: Layout | None = None) -> Iterator[Entry]:
+    """The objects of an open file in file order, streaming; no more than one object's lines are held at a time.
+
+    `numbers` is "value" (int and float) or "text": then a number is a `json_text.Number`, the characters as they stand in the file.
+    `layout` collects notes on the layout; read it after the last entry.
+    """
+    layout = layout if layout is not None else Layout()
+    pending = _Pending()
+    for line, text, fault in _lines(handle, int(limits["line_bytes"])):
+        if not pending.lines and fault is None:
+            if not text.strip():
+                continue
+            entry = _whole_line(line, text, numbers, limits, layout)
+            if entry is not None:
+                if entry.value != {}:
+                    yield entry
+                continue
+        if fault is not None and fault.code == "TOO_LARGE":
+            yield from _scan(pending.take(), numbers, limits, layout)
+            yield Entry(line=line, fault=fault, hint="one object a line", instance_id=_recover_id(text))
+            continue
+        if pending.restarts_at(text):
+            yield from _scan(pending.take(), numbers, limits, layout)
+        pending.add(line, text, fault, layout)
+        if pending.depth <= 0 or pending.size > limits["line_bytes"]:
+            yield from _scan(pending.take(), numbers, limits, layout)
+    yield from _scan(pending.take(), numbers, limits, layout)
+
+
+def _lines(handle: BinaryIO, cap: int) -> Iterator[tuple[int, str, Fault | None]]:
+    """(number, text, fault) of each line; an over-long one is cut at `cap` bytes and the rest of it skipped unread."""
+    number = 0
+    while raw := handle.readline(cap + 1):
+        number += 1
+        if number == 1:
+            raw = raw.removeprefix(b"\xef\xbb\xbf")
+        if len(raw) > cap:
+            piece = raw
+            while piece and not piece.endswith(b"\n"):
+                piece = handle.readline(1 << 20)
+            detail = f"the line is longer than {cap} bytes"
+            yield number, raw[:4096].decode("utf-8", "replace"), Fault(code="TOO_LARGE", detail=detail)
+            continue
+        try:
+            yield number, raw.decode("utf-8"), None
+        except UnicodeDecodeError as error:
+            fault = Fault(code="BAD_ENCODING", detail=f"byte {error.start + 1} of line {number} is not UTF-8")
+            yield number, raw.decode("utf-8", "replace"), fault
+
+
+def _whole_line(line: int, text: str, numbers: str, limits: Limits, layout: Layout) -> Entry | None:
+    """The entry of a line that is one whole object, or None: then it is looked at more closely."""
+    try:
+        value, end = decode_object(text, text.index("{"), numbers=numbers, limits=limits)
+    except ValueError:
+        return None
+    if text[end:].strip() or not text.startswith("{"):
+        return None
+    layout.begun = True
+    _note_empty(value, line, layout)
+    return Entry(line=line, value=value)
+
+
+def _note_empty(value: Obj, line: int, layout: Layout) -> None:
+    if not value:
+        layout.note("an empty object {} is skipped", line)
+
+
+@dataclass(slots=True)
+class _Pending:
+    """Lines that belong together until their brackets close."""
+
+    lines: list[str] = field(default_factory=list)
+    first: int = 0
+    depth: int = 0
+    size: int = 0
+    fault: Fault | None = None
+
+    def add(self, line: int, text: str, fault: Fault | None, layout: Layout) -> None:
+        """Take one more line in; the bracket that opens a JSON array round everything is not counted."""
+        if not self.lines:
+            self.first = line
+            if not layout.begun and text.lstrip().startswith("["):
+                layout.array = True
+                layout.note("a JSON array is read as one object an element", line)
+                text = text.replace("[", " ", 1)
+        else:
+            layout.note("an object over several lines is read as one", self.first)
+        layout.begun = True
+        self.lines.append(text)
+        self.size += len(text)
+        self.fault = self.fault or fault
+        self.depth += depth_change(text)
+
+    def restarts_at(self, text: str) -> bool:
+        """Whether a line opens a new object although the lines held are not closed: they are broken, the new one may be whole."""
+        bare = text.lstrip()
+        if not self.lines or not bare.startswith("{"):
+            return False
+        before = self.lines[0].lstrip()
+        if len(text) - len(bare) > len(self.lines[0]) - len(before):
+            return False
+        return '"instance_id"' in bare or not self.lines[-1].rstrip().endswith((",", ":", "[", "{"))
+
+    def take(self) -> "_Pending":
+        """What is held, leaving nothing behind."""
+        taken = _Pending(lines=self.lines, first=self.first, depth=self.depth, size=self.size, fault=self.fault)
+        self.lines, self.depth, self.size, self.fault = [], 0, 0, None
+        return taken
+
+
+def _scan(held: _Pending, numbers: str, limits: Limits, layout: Layout) -> Iterator[Entry]:
+    """Each object of lines that belong together; a broken one becomes an entry with a fault, at most `MAX_BROKEN` of them."""
+    text, line, position, n_broken = "".join(held.lines), held.first, 0, 0
+    while n_broken <= MAX_BROKEN:
+        start = _skip_separators(text, position, layout)
+        line += text.count("\n", position, start)
+        if "," in text[position:start]:
+            layout.note("commas between objects are skipped", line)
+        if start >= len(text):
+            return
+        if held.fault is not None:
+            yield Entry(line=line, fault=held.fault, hint="save the file as UTF-8", instance_id=_recover_id(text))
+            return
+        try:
+            value, position = decode_object(text, start, numbers=numbers, limits=limits)
+        except JsonError as error:
+            n_broken += 1
+            position = skip_broken(text, start)
+            yield _broken(text[start:position], line, error)
+        else:
+            _note_empty(value, line, layout)
+            if value:
+                yield Entry(line=line, value=value)
+        line += text.count("\n", start, position)
+    yield Entry(line=line, fault=Fault(code="BAD_JSON", detail=f"more than {MAX_BROKEN} broken objects stand here; the rest is skipped"))
+
+
+def _skip_separators(text: str, position: int, layout: Layout) -> int:
+    """Where the next object begins: past white space, commas and the bracket that closes an array round everything."""
+    while True:
+        match = _SEPARATORS.match(text, position)
+        position = match.end() if match else position
+        if not (layout.array and text.startswith("]", position)):
+            return position
+        layout.array = False
+        position += 1
+
+
+def _broken(text: str, line: int, error: JsonError) -> Entry:
+    """The entry of an object that is not valid JSON, with its id where that can still be read."""
+    hint = error.hint
+    unquoted = next((m.group(1) for m in _UNQUOTED.finditer(text) if not _JSON_WORD.match(m.group(1))), None)
+    if error.code == "BAD_JSON" and not hint and unquoted:
+        hint = f'put quotes round the value: "{unquoted[:60]}"'
+    return Entry(line=line, fault=Fault(code=error.code, detail=error.detail), hint=hint, instance_id=_recover_id(text))
+
+
+def _recover_id(text: str) -> str | None:
+    """The last instance_id that stands in a broken object's text, or None."""
+    found = _ID.findall(text)
+    if not found:
+        return None
+    try:
+        value, _ = decode_object('{"id":' + found[-1] + "}", 0, numbers="value", limits={"json_depth": 2})
+    except ValueError:
+        return None
+    # A replaced byte means that nobody knows the id.
+    return None if "\ufffd" in value["id"] else str(value["id"])

@@ -1,0 +1,54 @@
+"""The limits readers and workers keep to: one flat table of numbers, each with its meaning."""
+
+import math
+from collections.abc import Mapping
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import did_you_mean
+
+Limits = Mapping[str, int | float]
+
+MIB = 1024 * 1024
+
+LIMITS: dict[str, tuple[int | float, str]] = {
+    "file_bytes": (256 * MIB, "bytes of one answer or gold file, unpacked where it is compressed"),
+    "rows": (5_000_000, "lines of a CSV file, rows of a database table"),
+    "columns": (20_000, "columns of a table"),
+    "cells": (20_000_000, "rows x columns of a table"),
+    "cell_bytes": (16 * MIB, "characters of one CSV cell"),
+    "table_bytes": (256 * MIB, "bytes of the cells read from one database table"),
+    "json_depth": (100, "nested lists and objects of a JSON value"),
+    "answer_bytes": (64 * 1024, "bytes of an answer that stands in results_metadata.jsonl"),
+    "line_bytes": (8 * MIB, "bytes of one line, or of one object over several lines, of a JSONL file"),
+    "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
+    "notes": (100, "notes kept on how a submission had to be read"),
+    "seconds": (10, "wall clock of one instance"),
+    "memory_mib": (2048, "address space of one worker, in MiB"),
+}
+
+DEFAULT_LIMITS: dict[str, int | float] = {name: value for name, (value, _) in LIMITS.items()}
+
+
+def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
+    """All limits by name: the defaults, then each override in turn (suite.yaml, then --limit).
+
+    Raises:
+        UsageError: an unknown name, or a value that is not a positive finite number (a whole one unless the name is `seconds`).
+    """
+    resolved = dict(DEFAULT_LIMITS)
+    for override in overrides:
+        for name, value in override.items():
+            if name not in resolved:
+                raise UsageError(f"unknown limit {name!r}", hint=did_you_mean(name, resolved))
+            resolved[name] = _positive(name, value)
+    return resolved
+
+
+def _positive(name: str, value: object) -> int | float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
+        raise UsageError(f"limit {name!r} must be a number above 0, found {value!r}", hint=LIMITS[name][1])
+    assert isinstance(value, int | float)
+    if name != "seconds" and value != int(value):
+        raise UsageError(f"limit {name!r} must be a whole number, found {value!r}", hint=LIMITS[name][1])
+    return value if name == "seconds" else int(value)

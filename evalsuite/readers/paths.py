@@ -1,0 +1,158 @@
+"""Opening a file whose name a submission chose: confined to a folder, a regular file, not gold, not too large."""
+
+import errno
+import os
+import re
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from evalsuite.errors import FaultError
+
+Inode = tuple[int, int]
+
+MAX_PATH_BYTES = 1024
+MAX_PART_BYTES = 255
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+# A drive of Windows, or a URL; other colons are harmless, because files are opened by descriptor and never by a library's own rules.
+_SCHEME = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+_CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
+# O_NONBLOCK: opening a pipe must not wait for its writer.
+_FILE_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FOLDER_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_DIRECTORY", 0)
+_BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
+
+
+def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BinaryIO:
+    """An open binary handle on `root/path`, a regular file of at most `limit_bytes` bytes reached through no link.
+
+    `root` is the user's own and may be a link. What is checked is what is opened: the walk goes by descriptors, so a folder swapped
+    for a link in between changes nothing.
+
+    Raises:
+        FaultError: BAD_PATH, MISSING_FILE, NOT_REGULAR_FILE or TOO_LARGE.
+    """
+    parts = split_path(path)
+    try:
+        descriptor = _walk(root, parts) if _BY_DESCRIPTOR else _resolve(root, parts)
+    except OSError as error:
+        raise _fault(error) from None
+    return _checked(descriptor, limit_bytes, gold_inodes)
+
+
+def open_trusted(path: Path, *, limit_bytes: float) -> BinaryIO:
+    """An open binary handle on a file the grader names; links are followed, the rest is checked as in `open_confined`."""
+    try:
+        descriptor = os.open(path, (_FILE_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)) | getattr(os, "O_BINARY", 0))
+    except OSError as error:
+        raise _fault(error) from None
+    return _checked(descriptor, limit_bytes, frozenset())
+
+
+def split_path(path: str) -> list[str]:
+    """The parts of a relative path that is safe to walk; raises FaultError BAD_PATH with the reason otherwise."""
+    if reason := _refusal(path):
+        raise FaultError("BAD_PATH", reason)
+    return path.split("/")
+
+
+def inside(instance_id: str, path: str) -> str:
+    """The path of an instance's file below its side's root, each half checked on its own; raises FaultError BAD_PATH."""
+    if len(split_path(instance_id)) != 1:
+        raise FaultError("BAD_PATH", "the instance id holds '/'")
+    return "/".join([instance_id, *split_path(path)])
+
+
+def _refusal(path: str) -> str:
+    """Why a path is not allowed, or an empty text."""
+    if not path:
+        return "the path is empty"
+    if _SURROGATE.search(path):
+        return "the path holds a lone surrogate"
+    if _CONTROL.search(path):
+        return "the path holds a control character"
+    if len(path.encode()) > MAX_PATH_BYTES:
+        return f"the path is longer than {MAX_PATH_BYTES} bytes"
+    if "://" in path:
+        return "the path is a URL"
+    if path.startswith(("/", "~")):
+        return "the path is not relative"
+    if "\\" in path:
+        return "the path holds a backslash; write '/'"
+    parts = path.split("/")
+    if any(_SCHEME.match(part) for part in parts):
+        return "the path names a drive or a URL scheme"
+    if ".." in parts:
+        return "the path holds '..'"
+    if "" in parts or "." in parts:
+        return "the path has an empty part or '.'"
+    if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
+        return f"a part of the path is longer than {MAX_PART_BYTES} bytes"
+    return ""
+
+
+def _walk(root: Path, parts: list[str]) -> int:
+    """The descriptor of the last part, each folder opened inside the one before."""
+    folder = os.open(root, _FOLDER_FLAGS)
+    try:
+        for part in parts[:-1]:
+            _refuse_link(part, folder)
+            inner = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _refuse_link(part: str, folder: int) -> None:
+    """Raise ELOOP for a linked folder: with O_DIRECTORY the kernel's own answer is ENOTDIR, which says less."""
+    if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
+        raise OSError(errno.ELOOP, "link")
+
+
+def _resolve(root: Path, parts: list[str]) -> int:
+    """The descriptor where the system cannot open by folder descriptors (Windows): no link on the way, still below `root`."""
+    place = root
+    for part in parts:
+        place = place / part
+        if place.is_symlink():
+            raise OSError(errno.ELOOP, "link")
+    if not place.resolve(strict=True).is_relative_to(root.resolve()):
+        raise OSError(errno.ELOOP, "link")
+    if not place.is_file():
+        raise OSError(errno.EISDIR, "not a file")
+    return os.open(place, _FILE_FLAGS | getattr(os, "O_BINARY", 0))
+
+
+def _checked(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BinaryIO:
+    """The handle of a descriptor that is a regular file, not one of gold's, of at most `limit_bytes` bytes; else it is closed."""
+    try:
+        found = os.fstat(descriptor)
+        if not stat.S_ISREG(found.st_mode):
+            kind = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe, socket or device"
+            raise FaultError("NOT_REGULAR_FILE", f"{kind} stands where a file is needed")
+        if (found.st_dev, found.st_ino) in gold_inodes:
+            raise FaultError("BAD_PATH", "hard link to a gold file")
+        if found.st_size > limit_bytes:
+            raise FaultError("TOO_LARGE", f"{found.st_size} bytes, the limit is {int(limit_bytes)}")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _fault(error: OSError) -> FaultError:
+    """The fault of a failed open; the system's own text stays out because it carries paths."""
+    if error.errno == errno.ELOOP:
+        return FaultError("BAD_PATH", "the path goes through a link")
+    if error.errno == errno.ENAMETOOLONG:
+        return FaultError("BAD_PATH", "the path is too long")
+    if error.errno in (errno.ENXIO, errno.EISDIR, errno.ENODEV):
+        return FaultError("NOT_REGULAR_FILE")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return FaultError("MISSING_FILE", "the file may not be read")
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return FaultError("MISSING_FILE")
+    return FaultError("MISSING_FILE", "the file cannot be opened")

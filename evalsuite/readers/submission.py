@@ -1,0 +1,209 @@
+"""A submission folder -> `Submission`: the answers of `results_metadata.jsonl`, each checked, none trusted.
+
+Exactly three keys are read. Whatever else a line says (its own `evaluation`, its own `score`) is named in a note and never used.
+"""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe
+from evalsuite.readers.json_text import Number, Obj, shown
+from evalsuite.readers.jsonl import Entry, Layout, read_objects
+from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
+from evalsuite.readers.paths import open_confined
+from evalsuite.types import Answer, Fault, Submission
+
+METADATA = "results_metadata.jsonl"
+KEYS = ("instance_id", "answer_type", "answer_or_path")
+ANSWER_TYPES = ("answer", "file", "files")
+_SHOWN_LINES = 5
+
+
+def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
+    """The submission in `folder`: one Answer an instance id in file order, a broken one with its `fault`, and notes.
+
+    An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID.
+
+    Raises:
+        SubmissionError: no such folder, or results_metadata.jsonl cannot be read as a whole.
+    """
+    with _open(folder, limits) as handle:
+        return _Reading(folder, limits).read(handle)
+
+
+def _open(folder: Path, limits: Limits) -> BinaryIO:
+    """The open metadata file."""
+    if not folder.exists():
+        raise SubmissionError(f"{folder}: no such submission folder", hint="give the folder that holds results_metadata.jsonl")
+    if not folder.is_dir():
+        raise SubmissionError(f"{folder}: not a folder", hint="give the folder that holds results_metadata.jsonl, not a file")
+    try:
+        handle = open_confined(folder, METADATA, limit_bytes=limits["metadata_bytes"])
+    except FaultError as error:
+        raise _unreadable(folder, error.fault) from None
+    if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
+        handle.close()
+        raise _unreadable(folder, Fault(code="BAD_ENCODING", detail="the text is UTF-16, not UTF-8"))
+    handle.seek(0)
+    return handle
+
+
+def _unreadable(folder: Path, fault: Fault) -> SubmissionError:
+    hint = FAULTS[fault.code].hint
+    if fault.code == "MISSING_FILE":
+        hint = f"a submission is a folder with {METADATA} and one folder an instance"
+    elif fault.code == "TOO_LARGE":
+        hint = "raise the limit metadata_bytes"
+    elif fault.code == "BAD_PATH":
+        hint = f"{METADATA} must be a plain file, no link"
+    return SubmissionError(f"{folder.name}/{METADATA}: {describe(fault)}", hint=hint)
+
+
+class _Reading:
+    """One pass over a metadata file: what is known so far."""
+
+    def __init__(self, folder: Path, limits: Limits) -> None:
+        self.folder = folder
+        self.limits = limits
+        self.answers: dict[str, Answer] = {}
+        self.lines: dict[str, list[int]] = {}
+        self.notes: list[str] = []
+        self.n_more_notes = 0
+        self.unknown_keys: dict[str, list[int]] = {}
+        self.n_objects = 0
+
+    def read(self, handle: BinaryIO) -> Submission:
+        """The submission of an open metadata file."""
+        layout = Layout()
+        for entry in read_objects(handle, limits=self.limits, numbers="text", layout=layout):
+            self.n_objects += 1
+            self._take(entry)
+        for id_, lines in self.lines.items():
+            if len(lines) > 1:
+                self.answers[id_] = _duplicate(self.answers[id_], lines)
+        for text, line in layout.notes.items():
+            self._note(line, text)
+        for key, (line, count) in self.unknown_keys.items():
+            self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
+        if self.n_more_notes:
+            self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are not kept")
+        return Submission(folder=self.folder, answers=self.answers, notes=tuple(self.notes), n_objects=self.n_objects)
+
+    def _take(self, entry: Entry) -> None:
+        """Keep one entry as an answer, or as a note where it has no usable id."""
+        if entry.value is None:
+            id_: Any = entry.instance_id
+            fault = _entry_fault(entry)
+            self._note(entry.line, describe(fault))
+            if not id_:
+                return
+            fault = replace(fault, where=_where(entry.line))
+            self._keep(Answer(instance_id=id_, answer_type="", value="", where=_where(entry.line), fault=fault), entry.line)
+            return
+        self._note_keys(entry.value, entry.line)
+        id_ = entry.value.get("instance_id")
+        if not isinstance(id_, str) or isinstance(id_, Number) or not id_:
+            problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a text that is not empty"
+            self._note(entry.line, f"BAD_METADATA: {problem}")
+            return
+        self._keep(read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits), entry.line)
+
+    def _keep(self, answer: Answer, line: int) -> None:
+        lines = self.lines.setdefault(answer.instance_id, [])
+        if not lines:
+            self.answers[answer.instance_id] = answer
+        if len(lines) <= _SHOWN_LINES:
+            lines.append(line)
+
+    def _note_keys(self, value: Obj, line: int) -> None:
+        for key in value:
+            if key in KEYS:
+                continue
+            name = shown(key)
+            if name in self.unknown_keys:
+                self.unknown_keys[name][1] += 1
+            elif len(self.unknown_keys) < self.limits["notes"]:
+                self.unknown_keys[name] = [line, 1]
+
+    def _note(self, line: int, text: str) -> None:
+        if len(self.notes) < self.limits["notes"]:
+            self.notes.append(f"{_where(line)}: {text}")
+        else:
+            self.n_more_notes += 1
+
+
+def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> Answer:
+    """The answer an entry gives for an instance, or one with the fault that keeps it from being used."""
+    kind, given = entry.get("answer_type"), entry.get("answer_or_path")
+    problem = _type_problem(entry) or _value_problem(kind, entry)
+    fault = Fault(code="BAD_METADATA", detail=problem, where=where) if problem else None
+    if fault is not None:
+        return Answer(instance_id=instance_id, answer_type=str(kind) if kind in ANSWER_TYPES else "", value="", where=where, fault=fault)
+    value = tuple(str(path) for path in given) if isinstance(given, list) else str(given)
+    size = len("".join(value).encode("utf-8", "surrogatepass"))
+    if size > limits["answer_bytes"]:
+        detail = f"the answer has {size} bytes, the limit answer_bytes is {int(limits['answer_bytes'])}"
+        fault, value = Fault(code="TOO_LARGE", detail=detail, where=where), ""
+    return Answer(instance_id=instance_id, answer_type=str(kind), value=value, where=where, fault=fault)
+
+
+def _type_problem(entry: Obj) -> str:
+    """What is wrong with an entry's answer_type, or an empty text."""
+    if "answer_type" not in entry:
+        return "the key 'answer_type' is missing"
+    kind = entry["answer_type"]
+    if isinstance(kind, str) and not isinstance(kind, Number):
+        return "" if kind in ANSWER_TYPES else f"answer_type must be answer, file or files, found {shown(kind)}"
+    return f"answer_type must be answer, file or files, found {_json_word(kind)}"
+
+
+def _value_problem(kind: Any, entry: Obj) -> str:
+    """What is wrong with an entry's answer_or_path for its type, or an empty text."""
+    if "answer_or_path" not in entry:
+        return "the key 'answer_or_path' is missing"
+    value = entry["answer_or_path"]
+    if kind == "files":
+        good = isinstance(value, list) and bool(value) and all(_is_text(path) for path in value)
+        return "" if good else f"answer_or_path must be a list of paths for 'files', found {_json_word(value)}"
+    if kind == "file":
+        return "" if _is_text(value) else f"answer_or_path must be a path for 'file', found {_json_word(value)}"
+    return "" if isinstance(value, str) else f"answer_or_path must be a text for 'answer', found {_json_word(value)}"
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and not isinstance(value, Number)
+
+
+def _json_word(value: object) -> str:
+    """A JSON value's kind in plain words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Number):
+        return "a number"
+    if isinstance(value, list):
+        return "a list" if value else "an empty list"
+    return "an object" if isinstance(value, dict) else "a text"
+
+
+def _entry_fault(entry: Entry) -> Fault:
+    """The fault of an entry that is no JSON object; broken JSON is BAD_METADATA here."""
+    assert entry.fault is not None
+    code = "BAD_METADATA" if entry.fault.code == "BAD_JSON" else entry.fault.code
+    detail = f"{entry.fault.detail}; {entry.hint}" if entry.hint else entry.fault.detail
+    return Fault(code=code, detail=detail)
+
+
+def _duplicate(answer: Answer, lines: list[int]) -> Answer:
+    """The one answer of an id that was handed in several times."""
+    shown_lines = [str(line) for line in lines[:_SHOWN_LINES]]
+    named = " and ".join(filter(None, [", ".join(shown_lines[:-1]), shown_lines[-1]]))
+    if len(lines) > _SHOWN_LINES:
+        named += " and more"
+    return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance stands on lines {named}", where=answer.where))
+
+
+def _where(line: int) -> str:
+    return f"{METADATA}:{line}"

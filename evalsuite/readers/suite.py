@@ -1,0 +1,176 @@
+"""The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line."""
+
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from evalsuite import registry
+from evalsuite.errors import EvalsuiteError, GoldError
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.types import RULES, Suite
+
+SUITE_FILE = "suite.yaml"
+# Keys that later rooms read; kept as they stand in `Suite.extra`.
+EXTRA_KEYS = ("connections",)
+
+
+def read_suite(folder: Path) -> Suite:
+    """The suite of a gold folder; without a `suite.yaml` it is named after the folder and all else has its default.
+
+        name: sales questions
+        rules: strict
+        limits: {seconds: 20}
+        groups: {hr: {prefix: hr_}, hard: [q7, q9]}
+        defaults: {table_match: {ignore_order: true}}
+        fail_under: 0.8
+
+    Raises:
+        GoldError: the file is no YAML mapping, or a key or value cannot be meant; the message names file and line.
+    """
+    name = folder.resolve().name
+    file = folder / SUITE_FILE
+    if not file.is_file():
+        return Suite(name=name)
+    where = f"{name}/{SUITE_FILE}"
+    fields: dict[str, Any] = {"name": name, "extra": {}}
+    for key, value, place in _top_level(file, where):
+        if key in EXTRA_KEYS:
+            fields["extra"][key] = _mapping(value, key, place)
+        elif key in _FIELDS:
+            fields.update(_FIELDS[key](value, place))
+        else:
+            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, *EXTRA_KEYS]))
+    return Suite(**fields)
+
+
+def _top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
+    """(key, value, "file:line") of the mapping the file holds."""
+    import yaml
+
+    try:
+        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
+        node = loader.get_single_node()
+        if node is None or node.tag == "tag:yaml.org,2002:null":
+            return
+        if not isinstance(node, yaml.MappingNode):
+            raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
+        _refuse_twice(node, where)
+        for key_node, value_node in node.value:
+            place = f"{where}:{key_node.start_mark.line + 1}"
+            yield str(key_node.value), loader.construct_object(value_node, deep=True), place
+    except yaml.MarkedYAMLError as error:
+        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
+        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8") from None
+    except OSError:
+        raise GoldError(f"{where}: the file cannot be read") from None
+
+
+def _refuse_twice(node: Any, where: str) -> None:
+    """Raise where a key stands twice in one mapping, at any depth: YAML itself would let the last one win."""
+    import yaml
+
+    nodes, known = [node], set()
+    while nodes:
+        node = nodes.pop()
+        # An alias is the same node again.
+        if id(node) in known or isinstance(node, yaml.ScalarNode):
+            continue
+        known.add(id(node))
+        if isinstance(node, yaml.SequenceNode):
+            nodes.extend(node.value)
+            continue
+        keys: set[str] = set()
+        for key_node, value_node in node.value:
+            key = str(key_node.value)
+            if key in keys:
+                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} stands twice", hint="keep each key once")
+            keys.add(key)
+            nodes.append(value_node)
+
+
+def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
+        raise GoldError(f"{where}: {key} must be a mapping of names to values")
+    return value
+
+
+def _text(key: str) -> Callable[[Any, str], dict[str, Any]]:
+    def read(value: Any, where: str) -> dict[str, Any]:
+        if not isinstance(value, str):
+            raise GoldError(f"{where}: {key} must be text, found {value!r}", hint="put quotes round it")
+        return {key: value}
+
+    return read
+
+
+def _rules(value: Any, where: str) -> dict[str, Any]:
+    if value not in RULES:
+        raise GoldError(f"{where}: rules must be {' or '.join(RULES)}, found {value!r}", hint=registry.did_you_mean(str(value), RULES))
+    return {"rules": value}
+
+
+def _limits(value: Any, where: str) -> dict[str, Any]:
+    limits = _mapping(value, "limits", where)
+    try:
+        resolve_limits(limits)
+    except EvalsuiteError as error:
+        raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+    return {"limits": limits}
+
+
+def _groups(value: Any, where: str) -> dict[str, Any]:
+    """`tag: [ids]` or `tag: {ids: [...], prefix: text or list of text}`."""
+    groups: dict[str, tuple[str, ...]] = {}
+    prefixes: dict[str, tuple[str, ...]] = {}
+    for tag, entry in _mapping(value, "groups", where).items():
+        parts = entry if isinstance(entry, dict) else {"ids": entry}
+        for part in parts:
+            if part not in ("ids", "prefix"):
+                raise GoldError(f"{where}: unknown key {part!r} in group {tag!r}", hint=registry.did_you_mean(str(part), ("ids", "prefix")))
+        groups[tag] = _texts(parts.get("ids", []), f"{where}: ids of group {tag!r}")
+        prefix = parts.get("prefix", [])
+        prefixes[tag] = _texts([prefix] if isinstance(prefix, str) else prefix, f"{where}: prefix of group {tag!r}")
+        if "" in prefixes[tag]:
+            raise GoldError(f"{where}: prefix of group {tag!r} is empty", hint="an empty prefix would take every instance in")
+    return {"groups": groups, "group_prefixes": prefixes}
+
+
+def _texts(value: Any, what: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise GoldError(f"{what} must be a list of text", hint="put quotes round ids that look like numbers")
+    return tuple(value)
+
+
+def _defaults(value: Any, where: str) -> dict[str, Any]:
+    """Parameters by scorer name; each must be one the scorer knows."""
+    defaults = _mapping(value, "defaults", where)
+    for name, parameters in defaults.items():
+        try:
+            entry = registry.load(name)
+        except EvalsuiteError as error:
+            raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+        for key in _mapping(parameters, f"defaults of {name}", where):
+            if key not in entry.parameters:
+                raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=registry.did_you_mean(key, entry.parameters))
+    return {"defaults": defaults}
+
+
+def _fail_under(value: Any, where: str) -> dict[str, Any]:
+    number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if not number or not 0 <= value <= 1:
+        raise GoldError(f"{where}: fail_under must be a number from 0 to 1, found {value!r}", hint="0.8 means 80 %")
+    return {"fail_under": float(value)}
+
+
+_FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
+    "name": _text("name"),
+    "description": _text("description"),
+    "rules": _rules,
+    "limits": _limits,
+    "groups": _groups,
+    "defaults": _defaults,
+    "fail_under": _fail_under,
+}

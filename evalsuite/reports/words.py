@@ -1,0 +1,73 @@
+"""The sentences that every report shares, so that all of them say the same numbers in the same words."""
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from evalsuite.summary import Mean, Summary
+
+_STATUS_WORDS = {
+    "missing": "not handed in",
+    "submission_fault": "submission fault",
+    "gold_fault": "gold fault",
+    "scorer_fault": "scorer fault",
+    "timeout": "timeout",
+    "crashed": "crashed",
+    "unscored": "unscored",
+}
+
+
+def percent(value: float, unit: str = " %") -> str:
+    """A share in [0, 1] as percent with one decimal: `70.8 %`."""
+    return f"{value * 100:.1f}{unit}"
+
+
+def share(mean: "Mean") -> str:
+    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals."""
+    points = mean.points
+    shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
+    return f"{shown}/{mean.n} = {percent(mean.low)}"
+
+
+def counts_line(summary: "Summary") -> str:
+    """`17 right · 4 wrong · 1 not handed in ...`: every instance once; statuses nobody has are left out."""
+    scored = summary.counts["scored"]
+    partial = scored - summary.n_right - summary.n_wrong
+    parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"]
+    if partial:
+        parts.append(f"{partial} partly right")
+    parts += [_counted(summary.counts[status], word) for status, word in _STATUS_WORDS.items() if summary.counts[status]]
+    return " · ".join(parts)
+
+
+def caused_by(summary: "Summary") -> str:
+    """What makes the interval: `1 gold fault, 2 unscored`; empty where every instance was judged."""
+    return ", ".join(
+        _counted(summary.counts[status], _STATUS_WORDS[status])
+        for status in ("gold_fault", "scorer_fault", "unscored")
+        if summary.counts[status]
+    )
+
+
+def flips_line(summary: "Summary") -> str:
+    """`2 flips down, 1 up: rows scrambled, sign`: seen from official to strict."""
+    if not summary.flips:
+        return "no flips" if summary.strict is not None else ""
+    down = sum(flip["strict"] < flip["official"] for flip in summary.flips)
+    up = len(summary.flips) - down
+    parts = [f"{count} {way}" for count, way in ((down, "down"), (up, "up")) if count]
+    causes = Counter(flip["kind"] for flip in summary.flips if flip["kind"])
+    said = ", ".join(kind for kind, _ in causes.most_common(6))
+    return f"{len(summary.flips)} flip{'s' if len(summary.flips) != 1 else ''}: {', '.join(parts)}" + (f" ({said})" if said else "")
+
+
+def verdict_line(summary: "Summary") -> str:
+    """The last line where nothing stopped the run and no gate was set."""
+    if summary.score is None:
+        return "done: no instance to score"
+    return f"done: {percent(summary.score)} (no gate set)"
+
+
+def _counted(count: int, word: str) -> str:
+    plural = word.endswith(("fault", "timeout")) and count != 1
+    return f"{count} {word}{'s' if plural else ''}"

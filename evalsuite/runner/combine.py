@@ -1,0 +1,112 @@
+"""The outcomes of an instance's checks -> its one result: the best check wins, under each rule by itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsuite.errors import FAULTS, Side, describe
+from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """One check's score, with the fault that kept a rule from judging it."""
+
+    check: Check
+    score: Score
+    fault: Fault | None = None
+    side: Side = "gold"
+
+    def fault_under(self, rule: Rule) -> Fault | None:
+        """What kept this check from a plain verdict under the rule."""
+        return self.fault or self.score.fault_under(rule)
+
+
+def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Result:
+    """The result of an instance whose answer was read: per rule the best value, None where an unjudged check could still win."""
+    official, strict = _best(outcomes, "official"), _best(outcomes, "strict")
+    score = official if task.rules == "official" else strict
+    decided = _deciding(outcomes, task.rules)
+    status: Status = "scored"
+    if score is None:
+        decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
+        status = "scorer_fault" if decided.side == "tool" else "gold_fault"
+    fault = decided.fault_under(task.rules)
+    if score == 0 and fault is not None and FAULTS[fault.code].side == "submission":
+        status = "submission_fault"
+    elif fault is None:
+        fault = next((o.fault for o in outcomes if o.fault is not None), None)
+    return Result(
+        instance_id=task.instance.instance_id,
+        status=status,
+        score=score,
+        official=official,
+        strict=strict,
+        scorer=decided.check.scorer,
+        reason=_reason(decided, task.rules, fault if status != "scored" else None),
+        fault=fault.code if fault is not None else None,
+        details=_details(task, outcomes, decided, fault),
+        seconds=seconds,
+    )
+
+
+def missing(task: Task) -> Result:
+    """The result of an instance that was not handed in: 0 under every rule."""
+    return faulty(task, Fault(code="MISSING_INSTANCE"), status="missing")
+
+
+def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", seconds: float = 0.0) -> Result:
+    """The result of an instance whose answer could not be read or compared: 0 under every rule."""
+    reason = FAULTS[fault.code].message if status == "missing" else describe(fault)
+    details: dict[str, Any] = {} if status == "missing" else {"hint": FAULTS[fault.code].hint}
+    return Result(
+        instance_id=task.instance.instance_id,
+        status=status,
+        score=0.0,
+        official=0.0,
+        strict=0.0,
+        scorer=task.instance.checks[0].scorer if task.instance.checks else None,
+        reason=reason,
+        fault=fault.code,
+        details=details,
+        seconds=seconds,
+    )
+
+
+def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
+    values = [outcome.score.value(rule) for outcome in outcomes]
+    judged = [value for value in values if value is not None]
+    best = max(judged, default=None)
+    if best is not None and (best == 1 or len(judged) == len(values)):
+        return best
+    return None
+
+
+def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
+    """The first outcome with the best value under the rule."""
+    return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
+
+
+def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:
+    why = outcome.score.why(rule)
+    return describe(fault) if fault is not None and fault.code not in why else why
+
+
+def _details(task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None) -> dict[str, Any]:
+    details: dict[str, Any] = dict(decided.score.details)
+    if decided.score.flip and decided.score.official != decided.score.strict:
+        details["flip"] = decided.score.flip
+    if decided.score.strict_reason and decided.score.strict_reason != decided.score.reason:
+        details["reasons"] = {"official": decided.score.reason, "strict": decided.score.strict_reason}
+    warnings = [problem.message for outcome in outcomes for problem in outcome.check.problems if not problem.blocks]
+    if warnings:
+        details["warnings"] = warnings
+    if fault is not None:
+        details["fault"] = describe(fault)
+        details["hint"] = FAULTS[fault.code].hint
+    if len(outcomes) > 1:
+        details["checks"] = [
+            {"scorer": o.check.scorer, "official": o.score.official, "strict": o.score.strict, "reason": o.score.why(task.rules)}
+            for o in outcomes
+        ]
+    return details

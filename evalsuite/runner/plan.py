@@ -1,0 +1,71 @@
+"""Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import did_you_mean, load
+from evalsuite.types import Check, Gold, GoldInstance, Rule, Submission, Task
+
+# Which answer types a scorer's input can be made from. `answer` is the text itself; `file` and `files` are paths.
+READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
+    "answer": frozenset({"text", "number"}),
+    "file": frozenset({"table", "database"}),
+    "files": frozenset({"tables"}),
+}
+
+
+def plan(
+    gold: Gold,
+    submission: Submission,
+    *,
+    rules: Rule,
+    limits: Mapping[str, int | float],
+    only: Sequence[str] = (),
+    pattern: str | None = None,
+    group: str | None = None,
+) -> list[Task]:
+    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have."""
+    return [
+        Task(
+            instance=instance,
+            answer=submission.answers.get(instance.instance_id),
+            gold_folder=gold.folder,
+            submission_folder=submission.folder,
+            rules=rules,
+            limits=limits,
+        )
+        for instance in select(gold, only=only, pattern=pattern, group=group)
+    ]
+
+
+def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
+    """The gold instances that were asked for, in gold order; all of them where nothing was asked."""
+    instances: Iterable[GoldInstance] = gold.instances
+    if only:
+        known = {instance.instance_id for instance in gold.instances}
+        for wanted in only:
+            if wanted not in known:
+                raise UsageError(f"no instance {wanted!r} in gold", hint=did_you_mean(wanted, sorted(known)[:2000])[:300])
+        instances = [instance for instance in instances if instance.instance_id in set(only)]
+    if pattern:
+        instances = [instance for instance in instances if fnmatchcase(instance.instance_id, pattern)]
+    if group:
+        tags = sorted({tag for instance in gold.instances for tag in instance.groups})
+        if group not in tags:
+            hint = did_you_mean(group, tags) if tags else "groups are set in suite.yaml"
+            raise UsageError(f"no group {group!r} in this suite", hint=hint)
+        instances = [instance for instance in instances if group in instance.groups]
+    return list(instances)
+
+
+def applicable(instance: GoldInstance, answer_type: str) -> tuple[Check, ...]:
+    """The checks of an instance that can judge an answer of this type."""
+    wanted = READS_BY_ANSWER_TYPE.get(answer_type, frozenset())
+    return tuple(check for check in instance.checks if load(check.scorer).marker.reads in wanted)
+
+
+def without_answers(task: Task) -> Task:
+    """The same task with only what a reader of the submission may see: no check, no gold folder."""
+    return replace(task, instance=replace(task.instance, checks=(), extra={}))

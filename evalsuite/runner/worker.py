@@ -1,0 +1,186 @@
+"""One task -> one result, in two stages that never share a process when isolation is on.
+
+`read_prediction` opens the submission's files and knows nothing of gold; `judge` opens gold and sees only what the first stage made.
+"""
+
+import logging
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from evalsuite.errors import FaultError, describe
+from evalsuite.registry import Scorer, load
+from evalsuite.runner.combine import Outcome, combine, faulty, missing
+from evalsuite.runner.plan import applicable
+from evalsuite.types import Check, Fault, Problem, Result, Score, Task
+
+log = logging.getLogger("evalsuite.worker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold."""
+
+    folder: str
+    instance_id: str
+    answer_type: str
+    value: str | tuple[str, ...]
+    wanted: tuple[str, ...]
+    table_names: tuple[str, ...] | None
+    limits: Mapping[str, int | float]
+    gold_inodes: frozenset[tuple[int, int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a reader made of an answer: per form (`text`, `table`, `tables`, `database`) a value, or the fault that kept it from."""
+
+    forms: Mapping[str, Any]
+    seconds: float = 0.0
+
+
+def score_task(task: Task, gold_inodes: frozenset[tuple[int, int]] = frozenset()) -> Result:
+    """The result of one task, both stages in this process."""
+    early = settle_early(task)
+    if early is not None:
+        return early
+    request = read_request(task, gold_inodes)
+    return judge(task, read_prediction(request))
+
+
+def settle_early(task: Task) -> Result | None:
+    """The result of a task that needs no file: nothing handed in, a faulty metadata entry, no check for the answer type."""
+    if task.answer is None:
+        return missing(task)
+    if task.answer.fault is not None:
+        return faulty(task, task.answer.fault)
+    if not applicable(task.instance, task.answer.answer_type):
+        names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
+        detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
+        return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
+    return None
+
+
+def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> ReadRequest:
+    """What the first stage needs to know of a task."""
+    assert task.answer is not None
+    checks = applicable(task.instance, task.answer.answer_type)
+    wanted = tuple(dict.fromkeys(load(check.scorer).marker.reads for check in checks))
+    return ReadRequest(
+        folder=str(task.submission_folder),
+        instance_id=task.instance.instance_id,
+        answer_type=task.answer.answer_type,
+        value=task.answer.value,
+        wanted=wanted,
+        table_names=_table_names(task, checks) if "database" in wanted else None,
+        limits=task.limits,
+        gold_inodes=gold_inodes,
+    )
+
+
+def read_prediction(request: ReadRequest) -> Prediction:
+    """Stage one: the answer in each wanted form; a fault of the submission comes back as data."""
+    from evalsuite.readers.answers import read_answer
+
+    started = time.perf_counter()
+    forms: dict[str, Any] = {}
+    for form in request.wanted:
+        try:
+            forms[form] = read_answer(
+                form,
+                folder=request.folder,
+                instance_id=request.instance_id,
+                value=request.value,
+                table_names=request.table_names,
+                limits=request.limits,
+                gold_inodes=request.gold_inodes,
+            )
+        except FaultError as error:
+            forms[form] = error.fault
+    return Prediction(forms=forms, seconds=time.perf_counter() - started)
+
+
+def judge(task: Task, prediction: Prediction) -> Result:
+    """Stage two: gold and the prediction through every applicable check, joined to one result."""
+    started = time.perf_counter()
+    assert task.answer is not None
+    faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
+    if len(faults) == len(prediction.forms):
+        return faulty(task, faults[0], seconds=prediction.seconds)
+    outcomes = [_run_check(task, check, prediction.forms) for check in applicable(task.instance, task.answer.answer_type)]
+    seconds = prediction.seconds + time.perf_counter() - started
+    return combine(task, outcomes, seconds=seconds)
+
+
+def _run_check(task: Task, check: Check, forms: Mapping[str, Any]) -> Outcome:
+    """One check's score; a fault of gold or of the scorer is part of the outcome."""
+    blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
+    problem = next((problem for problem in check.problems if problem.blocks), None)
+    if problem is not None and blocked >= {"official", "strict"}:
+        return Outcome(check=check, score=Score(official=None, reason=problem.message), fault=_as_fault(problem))
+    entry = load(check.scorer)
+    form = forms[entry.marker.reads]
+    if isinstance(form, Fault):
+        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
+    try:
+        parameters = _usable_parameters(task, check, entry)
+        score = entry.function(form, **parameters)
+    except FaultError as error:
+        score = Score(official=None, reason=describe(error.fault))
+        return Outcome(check=check, score=score, fault=error.fault, side=error.side)
+    except Exception:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
+        log.debug("scorer %s failed on %s", check.scorer, task.instance.instance_id, exc_info=True)
+        fault = Fault(code="SCORER_ERROR", detail=f"{check.scorer} raised an error")
+        return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
+    fault_of_gold = _as_fault(problem) if problem is not None else None
+    return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
+
+
+def _without_blocked(score: Score, blocked: frozenset[str]) -> Score:
+    if not blocked:
+        return score
+    from dataclasses import replace
+
+    return replace(
+        score,
+        official=None if "official" in blocked else score.official,
+        strict=None if "strict" in blocked else score.strict,
+        flip="",
+    )
+
+
+def _as_fault(problem: Problem) -> Fault:
+    return Fault(code=problem.code, detail=problem.message, where=problem.where)
+
+
+def _usable_parameters(task: Task, check: Check, entry: Scorer) -> dict[str, Any]:
+    """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
+    usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
+    if entry.marker.gold_files is not None:
+        from evalsuite.readers.answers import read_gold_files
+
+        usable["gold"] = read_gold_files(
+            entry.marker.reads,
+            folder=task.gold_folder,
+            instance_id=task.instance.instance_id,
+            names=usable["gold"],
+            table_names=usable.get("condition_tabs"),
+            limits=task.limits,
+        )
+    return usable
+
+
+def _table_names(task: Task, checks: tuple[Check, ...]) -> tuple[str, ...] | None:
+    """The tables the database checks look at; None where gold's own list of tables must be asked for."""
+    from evalsuite.readers.answers import gold_table_names
+
+    names: dict[str, None] = {}
+    for check in checks:
+        if load(check.scorer).marker.reads != "database" or any(problem.blocks for problem in check.problems):
+            continue
+        listed = check.parameters.get("condition_tabs")
+        if listed is None:
+            listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+        names.update(dict.fromkeys(listed))
+    return tuple(names)

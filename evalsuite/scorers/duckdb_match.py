@@ -1,0 +1,45 @@
+"""`duckdb_match`: tables of a DuckDB database against a gold database."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from evalsuite.matching.database import list_problem, match_database, needs_quotes
+from evalsuite.matching.table import shorten
+from evalsuite.registry import scorer
+from evalsuite.scorers.table_match import OFFICIAL_ONLY
+from evalsuite.types import Fault, Problem, Score, Table
+
+
+def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """What keeps the parameters from being judged: no table, lists of another length, a name the reference cannot write in SQL."""
+    tables = parameters.get("condition_tabs")
+    if tables is None:
+        return
+    if not tables:
+        yield Problem(code="BAD_SPEC", message="condition_tabs names no table", hint="leave it out to compare all tables of gold")
+        return
+    for name in filter(needs_quotes, tables):
+        message = f"the name {shorten(name)} needs quotes, which the reference does not write"
+        yield Problem(code="BAD_SPEC", message=message, hint="the strict rules quote names", blocks=OFFICIAL_ONLY)
+    message = list_problem(len(tables), parameters.get("condition_cols"), parameters.get("ignore_orders"))
+    if message:
+        yield Problem(code="BAD_SPEC", message=message, hint="one entry for each of condition_tabs", blocks=OFFICIAL_ONLY)
+
+
+@scorer(reads="database", validate=problems, gold_files=str)
+def duckdb_match(
+    prediction: Mapping[str, Table | Fault],
+    *,
+    gold: Mapping[str, Table | Fault],
+    condition_tabs: list[str] | None = None,
+    condition_cols: list[list[int]] | None = None,
+    ignore_orders: list[bool] | None = None,
+) -> Score:
+    """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
+
+    Names are compared without case. Types decide: a DATE is not the text of a date, and what NULL means depends on its column's type.
+
+    Example:
+        `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
+    """
+    return match_database(prediction, gold, tables=condition_tabs, needed=condition_cols, ignore_orders=ignore_orders)

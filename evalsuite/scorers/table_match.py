@@ -1,0 +1,56 @@
+"""`table_match`: a CSV table holds the gold columns."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsuite.matching.table import columns_per_gold, match_any_table
+from evalsuite.registry import scorer
+from evalsuite.types import Fault, Problem, Rule, Score, Table
+
+OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
+
+
+def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """What keeps the parameters from being judged; shapes of `condition_cols` that the reference dies of block only the official rules."""
+    gold = parameters.get("gold", "?")
+    if not gold:
+        yield Problem(code="BAD_SPEC", message="gold names no file", hint="name the gold table, or a list of accepted ones")
+        return
+    n_golds = None if isinstance(gold, str) else len(gold)
+    columns = parameters.get("condition_cols", ())
+    try:
+        columns_per_gold(columns, n_golds)
+    except ValueError as error:
+        hint = "[0, 2] for one gold table, [[0, 2], [1]] for a list of two"
+        yield Problem(code="BAD_SPEC", message=str(error), hint=hint, blocks=OFFICIAL_ONLY)
+    if n_golds is not None and columns and isinstance(columns[0], list) and n_golds < len(columns) and list(columns) != [[]]:
+        message = f"condition_cols holds {len(columns)} lists for {n_golds} gold tables; the rest is ignored"
+        yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
+    order = parameters.get("ignore_order", False)
+    if isinstance(order, list) and (n_golds is None or len(order) != n_golds):
+        message = f"ignore_order holds {len(order)} entries for {n_golds or 1} gold tables; the reference takes any list but [] as true"
+        yield Problem(code="BAD_SPEC", message=message, hint="one entry for each gold table", blocks=frozenset())
+
+
+@scorer(reads="table", validate=problems, gold_files=str | list[str])
+def table_match(
+    prediction: Table,
+    *,
+    gold: Table | Fault | Sequence[Table | Fault],
+    condition_cols: Sequence[int | list[int] | None] | None = (),
+    ignore_order: bool | list[bool] = False,
+) -> Score:
+    """1 where each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, of any accepted gold table.
+
+    Headers and further columns do not count. `ignore_order` lets rows stand in any order; the reference sorts each column on its own.
+
+    Example:
+        `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
+    """
+    single = isinstance(gold, Table | Fault)
+    golds: Sequence[Table | Fault] = [gold] if isinstance(gold, Table | Fault) else gold
+    try:
+        needed = columns_per_gold(condition_cols, None if single else len(golds))
+    except ValueError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    return match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order))

@@ -1,0 +1,152 @@
+"""Results -> Summary: every number of every report is computed here, once."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsuite.stats.intervals import wilson_interval
+from evalsuite.types import Result, Rule
+
+UNJUDGED = frozenset({"gold_fault", "scorer_fault", "unscored"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mean:
+    """The mean over n instances with its bounds: `low` counts the unjudged as 0 (and is *the* score), `high` as 1."""
+
+    n: int
+    low: float
+    high: float
+    n_unjudged: int
+
+    @property
+    def points(self) -> float:
+        """The sum of the judged scores: the numerator of `low`."""
+        return self.low * self.n
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Summary:
+    """The numbers of a run. All shares lie in [0, 1] and are None where there is nothing to divide by."""
+
+    rules: Rule
+    n_gold: int
+    n_submitted: int
+    counts: Mapping[str, int]
+    n_right: int
+    n_wrong: int
+    chosen: Mean
+    official: Mean
+    strict: Mean | None
+    interval: tuple[float, float] | None
+    reference_ratio: float | None
+    n_reference: int
+    flips: tuple[Mapping[str, Any], ...]
+    by_scorer: Mapping[str, Mapping[str, Any]]
+    by_group: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def score(self) -> float | None:
+        """The score under the run's rules over all gold instances, None for an empty suite."""
+        return self.chosen.low if self.n_gold else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The `summary` object of `run.json`."""
+        low = high = None
+        if self.n_gold:
+            low, high = self.chosen.low, self.chosen.high
+        return {
+            "counts": dict(self.counts),
+            "score": self.score,
+            "score_low": low,
+            "score_high": high,
+            "official": self.official.low if self.n_gold else None,
+            "strict": self.strict.low if self.strict is not None and self.n_gold else None,
+            "interval_95": list(self.interval) if self.interval else None,
+            "reference_ratio": self.reference_ratio,
+            "n_gold": self.n_gold,
+            "n_submitted": self.n_submitted,
+            "flips": [dict(flip) for flip in self.flips],
+            "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
+            "by_group": {name: dict(row) for name, row in self.by_group.items()},
+        }
+
+
+def summarise(
+    results: Sequence[Result], *, rules: Rule, groups: Mapping[str, Sequence[str]] | None = None, submitted: Iterable[str] | None = None
+) -> Summary:
+    """The summary of n results in gold order; `groups` maps instance ids to their tags.
+
+    `submitted` names the gold instances that were handed in (default: all that are not missing).
+    """
+    handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
+    chosen = _mean([r.score for r in results])
+    strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
+    reference = [r for r in results if r.instance_id in handed_in]
+    binary = all(r.score in (None, 0, 1) for r in results)
+    return Summary(
+        rules=rules,
+        n_gold=len(results),
+        n_submitted=len(handed_in),
+        counts=_counts(results),
+        n_right=sum(r.status == "scored" and r.score == 1 for r in results),
+        n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
+        chosen=chosen,
+        official=_mean([r.official for r in results]),
+        strict=_mean([r.strict for r in results]) if strict_known else None,
+        interval=wilson_interval(chosen.points, chosen.n) if results and binary else None,
+        reference_ratio=sum(r.official == 1 for r in reference) / len(reference) if reference else None,
+        n_reference=len(reference),
+        flips=tuple(_flips(results)),
+        by_scorer=_by(results, lambda r: (r.scorer,) if r.scorer else ()),
+        by_group=_by(results, lambda r: (groups or {}).get(r.instance_id, ())),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> Mean:
+    n = len(values)
+    unjudged = sum(value is None for value in values)
+    low = sum(value for value in values if value is not None) / n if n else 0.0
+    return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged)
+
+
+def _counts(results: Sequence[Result]) -> dict[str, int]:
+    order = ("scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored")
+    seen = Counter(r.status for r in results)
+    return {status: seen.get(status, 0) for status in order}  # type: ignore[call-overload]
+
+
+def _flips(results: Sequence[Result]) -> Iterable[dict[str, Any]]:
+    for r in results:
+        if r.official is not None and r.strict is not None and r.official != r.strict:
+            cause = str(r.details.get("flip", ""))
+            yield {
+                "instance_id": r.instance_id,
+                "official": r.official,
+                "strict": r.strict,
+                "kind": cause.partition(":")[0],
+                "cause": cause,
+            }
+
+
+def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> dict[str, dict[str, Any]]:
+    buckets: dict[str, list[Result]] = {}
+    for r in results:
+        for key in keys(r):
+            buckets.setdefault(key, []).append(r)
+    return {key: _row(bucket) for key, bucket in buckets.items()}
+
+
+def _row(bucket: Sequence[Result]) -> dict[str, Any]:
+    chosen = _mean([r.score for r in bucket])
+    official, strict = _mean([r.official for r in bucket]), _mean([r.strict for r in bucket])
+    return {
+        "n": chosen.n,
+        "n_right": sum(r.score == 1 for r in bucket),
+        "score": chosen.low,
+        "score_low": chosen.low,
+        "score_high": chosen.high,
+        "official": official.low,
+        "strict": None if all(r.strict is None for r in bucket) else strict.low,
+    }

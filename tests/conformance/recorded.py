@@ -1,0 +1,44 @@
+"""The recorded cases of the reference: which submissions there are, and what each mutation scored."""
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalsuite.runner.run import Options, Run, run
+from tests.conftest import conformance_folder
+
+# Mutations whose verdict differs from the reference by design, each with its reason. Never an id.
+EXEMPT = {
+    "dotdot_path": "a path that leaves its instance folder is refused (BAD_PATH); the reference reads it",
+    "db_as_view": "a submitted view can read outside files and is refused (NOT_A_TABLE); the reference runs it",
+}
+UNUSED = {"sql_path": "the record is an artefact of a stubbed cloud client"}
+
+
+def submissions() -> list[str]:
+    """The names of the recorded submissions that have both a folder and an expectation."""
+    base = conformance_folder() / "spider2"
+    return sorted(p.stem.removeprefix("expected_") for p in (base / "expected").glob("expected_*.jsonl"))
+
+
+def expected(name: str) -> list[dict[str, Any]]:
+    """The recorded rows of one submission: instance_id, funcs, answer_type, mutation, score, error."""
+    path = conformance_folder() / "spider2" / "expected" / f"expected_{name}.jsonl"
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def gold_folder() -> Path:
+    """The recorded gold."""
+    return conformance_folder() / "spider2" / "gold"
+
+
+def submission_folder(name: str) -> Path:
+    """One recorded submission."""
+    return conformance_folder() / "spider2" / "submissions" / name
+
+
+@cache
+def scored(name: str) -> Run:
+    """A recorded submission, scored once for all tests of this process."""
+    return run(submission_folder(name), gold_folder(), Options(save=False, isolation="none"))

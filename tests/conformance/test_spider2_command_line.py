@@ -1,0 +1,30 @@
+"""The recorded folders through the command line give the numbers of the conformance test."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conformance.recorded import gold_folder, scored, submission_folder, submissions
+
+pytestmark = pytest.mark.conformance
+
+
+@pytest.mark.parametrize("name", submissions())
+def test_command_line_equals_the_api(name: str, tmp_path: Path, root: Path) -> None:
+    """`python evaluate.py --result_dir X --gold_dir gold` writes the same verdicts, and a summary that counts them."""
+    out = tmp_path / "run"
+    arguments = ["--result_dir", str(submission_folder(name)), "--gold_dir", str(gold_folder()), "--out", str(out), "--quiet"]
+    done = subprocess.run([sys.executable, str(root / "evaluate.py"), *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+    known = scored(name).results
+    assert [(r["instance_id"], r["status"], r["official"], r["strict"]) for r in rows] == [
+        (r.instance_id, r.status, r.official, r.strict) for r in known
+    ]
+    summary = json.loads((out / "run.json").read_text(encoding="utf-8"))["summary"]
+    assert summary["n_gold"] == len(rows)
+    assert summary["score"] == pytest.approx(sum(r["score"] or 0 for r in rows) / len(rows))
+    assert sum(summary["counts"].values()) == len(rows)

@@ -1,0 +1,33 @@
+"""Shared fixtures: the recorded cases where they stand, and the project's own folders."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
+
+
+def conformance_folder() -> Path:
+    """The folder of recorded cases: EVALSUITE_CONFORMANCE, by default ../shared/conformance."""
+    return Path(os.environ.get("EVALSUITE_CONFORMANCE", DEFAULT_CONFORMANCE))
+
+
+def corpus(name: str) -> Path:
+    """The folder of one corpus of recorded cases; skips the calling test where it is absent."""
+    folder = conformance_folder() / name
+    if not folder.is_dir():
+        pytest.skip(f"no recorded cases {name!r} in {conformance_folder()} (set EVALSUITE_CONFORMANCE)")
+    return folder
+
+
+def is_default_corpus() -> bool:
+    """Whether fixed totals may be asserted: only on the folder that this project was shown."""
+    return conformance_folder().resolve() == DEFAULT_CONFORMANCE.resolve()
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    """The project's top folder."""
+    return ROOT

@@ -1,0 +1,1 @@
+"""The example's instances, a file for each department; `tests.data.build_example` writes them down."""

@@ -1,0 +1,64 @@
+"""Every command the README shows runs on the project's own example."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
+COPIED = ("evaluate.py", "evalsuite", "gold", "example_submission_folder", "docs")
+# The set-up itself and the test line's own tools; running them here would run the tests inside a test.
+SET_UP = re.compile(r"^(python3 -m venv|\.venv/bin/(pip|ruff|mypy|pytest)\b|pip |pytest\b|ruff |mypy\b|git )")
+
+
+def commands() -> list[str]:
+    """Each line of each bash block of the README and the docs, without the set-up parts."""
+    found = []
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
+        for block in BLOCK.findall(page.read_text(encoding="utf-8")):
+            for line in block.splitlines():
+                parts = [part for part in line.split("#")[0].strip().split(" && ") if part and not SET_UP.match(part)]
+                if parts:
+                    found.append(" && ".join(parts))
+    return list(dict.fromkeys(found))
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the project with `evalsuite` and `.venv/bin/python` on their usual places."""
+    place = tmp_path_factory.mktemp("readme")
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, place / name, ignore=shutil.ignore_patterns("__pycache__"))
+        elif source.exists():
+            shutil.copy(source, place / name)
+    tools = place / ".venv" / "bin"
+    tools.mkdir(parents=True)
+    for name, run in {"python": f'"{sys.executable}" "$@"', "evalsuite": f'"{sys.executable}" -m evalsuite "$@"'}.items():
+        (tools / name).write_text(f"#!/bin/sh\nexec {run}\n")
+        (tools / name).chmod(0o755)
+    return place
+
+
+def test_readme_shows_commands() -> None:
+    """The README's two set-up lines and at least four commands are found."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert len(re.findall(r"<!-- (?:main|test) line -->\n```bash\n[^\n]*-m venv[^\n]*pip install[^\n]*\n```", text)) == 2
+    assert len(commands()) >= 4
+
+
+@pytest.mark.parametrize("command", commands())
+def test_readme_command_runs(command: str, workplace: Path) -> None:
+    """The command ends well (a gate that is not met is a scored run too) and prints something or writes its file."""
+    path = f"{workplace / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, shell=True, cwd=workplace, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    assert done.returncode in (0, 1), done.stderr
+    assert done.stdout
+    assert "error" not in done.stderr

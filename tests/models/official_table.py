@@ -1,0 +1,54 @@
+"""The official table rule on pandas itself, written out plainly: the model `matching.table` and `matching.database` are held to."""
+
+import csv
+import io
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+
+def frame_of(columns: Sequence[Sequence[str]]) -> pd.DataFrame:
+    """The frame pandas reads from a CSV file with these columns of text; every field is quoted."""
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow([f"c{index}" for index in range(len(columns))])
+    writer.writerows(zip(*columns, strict=True))
+    return pd.read_csv(io.StringIO(text.getvalue()), low_memory=False)
+
+
+def lists_of(frame: pd.DataFrame, needed: Sequence[int] = ()) -> list[list[Any]]:
+    """The columns as the reference compares them."""
+    chosen = frame.iloc[:, list(needed)] if needed else frame
+    return chosen.transpose().values.tolist()
+
+
+def score_tables(predicted: pd.DataFrame, gold: pd.DataFrame, needed: Sequence[int] = (), ignore_order: bool = False) -> int:
+    """1 or 0 as the reference gives it; what makes it raise is a 0."""
+    try:
+        candidates = lists_of(predicted)
+        for column in lists_of(gold, needed):
+            if not any(lists_match(column, candidate, ignore_order) for candidate in candidates):
+                return 0
+    except Exception:
+        return 0
+    return 1
+
+
+def lists_match(gold: list[Any], predicted: list[Any], ignore_order: bool) -> bool:
+    """Whether two columns are equal cell by cell, sorted before where the order does not count."""
+    if ignore_order:
+        gold = sorted(gold, key=lambda x: (x is None, str(x), isinstance(x, (int, float))))
+        predicted = sorted(predicted, key=lambda x: (x is None, str(x), isinstance(x, (int, float))))
+    if len(gold) != len(predicted):
+        return False
+    for a, b in zip(gold, predicted, strict=True):
+        if pd.isna(a) and pd.isna(b):
+            continue
+        if isinstance(a, (int, float)) and isinstance(b, (int, float)):
+            if not math.isclose(float(a), float(b), abs_tol=1e-2):
+                return False
+        elif a != b:
+            return False
+    return True

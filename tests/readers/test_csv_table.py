@@ -1,0 +1,200 @@
+"""CSV files: the cells are those pandas reads, and whatever a file does, it does as a fault."""
+
+import bz2
+import gzip
+import io
+import lzma
+import sys
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from evalsuite.errors import FaultError
+from evalsuite.readers import csv_table
+from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.types import Table
+from tests.conftest import corpus
+
+
+def read(data: bytes | str, name: str = "r.csv", **limits: int) -> Table:
+    """The table of a content."""
+    raw = data if isinstance(data, bytes) else data.encode()
+    return read_csv_table(io.BytesIO(raw), name=name, limits=resolve_limits(limits))
+
+
+def fault(data: bytes | str, name: str = "r.csv", **limits: int) -> tuple[str, str]:
+    """Code and detail of the fault a content raises."""
+    with pytest.raises(FaultError) as caught:
+        read(data, name, **limits)
+    return caught.value.fault.code, caught.value.fault.detail
+
+
+def cells(table: Table) -> list[list[str]]:
+    """A table's columns as lists, an absent field as empty text, as pandas has it without typing."""
+    return [["" if cell is None else cell for cell in column] for column in table.columns]
+
+
+def as_pandas_reads(data: bytes) -> list[list[str]] | None:
+    """The text columns pandas makes of the bytes, or None where it refuses them."""
+    try:
+        frame = pd.read_csv(io.BytesIO(data), dtype=str, keep_default_na=False)
+    except ValueError:
+        return None
+    return [frame.iloc[:, i].tolist() for i in range(frame.shape[1])]
+
+
+@pytest.mark.parametrize(
+    ("text", "header", "columns", "why"),
+    [
+        ("a,b\n1,x\n2,y\n", ("a", "b"), [["1", "2"], ["x", "y"]], "a plain table"),
+        ("a,b\n1,x\n2,y", ("a", "b"), [["1", "2"], ["x", "y"]], "no newline at the end"),
+        ("\ufeffa,b\r\n1,x\r\n", ("a", "b"), [["1"], ["x"]], "BOM and CRLF"),
+        ('"a","b"\n"1,5","x ""y"""\n', ("a", "b"), [["1,5"], ['x "y"']], "quotes"),
+        ('a,b\n"1\n2",x\n', ("a", "b"), [["1\n2"], ["x"]], "a newline inside quotes stays"),
+        ("\n\na,b\n\n1,x\n\n\n2,y\n\n", ("a", "b"), [["1", "2"], ["x", "y"]], "blank lines are no rows"),
+        ('a\n1\n""\n\n2\n', ("a",), [["1", "", "2"]], "an empty field in quotes is a row, a blank line is not"),
+        ("a\n1\n  \n2\n", ("a",), [["1", "2"]], "a line of blanks is no row"),
+        ('a\n"  "\n', ("a",), [["  "]], "but it is one in quotes"),
+        ("a,b,c\n1\n1,2\n1,2,3\n", ("a", "b", "c"), [["1", "1", "1"], [None, "2", "2"], [None, None, "3"]], "short rows are filled"),
+        ("a,b\n", ("a", "b"), [[], []], "a header alone"),
+        ("id,id\n1,2\n", ("id", "id"), [["1"], ["2"]], "equal headers"),
+        ("a\n NA \n007\n1e400\n", ("a",), [[" NA ", "007", "1e400"]], "cells stay text"),
+    ],
+)
+def test_cells_are_the_text_that_stands_in_the_file(text: str, header: tuple[str, ...], columns: list[list[str]], why: str) -> None:
+    """Header, columns and row count."""
+    table = read(text)
+    assert (table.header, [list(column) for column in table.columns]) == (header, columns), why
+    assert (table.n_rows, table.types, table.ragged_line) == (len(columns[0]), None, None)
+
+
+def test_rows_one_field_too_long_shift_the_columns_as_pandas_does() -> None:
+    """The first field becomes an index and is left out; the first such line is named."""
+    table = read('a,b\n"x\ny",1,2\nz,3,4\n')
+    assert (table.header, cells(table), table.n_rows) == (("a", "b"), [["1", "3"], ["2", "4"]], 2)
+    assert table.ragged_line == 2
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "detail"),
+    [
+        ("", "BAD_CSV", "the file is empty"),
+        ("\n\n\n", "BAD_CSV", "the file is empty"),
+        ("   \n\t\n", "BAD_CSV", "the file is empty"),
+        ("\ufeff", "BAD_CSV", "the file is empty"),
+        ("a,b,c\n1,2,3\n1,2,3,4\n", "BAD_CSV", "line 3 has 4 fields, the lines before it 3"),
+        ('a,b\n1,2\n\n3,"4\n', "BAD_CSV", "a quote is opened and never closed, in the row that begins on line 4"),
+        (b"a\ncaf\xe9\n", "BAD_ENCODING", ""),
+        ("a,b\n1,2\n".encode("utf-16"), "BAD_ENCODING", ""),
+        (gzip.compress(b"a\n1\n"), "BAD_ENCODING", ""),
+    ],
+)
+def test_a_file_that_is_no_table_is_a_fault_with_its_line(data: bytes | str, code: str, detail: str) -> None:
+    """The text is ours, the line is the file's."""
+    assert fault(data) == (code, detail)
+
+
+@pytest.mark.parametrize(("ending", "pack"), [(".gz", gzip.compress), (".bz2", bz2.compress), (".xz", lzma.compress)])
+def test_the_name_says_how_a_file_is_compressed(ending: str, pack: Any) -> None:
+    """As pandas takes it; what is inside is capped as it is unpacked."""
+    packed = pack(b"a\n1\n")
+    assert cells(read(packed, f"r.csv{ending}")) == [["1"]]
+    assert cells(read(packed, f"R.CSV{ending.upper()}")) == [["1"]]
+    assert fault(b"a\n1\n", f"r.csv{ending}") == ("BAD_CSV", "the compressed file cannot be unpacked")
+    assert fault(packed[:-6], f"r.csv{ending}") == ("BAD_CSV", "the compressed file cannot be unpacked")
+    bomb = pack(b"a\n" + b"1" * 100_000)
+    assert fault(bomb, f"r.csv{ending}", file_bytes=50_000) == ("LIMIT", "unpacked, the file has more than 50000 bytes (limit file_bytes)")
+
+
+@pytest.mark.parametrize("name", ["r.zip", "r.tar", "r.tar.gz", "r.csv.zst"])
+def test_archives_are_refused(name: str) -> None:
+    """An archive holds names of its own."""
+    assert fault(b"a\n1\n", name)[0] == "BAD_CSV"
+
+
+@pytest.mark.parametrize(
+    ("data", "limits", "code", "word"),
+    [
+        ("a\n1\n2\n3\n", {"rows": 2}, "LIMIT", "limit rows"),
+        ("a,b,c\n1,2,3\n", {"columns": 2}, "LIMIT", "limit columns"),
+        ("a,b\n1,2\n3,4\n", {"cells": 3}, "LIMIT", "limit cells"),
+        ("a,b\r1,2\r3,4\r", {"cells": 3}, "LIMIT", "limit cells"),
+        ("a,b\n1,2,3\n", {"columns": 2}, "LIMIT", "limit columns"),
+        ("a\n" + "x" * 200_000 + "\n", {"cell_bytes": 1000}, "LIMIT", "limit cell_bytes"),
+        ("a\n" + "1" * 100, {"file_bytes": 50}, "TOO_LARGE", "limit file_bytes"),
+    ],
+)
+def test_each_cap_is_named_by_its_limit(data: str, limits: dict[str, Any], code: str, word: str) -> None:
+    """On the short way and on pandas' way alike."""
+    found, detail = fault(data, **limits)
+    assert found == code
+    assert word in detail
+
+
+def test_a_cell_longer_than_the_csv_modules_own_cap_is_read() -> None:
+    """131,072 characters are no limit of ours."""
+    assert cells(read("a\n" + "x" * 200_000 + "\n")) == [["x" * 200_000]]
+
+
+def test_a_plain_file_needs_no_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its import alone costs more than most files."""
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert cells(read("a,b\n1,x\n2\n\n")) == [["1", "2"], ["x", ""]]
+    with pytest.raises(ImportError):
+        read("a,b\n1,2,3\n")
+
+
+FIELDS = st.one_of(
+    st.text(alphabet=" \t,\"'aé1.\n\r\0\u2028\ufeff", max_size=4),
+    st.sampled_from(["", "NA", '"x"', '""', '"a,b"', '"', '"a"b', " ", "1"]),
+)
+TEXTS = st.lists(st.lists(FIELDS, max_size=4).map(",".join), max_size=6).flatmap(
+    lambda lines: st.sampled_from(["\n", "\r\n"]).map(lambda newline: newline.join(lines))
+)
+
+
+@settings(max_examples=400, deadline=None)
+@example("a,b\n1\n")
+@example(" \na\n")
+@example('""\n1\n')
+@example("\ufeff\ufeffa\n1\n")
+@example("a\r1\r")
+@given(TEXTS)
+def test_the_columns_are_those_of_pandas_whatever_the_text(text: str) -> None:
+    """The short way through the csv module must not be told from pandas."""
+    data = text.encode()
+    expected = as_pandas_reads(data)
+    try:
+        table = read(data)
+    except FaultError:
+        assert expected is None
+        return
+    assert cells(table) == expected
+    assert all(len(column) == table.n_rows for column in table.columns)
+
+
+def test_both_ways_meet_on_blocks_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of blank lines, a block of short rows and one of full rows."""
+    monkeypatch.setattr(csv_table, "_BLOCK_ROWS", 2)
+    assert cells(read("a,b\n\n\n1\n2\n3,x\n4,y\n\n5,z\n")) == [["1", "2", "3", "4", "5"], ["", "", "x", "y", "z"]]
+
+
+@pytest.mark.conformance
+def test_every_recorded_csv_file_has_the_columns_pandas_reads() -> None:
+    """All gold tables and the exact and mutated answers of one folder of the recorded submissions."""
+    folder = corpus("spider2")
+    files = sorted([*(folder / "gold").rglob("*.csv"), *(folder / "submissions" / "mixed_1").rglob("*.csv")])
+    for file in filter(lambda place: place.is_file(), files):
+        data = file.read_bytes()
+        expected = as_pandas_reads(data)
+        try:
+            table = read(data)
+        except FaultError:
+            assert expected is None, file.name
+        else:
+            assert cells(table) == expected, file.name
+    assert files

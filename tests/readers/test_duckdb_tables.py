@@ -1,0 +1,214 @@
+"""DuckDB files: base tables as native values; nothing the file holds is run, and nothing beside it is seen."""
+
+import shutil
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.types import Fault, Table
+
+T = "create table t as select * from (values (1, 'a', 10.5), (2, 'b', null)) x(id, name, v)"
+
+
+def make(path: Path, *statements: str) -> Path:
+    """A database file of some statements."""
+    with duckdb.connect(str(path)) as connection:
+        for statement in statements:
+            connection.execute(statement)
+    return path
+
+
+def read(path: Path, *names: str, **limits: int) -> dict[str, Table | Fault]:
+    """The named tables of a file handed in, all where none is named."""
+    with path.open("rb") as handle:
+        return read_duckdb(handle, names=names or None, limits=resolve_limits(limits))
+
+
+def column(tmp_path: Path, expression: str) -> tuple[str, Any]:
+    """Type name and cell of a table of one cell."""
+    table = read(make(tmp_path / "r.duckdb", f"create table t as select {expression} as v"), "t")["t"]
+    assert isinstance(table, Table)
+    assert table.types is not None
+    return table.types[0], table.columns[0][0]
+
+
+def code(found: Table | Fault) -> str:
+    """The code of a fault."""
+    assert isinstance(found, Fault)
+    return found.code
+
+
+def test_a_table_has_header_types_and_native_cells_in_stored_order(tmp_path: Path) -> None:
+    """None for NULL."""
+    table = read(make(tmp_path / "r.duckdb", T), "t")["t"]
+    assert isinstance(table, Table)
+    assert (table.header, table.types, table.n_rows) == (("id", "name", "v"), ("INTEGER", "VARCHAR", "DECIMAL(3,1)"), 2)
+    assert [list(cells) for cells in table.columns] == [[1, 2], ["a", "b"], [Decimal("10.5"), None]]
+
+
+def test_names_are_the_base_tables_of_main_sorted_as_show_tables_sorts(tmp_path: Path) -> None:
+    """Views and other schemas are not there."""
+    path = make(
+        tmp_path / "main.duckdb",
+        "create table b(x int)",
+        "create table A(x int)",
+        "create view v as select 1",
+        "create schema s",
+        "create table s.z(x int)",
+    )
+    assert duckdb_table_names(path, limits=resolve_limits()) == ["A", "b"]
+    assert list(read(path)) == ["A", "b"]
+
+
+def test_names_fold_case_and_faults_stand_in_the_place_of_a_table(tmp_path: Path) -> None:
+    """The keys are the names as they were asked for."""
+    path = make(
+        tmp_path / "r.duckdb", T, "create view v as select * from read_csv('/etc/passwd')", "create schema s", "create table s.z(x int)"
+    )
+    found = read(path, "T", "V", "z", "nope")
+    assert list(found) == ["T", "V", "z", "nope"]
+    assert isinstance(found["T"], Table)
+    assert found["V"] == Fault(code="NOT_A_TABLE", detail="'V' is a view; hand in a table")
+    assert found["z"] == Fault(code="MISSING_TABLE", detail="the database has no table 'z' in schema main")
+    assert code(found["nope"]) == "MISSING_TABLE"
+
+
+@pytest.mark.parametrize(
+    ("expression", "type_", "cell"),
+    [
+        ("170141183460469231731687303715884105727::hugeint", "HUGEINT", 170141183460469231731687303715884105727),
+        ("340282366920938463463374607431768211455::uhugeint", "UHUGEINT", 340282366920938463463374607431768211455),
+        ("1.10::decimal(10,2)", "DECIMAL(10,2)", Decimal("1.10")),
+        ("0.1::float", "FLOAT", 0.10000000149011612),
+        ("'2024-01-02'::date", "DATE", date(2024, 1, 2)),
+        ("'2024-01-02 03:04:05'::timestamp", "TIMESTAMP", datetime(2024, 1, 2, 3, 4, 5)),
+        ("'2024-01-01 05:00:00.5+05'::timestamptz", "TIMESTAMP WITH TIME ZONE", datetime(2024, 1, 1, 0, 0, 0, 500_000, UTC)),
+        ("'infinity'::timestamptz", "TIMESTAMP WITH TIME ZONE", "infinity"),
+        ("null::timestamptz", "TIMESTAMP WITH TIME ZONE", None),
+        ("'2024-01-01 00:00:00.123456'::timestamp_ns", "TIMESTAMP_NS", datetime(2024, 1, 1, 0, 0, 0, 123_456)),
+        ("'2024-01-01 00:00:00.123456789'::timestamp_ns", "TIMESTAMP_NS", "2024-01-01 00:00:00.123456789"),
+        ("'12:30'::time", "TIME", time(12, 30)),
+        ("'12:00:00+02'::timetz", "TIME WITH TIME ZONE", "12:00:00+02"),
+        ("['2024-01-01 00:00:00+05'::timestamptz]", "TIMESTAMP WITH TIME ZONE[]", "['2023-12-31 19:00:00+00']"),
+        ("interval '2 days'", "INTERVAL", timedelta(days=2)),
+        ("'a'::enum('a', 'b')", "ENUM('a', 'b')", "a"),
+        ("[1, null]", "INTEGER[]", [1, None]),
+        ("{'x': [1]}", "STRUCT(x INTEGER[])", {"x": [1]}),
+        ("map{'k': 1}", "MAP(VARCHAR, INTEGER)", {"k": 1}),
+        ("true", "BOOLEAN", True),
+        ("'ab'::blob", "BLOB", b"ab"),
+        ("'0044-03-15 (BC)'::date", "DATE", "0044-03-15 (BC)"),
+    ],
+)
+def test_each_type_is_read_as_a_value_that_loses_nothing(tmp_path: Path, expression: str, type_: str, cell: object) -> None:
+    """What Python cannot hold stays text; no time zone package is needed."""
+    found = column(tmp_path, expression)
+    assert found == (type_, cell)
+    assert type(found[1]) is type(cell)
+
+
+def test_macros_and_views_of_the_file_shadow_nothing(tmp_path: Path) -> None:
+    """The catalog is asked past them, and odd names are quoted."""
+    odd = "x\"'); drop table t; --"
+    path = make(
+        tmp_path / "main.duckdb",
+        T,
+        "create macro lower(x) as 'gold'",
+        "create macro count(x) as 3",
+        "create view duckdb_tables as select 'evil' table_name",
+        "create view duckdb_columns as select 'evil' column_name",
+        'create table "' + odd.replace('"', '""') + '"("we""ird" int)',
+    )
+    found = read(path, "t", odd)
+    assert isinstance(found["t"], Table)
+    assert found["t"].n_rows == 2
+    quoted = found[odd]
+    assert isinstance(quoted, Table)
+    assert quoted.header == ('we"ird',)
+
+
+def test_generated_columns_are_refused_and_a_name_that_says_so_is_not(tmp_path: Path) -> None:
+    """One cell of repeat('x', 1e9) is a gigabyte past every limit."""
+    path = make(
+        tmp_path / "r.duckdb",
+        "create table g(id int, name varchar generated always as (repeat('x', 1000000000)))",
+        "insert into g values (1)",
+        "create table n(\"a generated always as b\" varchar default 'generated always as')",
+    )
+    found = read(path, "g", "n")
+    assert found["g"] == Fault(code="NOT_A_TABLE", detail="'g' has generated columns; hand in plain ones")
+    assert isinstance(found["n"], Table)
+
+
+@pytest.mark.parametrize(
+    ("statement", "limits", "word"),
+    [
+        ("create table t as select 1 id from range(3000000)", {"rows": 1_000_000}, "limit rows"),
+        ("create table t as select 1 a, 2 b, 3 c", {"columns": 2}, "limit columns"),
+        ("create table t as select 1 a, 2 b from range(10)", {"cells": 19}, "limit cells"),
+        ("create table t as select repeat('x', 20000) as a from range(2000)", {"table_bytes": 1_000_000}, "limit table_bytes"),
+    ],
+)
+def test_a_table_over_a_cap_is_a_fault_that_names_the_limit(tmp_path: Path, statement: str, limits: dict[str, int], word: str) -> None:
+    """Sizes are looked at before the rows, bytes between chunks."""
+    found = read(make(tmp_path / "r.duckdb", statement), "t", **limits)["t"]
+    assert code(found) == "LIMIT"
+    assert isinstance(found, Fault)
+    assert word in found.detail
+
+
+def test_a_table_of_many_chunks_comes_whole(tmp_path: Path) -> None:
+    """Chunks grow from a few rows on."""
+    table = read(make(tmp_path / "r.duckdb", "create table t as select range as i, 'x' || range as s from range(20000)"), "t")["t"]
+    assert isinstance(table, Table)
+    assert list(table.columns[0]) == list(range(20_000))
+    assert table.columns[1][-1] == "x19999"
+
+
+def test_a_file_that_is_no_database_never_reaches_duckdb(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a sqlite file duckdb would download a reader."""
+    path = tmp_path / "r.duckdb"
+    monkeypatch.setattr(duckdb, "connect", None)
+    for content, detail in ((b"", "the file is empty"), (b"SQLite format 3\0" * 9, "the file is no DuckDB database")):
+        path.write_bytes(content)
+        with pytest.raises(FaultError) as caught:
+            read(path)
+        assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", detail)
+
+
+def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path) -> None:
+    """duckdb's own text carries paths."""
+    good = make(tmp_path / "r.duckdb", T).read_bytes()
+    flipped = bytearray(good)
+    flipped[20_000] ^= 255
+    for content in (good[:5000], good[:-100_000], bytes(flipped)):
+        (tmp_path / "bad.duckdb").write_bytes(content)
+        with pytest.raises(FaultError) as caught:
+            read(tmp_path / "bad.duckdb")
+        assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", "")
+
+
+def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path) -> None:
+    """Only the one file is copied, into a folder that goes away."""
+    (tmp_path / "made").mkdir()
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "scratch").mkdir()
+    path = make(tmp_path / "made" / "r.duckdb", T)
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("set wal_autocheckpoint = '1GB'")
+        connection.execute("delete from t")
+        for name in ("r.duckdb", "r.duckdb.wal"):
+            shutil.copy(tmp_path / "made" / name, tmp_path / "sub" / name)
+    with (tmp_path / "sub" / "r.duckdb").open("rb") as handle:
+        table = read_duckdb(handle, names=["t"], limits=resolve_limits(), scratch=tmp_path / "scratch")["t"]
+    assert isinstance(table, Table)
+    assert table.n_rows == 2
+    assert list((tmp_path / "scratch").iterdir()) == []
+    assert sorted(place.name for place in (tmp_path / "sub").iterdir()) == ["r.duckdb", "r.duckdb.wal"]

@@ -1,0 +1,225 @@
+"""Gold folders: what cannot be meant ends the run with file and line, what is wrong with one check is that check's problem."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite import scorers
+from evalsuite.errors import GoldError
+from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
+from evalsuite.registry import scorer
+from evalsuite.types import Problem, Score
+
+
+@scorer(reads="text")
+def shout_match(prediction: str, *, gold: str, times: int = 1, loud: bool = False) -> Score:
+    """1 where the prediction is the gold text, shouted."""
+    return Score(official=float(prediction == gold.upper() * times and not loud))
+
+
+@pytest.fixture(autouse=True)
+def one_more_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`shout_match` as a scorer of the table, so that these tests rest on no bundled one."""
+    monkeypatch.setitem(scorers.BUNDLED, "shout_match", (f"{__name__}:shout_match", "the answer is shouted"))
+
+
+def folder(tmp_path: Path, *entries: object, suite: str = "") -> Path:
+    """A gold folder named `gold` with the entries, a text as it stands."""
+    made = tmp_path / "gold"
+    made.mkdir()
+    lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+    (made / "x_eval.jsonl").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    if suite:
+        (made / "suite.yaml").write_text(suite, encoding="utf-8")
+    return made
+
+
+def entry(id_: str, func: str = "shout_match", parameters: Any = None, **more: Any) -> dict[str, Any]:
+    """One line of a spec."""
+    return {"instance_id": id_, "evaluation": {"func": func, "parameters": parameters or {"gold": "a"}, **more}}
+
+
+def problems(tmp_path: Path, evaluation: dict[str, Any], suite: str = "") -> list[Problem]:
+    """The problems of the one check of an evaluation."""
+    gold = read_gold(folder(tmp_path, {"instance_id": "q", "evaluation": evaluation}, suite=suite))
+    return list(gold.instances[0].checks[0].problems)
+
+
+def test_one_evaluation_and_a_list_of_them_are_read(tmp_path: Path) -> None:
+    """Instances in file order, other keys kept beside them."""
+    two = {
+        "instance_id": "b",
+        "instruction": "Who?",
+        "evaluation": [entry("")["evaluation"], {**entry("")["evaluation"], "temporal": True}],
+    }
+    gold = read_gold(folder(tmp_path, entry("a"), two))
+    first, second = gold.instances
+    assert [(check.scorer, check.parameters, check.where) for check in first.checks] == [
+        ("shout_match", {"gold": "a"}, "gold/x_eval.jsonl:1")
+    ]
+    assert [dict(check.extra) for check in second.checks] == [{}, {"temporal": True}]
+    assert second.extra == {"instruction": "Who?"}
+    assert all(not check.problems for instance in gold.instances for check in instance.checks)
+    assert (gold.suite.name, gold.hash, gold.notes) == ("gold", "", ())
+
+
+def test_a_spec_laid_out_like_the_references_readme_is_read_with_notes(tmp_path: Path) -> None:
+    """Pretty-printed, joined by commas, closed by an empty object."""
+    text = ",\n".join(json.dumps(entry(id_), indent=4) for id_ in "ab") + ",\n{\n\n}"
+    gold = read_gold(folder(tmp_path, text))
+    assert [(instance.instance_id, instance.where) for instance in gold.instances] == [
+        ("a", "gold/x_eval.jsonl:1"),
+        ("b", "gold/x_eval.jsonl:10"),
+    ]
+    assert "gold/x_eval.jsonl:1: an object over several lines is read as one" in gold.notes
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ('{"instance_id": "q", bad', "not valid JSON at column 22", ""),
+        ("[1]", "not a JSON object", "one JSON object a line"),
+        ('{"a": 1, "a": 2}', "the key 'a' stands twice", "keep each key once"),
+        (entry("a"), "instance 'a' stands twice, first on line 1", "give each instance its own id"),
+        (entry("q", "shout_mach"), "unknown scorer 'shout_mach'", "did you mean 'shout_match'?"),
+        (entry("q", "table_mach"), "unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+        ({"instance": "q", "evaluation": {}}, "instance_id is missing", "found 'instance': write 'instance_id'"),
+        ({"evaluation": {}}, "instance_id is missing", ""),
+        ({"instance_id": 5, "evaluation": {}}, "instance_id must be a text that is not empty, found 5", ""),
+        ({"instance_id": "q"}, "q: evaluation is missing", ""),
+        ({"instance_id": "q", "evalution": {}}, "q: evaluation is missing", "found 'evalution': write 'evaluation'"),
+        ({"instance_id": "q", "evaluation": []}, "q: evaluation is empty", "give one {func, parameters} or a list of them"),
+        (
+            {"instance_id": "q", "evaluation": "shout_match"},
+            "q: evaluation must be an object {func, parameters} or a list of them, found str",
+            "",
+        ),
+        (
+            {"instance_id": "q", "evaluation": {"parameters": {}}},
+            "q: func must be the name of a scorer, found None",
+            "run `evalsuite scorers` for the names",
+        ),
+        (
+            {"instance_id": "q", "evaluation": {"func": "shout_match", "parameters": ["a"]}},
+            "q: parameters must be an object, found list",
+            "",
+        ),
+    ],
+)
+def test_a_line_that_cannot_be_meant_ends_the_run_with_file_and_line(tmp_path: Path, line: object, message: str, hint: str) -> None:
+    """The place is folder and file name, never a path of this machine."""
+    with pytest.raises(GoldError) as caught:
+        read_gold(folder(tmp_path, entry("a"), "", line))
+    assert (caught.value.message, caught.value.hint) == (f"gold/x_eval.jsonl:3: {message}", hint)
+    assert caught.value.exit_code == 2
+
+
+def test_no_folder_no_spec_and_several_specs_are_told_apart(tmp_path: Path) -> None:
+    """Each says what to give instead."""
+    made = folder(tmp_path, entry("a"))
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(GoldError, match="nope: no such gold folder"):
+        read_gold(tmp_path / "nope")
+    with pytest.raises(GoldError, match=r"empty: no \*_eval\.jsonl file"):
+        read_gold(tmp_path / "empty")
+    (made / "y_eval.jsonl").write_text(json.dumps(entry("z")), encoding="utf-8")
+    with pytest.raises(GoldError, match=r"gold: several \*_eval\.jsonl files: x_eval\.jsonl, y_eval\.jsonl") as caught:
+        read_gold(made)
+    assert caught.value.hint == f"name one: {made / 'x_eval.jsonl'}"
+    given = read_gold(made / "y_eval.jsonl")
+    assert (given.instances[0].instance_id, given.folder) == ("z", made)
+
+
+def test_an_empty_spec_is_gold_without_instances(tmp_path: Path) -> None:
+    """Whether that is worth a run is not the reader's to say."""
+    assert read_gold(folder(tmp_path)).instances == ()
+
+
+def test_bad_parameters_are_the_checks_problems_with_their_place(tmp_path: Path) -> None:
+    """An unknown one blocks official only, a wrong type blocks both."""
+    unknown, wrong = problems(tmp_path, {"func": "shout_match", "parameters": {"gold": "a", "time": 2, "times": "x"}})
+    assert (unknown.message, unknown.hint) == ("unknown parameter 'time' of shout_match", "did you mean 'times'?")
+    assert unknown.blocks == {"official"}
+    assert wrong.message == "parameter 'times' of shout_match must be integer, found str"
+    assert wrong.blocks == {"official", "strict"}
+    assert (unknown.where, wrong.where) == ("gold/x_eval.jsonl:1", "gold/x_eval.jsonl:1")
+
+
+def test_absent_parameters_are_none_and_what_is_needed_is_a_problem(tmp_path: Path) -> None:
+    """`parameters` may be left out where nothing is needed."""
+    assert [found.message for found in problems(tmp_path, {"func": "shout_match"})] == ["shout_match needs the parameter 'gold'"]
+
+
+def test_a_key_beside_parameters_is_only_a_warning(tmp_path: Path) -> None:
+    """One real spec has `exclude` there; the reference does not see it."""
+    (found,) = problems(tmp_path, {"func": "shout_match", "parameters": {"gold": "a"}, "exclude": ["b"]})
+    assert (found.message, found.hint) == ("key 'exclude' beside 'parameters' is not read", "move it into parameters if it is meant")
+    assert found.blocks == frozenset()
+
+
+def test_the_suites_defaults_stand_under_a_checks_own_parameters(tmp_path: Path) -> None:
+    """What the line says wins."""
+    suite = "defaults:\n  shout_match: {times: 3, loud: true}\n"
+    gold = read_gold(folder(tmp_path, entry("a"), entry("b", parameters={"gold": "x", "times": 1}), suite=suite))
+    assert [dict(instance.checks[0].parameters) for instance in gold.instances] == [
+        {"gold": "a", "times": 3, "loud": True},
+        {"gold": "x", "times": 1, "loud": True},
+    ]
+
+
+def test_groups_come_by_name_and_by_prefix(tmp_path: Path) -> None:
+    """In the order of suite.yaml, each tag once."""
+    suite = "groups:\n  hr: {prefix: hr_, ids: [hr_1]}\n  hard: [hr_1, x]\n"
+    gold = read_gold(folder(tmp_path, entry("hr_1"), entry("hr_2"), entry("x"), entry("y"), suite=suite))
+    assert [instance.groups for instance in gold.instances] == [("hr", "hard"), ("hr",), ("hard",), ()]
+
+
+def test_the_hash_depends_on_names_and_contents_and_on_nothing_else(tmp_path: Path) -> None:
+    """Spec, suite.yaml and gold files count; hidden files, other files at the top and the place do not."""
+
+    def made(name: str) -> Path:
+        (tmp_path / name).mkdir()
+        gold = folder(tmp_path / name, entry("a"))
+        (gold / "a").mkdir()
+        (gold / "a" / "r.csv").write_text("x\n1\n")
+        return gold
+
+    one, two = made("one"), made("two")
+    before = gold_hash(one)
+    assert before == gold_hash(two)
+    assert len(before) == 12
+    (two / "a" / ".DS_Store").write_text("x")
+    (two / "README.md").write_text("x")
+    assert gold_hash(two) == before
+    (two / "a" / "r.csv").rename(two / "a" / "s.csv")
+    renamed = gold_hash(two)
+    (two / "a" / "s.csv").write_text("x\n2\n")
+    changed = gold_hash(two)
+    (two / "suite.yaml").write_text("name: x\n")
+    assert len({before, renamed, changed, gold_hash(two)}) == 4
+
+
+def test_the_inodes_are_those_of_every_gold_file(tmp_path: Path) -> None:
+    """The spec itself is gold too, and several specs are no obstacle."""
+    gold = folder(tmp_path, entry("a"))
+    (gold / "y_eval.jsonl").write_text("")
+    (gold / "a").mkdir()
+    (gold / "a" / "r.csv").write_text("x")
+    files = (gold / "x_eval.jsonl", gold / "y_eval.jsonl", gold / "a" / "r.csv")
+    assert gold_inodes(gold) == {(file.stat().st_dev, file.stat().st_ino) for file in files}
+    assert gold_inodes(gold / "x_eval.jsonl") == gold_inodes(gold)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links on this system")
+def test_linked_gold_folders_are_followed_once(tmp_path: Path) -> None:
+    """Gold may share folders by links; a link back up must not walk in circles."""
+    gold = folder(tmp_path, entry("a"))
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "r.csv").write_text("x")
+    (tmp_path / "store" / "up").symlink_to(tmp_path / "store")
+    (gold / "a").symlink_to(tmp_path / "store")
+    found = (tmp_path / "store" / "r.csv").stat()
+    assert (found.st_dev, found.st_ino) in gold_inodes(gold)

@@ -1,0 +1,192 @@
+"""JSON objects of a file: strict about each object, forgiving about the layout, and one bad entry never takes another with it."""
+
+import io
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.readers.json_text import Number
+from evalsuite.readers.jsonl import MAX_BROKEN, Entry, Layout, read_objects
+from evalsuite.readers.limits import resolve_limits
+
+README_EXAMPLE = """{
+    "instance_id": "aaa-1",
+    "answer_type": "answer",
+    "answer_or_path": 17.5056918%
+},
+{
+    "instance_id": "aaa-2",
+    "answer_type": "answer",
+    "answer_or_path": "Google Ring"
+},
+{
+    "instance_id": "aaa-3",
+    "answer_type": "file",
+    "answer_or_path": "output.csv"
+},
+{
+
+}
+"""
+GOOD = '{"instance_id": "good", "v": 1}'
+
+
+def read(content: str | bytes, numbers: str = "value", **limits: int) -> tuple[list[Entry], Layout]:
+    """All entries and the layout notes of a content."""
+    layout = Layout()
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return list(read_objects(io.BytesIO(raw), limits=resolve_limits(limits), numbers=numbers, layout=layout)), layout
+
+
+def values(content: str | bytes) -> list[object]:
+    """The values of a content all of whose entries are good."""
+    entries, _ = read(content)
+    assert [entry.fault for entry in entries] == [None] * len(entries)
+    return [entry.value for entry in entries]
+
+
+def test_one_object_a_line_is_read_with_its_line_and_without_notes() -> None:
+    """Blank lines count as lines; BOM and CRLF are no news."""
+    entries, layout = read('\ufeff{"a": 1}\r\n\r\n {"a": 2}\n{"a": 3}')
+    assert [(entry.line, entry.value) for entry in entries] == [(1, {"a": 1}), (3, {"a": 2}), (4, {"a": 3})]
+    assert layout.notes == {}
+
+
+def test_the_readme_example_of_the_reference_is_read_but_for_the_unquoted_value() -> None:
+    """Pretty-printed, joined by commas, closed by an empty object; 17.5056918% needs quotes and only its own entry suffers."""
+    entries, layout = read(README_EXAMPLE)
+    bad, *good = entries
+    assert (bad.line, bad.instance_id) == (1, "aaa-1")
+    assert bad.hint == 'put quotes round the value: "17.5056918%"'
+    assert bad.fault is not None
+    assert (bad.fault.code, bad.fault.detail) == ("BAD_JSON", "not valid JSON at column 33")
+    assert [(entry.line, (entry.value or {})["instance_id"]) for entry in good] == [(6, "aaa-2"), (11, "aaa-3")]
+    assert layout.notes == {
+        "an object over several lines is read as one": 1,
+        "commas between objects are skipped": 6,
+        "an empty object {} is skipped": 16,
+    }
+
+
+@pytest.mark.parametrize("indent", [None, 0, 1, 4])
+@pytest.mark.parametrize("separator", ["\n", ",\n", ",", "", "\n\n"])
+@pytest.mark.parametrize("closing", ["", ",\n", "\n{}\n"])
+def test_objects_are_read_however_they_are_laid_out(indent: int | None, separator: str, closing: str) -> None:
+    """Indented or not, with or without commas and a closing empty object."""
+    objects = [{"instance_id": f"q{i}", "evaluation": [{"func": "f", "parameters": {"gold": ["]}", '{["']}}]} for i in range(3)]
+    assert values(separator.join(json.dumps(value, indent=indent) for value in objects) + closing) == objects
+
+
+@pytest.mark.parametrize("indent", [None, 0, 2])
+def test_a_json_array_of_objects_is_read_with_a_note(indent: int | None) -> None:
+    """The most common way to get JSON Lines wrong."""
+    objects = [{"instance_id": f"q{i}", "v": [[], {}]} for i in range(3)]
+    entries, layout = read(json.dumps(objects, indent=indent))
+    assert [entry.value for entry in entries] == objects
+    assert "a JSON array is read as one object an element" in layout.notes
+    assert values("[]") == []
+
+
+@given(
+    st.lists(
+        st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.text() | st.integers(), st.lists, max_leaves=8), min_size=1)
+    )
+)
+def test_what_json_writes_comes_back_in_every_layout(objects: list[dict[str, object]]) -> None:
+    """Lines, array, pretty array and pretty objects say the same."""
+    for text in (
+        "\n".join(map(json.dumps, objects)),
+        json.dumps(objects),
+        json.dumps(objects, indent=1),
+        ",\n".join(json.dumps(value, indent=2) for value in objects),
+    ):
+        assert values(text) == objects
+
+
+@pytest.mark.parametrize(
+    ("bad", "code", "detail"),
+    [
+        ("{bad", "BAD_JSON", "not valid JSON at column 2"),
+        ('{"a": 1, "a": 2}', "BAD_JSON", "the key 'a' stands twice"),
+        ('{"x": {"a": 1, "a": 2}}', "BAD_JSON", "the key 'a' stands twice"),
+        ('{"a": NaN}', "BAD_JSON", "NaN is not a JSON number"),
+        ('{"a": -Infinity}', "BAD_JSON", "-Infinity is not a JSON number"),
+        ('{"a": 1e400}', "BAD_JSON", "a number is too large for a float"),
+        ('{"a": ' + "9" * 5000 + "}", "BAD_JSON", "a number has more than 4300 digits"),
+        ('{"a": ' + "[" * 101 + "]" * 101 + "}", "LIMIT", "the JSON is nested deeper than 100 levels"),
+        ('{"a": ' + "[" * 100_000, "LIMIT", "the JSON is nested too deeply"),
+        ("{'a': 1}", "BAD_JSON", "not valid JSON at column 2"),
+        ('{"a": "open}', "BAD_JSON", "not valid JSON at column 13"),
+        ("7", "BAD_JSON", "not a JSON object"),
+        ("null", "BAD_JSON", "not a JSON object"),
+        ("[]", "BAD_JSON", "not a JSON object"),
+        ('"x"', "BAD_JSON", "not a JSON object"),
+        ("hello", "BAD_JSON", "not valid JSON at column 1"),
+        ("}", "BAD_JSON", "not valid JSON at column 1"),
+    ],
+)
+@pytest.mark.parametrize("numbers", ["value", "text"])
+def test_a_bad_line_is_reported_with_its_number_and_its_neighbours_count(bad: str, code: str, detail: str, numbers: str) -> None:
+    """Nothing that stands on one line takes the next line with it."""
+    entries, _ = read(f"{GOOD}\n{bad}\n{GOOD}\n", numbers)
+    before, broken, after = entries
+    assert before.value is not None
+    assert after.value is not None
+    assert (before.line, broken.line, after.line) == (1, 2, 3)
+    assert broken.fault is not None
+    assert (broken.fault.code, broken.fault.detail) == (code, detail)
+
+
+def test_bytes_that_are_not_utf8_are_reported_and_no_id_is_guessed_from_them() -> None:
+    """A replaced byte could turn one id into another."""
+    entries, _ = read(b'{"instance_id": "\xff"}\n' + GOOD.encode())
+    assert entries[0].fault is not None
+    assert (entries[0].fault.code, entries[0].fault.detail) == ("BAD_ENCODING", "byte 18 of line 1 is not UTF-8")
+    assert entries[0].instance_id is None
+    assert entries[1].value == {"instance_id": "good", "v": 1}
+
+
+def test_a_line_over_the_cap_is_skipped_unread_and_its_id_kept() -> None:
+    """A line of a gigabyte must cost no gigabyte."""
+    entries, _ = read('{"instance_id": "long", "v": "' + "x" * 5000 + f'"}}\n{GOOD}\n', line_bytes=1000)
+    assert entries[0].fault is not None
+    assert (entries[0].fault.code, entries[0].instance_id) == ("TOO_LARGE", "long")
+    assert entries[1].value == {"instance_id": "good", "v": 1}
+    assert entries[1].line == 2
+
+
+def test_an_object_that_never_closes_ends_where_the_next_one_begins() -> None:
+    """A forgotten brace in pretty-printed text costs one entry."""
+    broken = '{\n  "instance_id": "broken",\n  "v": 1\n'
+    entries, _ = read(broken + json.dumps({"instance_id": "good", "v": 2}, indent=2))
+    assert [(entry.line, entry.instance_id or (entry.value or {})["instance_id"]) for entry in entries] == [(1, "broken"), (4, "good")]
+
+
+def test_numbers_can_be_kept_as_they_stand_in_the_file() -> None:
+    """17.50 is not 17.5 when the answer is text."""
+    entries, _ = read('{"a": 17.50, "b": -0, "c": 1E5, "d": "17.50"}', "text")
+    value = entries[0].value or {}
+    assert [str(value[key]) for key in "abcd"] == ["17.50", "-0", "1E5", "17.50"]
+    assert [isinstance(value[key], Number) for key in "abcd"] == [True, True, True, False]
+
+
+def test_a_lone_surrogate_in_an_answer_is_data_and_a_line_separator_does_not_split() -> None:
+    """U+2028 and \\ud800 are characters like others here."""
+    assert values('{"a": "\\ud800"}\n{"a": "x\u2028y"}') == [{"a": "\ud800"}, {"a": "x\u2028y"}]
+
+
+def test_a_line_of_nothing_but_broken_objects_is_given_up_after_a_hundred() -> None:
+    """Otherwise each would cost a pass over the whole line."""
+    entries, _ = read("{]" * 100_000 + f"\n{GOOD}\n")
+    assert len(entries) == MAX_BROKEN + 3
+    assert entries[-1].value == {"instance_id": "good", "v": 1}
+
+
+@given(st.binary(max_size=200) | st.text(alphabet='{}[],:"\\ \na1é', max_size=60).map(str.encode))
+def test_no_content_raises(content: bytes) -> None:
+    """Whatever the bytes: entries that are either a value or a fault, on lines that exist."""
+    entries, _ = read(content)
+    assert all((entry.value is None) == (entry.fault is not None) for entry in entries)
+    assert all(1 <= entry.line <= content.count(b"\n") + 1 for entry in entries)

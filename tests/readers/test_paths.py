@@ -1,0 +1,147 @@
+"""Paths a submission chose: only plain files inside the instance's own folder are opened."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.readers import paths
+from evalsuite.readers.paths import inside, open_confined, open_trusted
+
+needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
+
+
+@pytest.fixture(params=["by descriptor", "by resolved path"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways of opening: folder descriptors, and the plain check where the system has none."""
+    if request.param == "by resolved path":
+        monkeypatch.setattr(paths, "_BY_DESCRIPTOR", False)
+    elif not paths._BY_DESCRIPTOR:
+        pytest.skip("this system cannot open by folder descriptors")
+    return str(request.param)
+
+
+def fault(root: Path, path: str, limit: int = 100, gold: frozenset[tuple[int, int]] = frozenset()) -> tuple[str, str]:
+    """Code and detail of the fault that opening raises."""
+    with pytest.raises(FaultError) as caught:
+        open_confined(root, path, limit_bytes=limit, gold_inodes=gold)
+    return caught.value.fault.code, caught.value.fault.detail
+
+
+@pytest.mark.parametrize("path", ["r.csv", "sub/r.csv", "sub/.hidden", "käse 1.csv", "a..b.csv", "~r~.csv"[1:]])
+def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str, path: str) -> None:
+    """Subfolders of the instance's folder are allowed."""
+    (tmp_path / path).parent.mkdir(exist_ok=True)
+    (tmp_path / path).write_bytes(b"abc")
+    with open_confined(tmp_path, path, limit_bytes=3) as handle:
+        assert handle.read() == b"abc"
+
+
+@pytest.mark.parametrize(
+    ("path", "detail"),
+    [
+        ("", "the path is empty"),
+        ("/etc/passwd", "the path is not relative"),
+        ("~/r.csv", "the path is not relative"),
+        ("~root/r.csv", "the path is not relative"),
+        ("../r.csv", "the path holds '..'"),
+        ("a/../r.csv", "the path holds '..'"),
+        ("..", "the path holds '..'"),
+        (".", "the path has an empty part or '.'"),
+        ("./r.csv", "the path has an empty part or '.'"),
+        ("a//r.csv", "the path has an empty part or '.'"),
+        ("a/", "the path has an empty part or '.'"),
+        ("r.csv\0.txt", "the path holds a control character"),
+        ("r\nPASS.csv", "the path holds a control character"),
+        ("r\x9b.csv", "the path holds a control character"),
+        ("\ud800.csv", "the path holds a lone surrogate"),
+        ("http://127.0.0.1:9/x.csv", "the path is a URL"),
+        ("c:x", "the path names a drive or a URL scheme"),
+        ("C:/r.csv", "the path names a drive or a URL scheme"),
+        ("a\\r.csv", "the path holds a backslash; write '/'"),
+        ("a/" * 600 + "b", "the path is longer than 1024 bytes"),
+        ("x" * 300, "a part of the path is longer than 255 bytes"),
+        ("é" * 128, "a part of the path is longer than 255 bytes"),
+    ],
+)
+def test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened(tmp_path: Path, path: str, detail: str) -> None:
+    """The text of the path alone decides."""
+    assert fault(tmp_path, path) == ("BAD_PATH", detail)
+
+
+@needs_links
+def test_links_are_refused_wherever_they_stand_on_the_way(tmp_path: Path, way: str) -> None:
+    """A linked file, a linked folder and a linked instance folder; the root itself is the user's and may be a link."""
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "g.csv").write_text("secret")
+    (tmp_path / "sub" / "q1").mkdir(parents=True)
+    (tmp_path / "sub" / "q1" / "r.csv").symlink_to(tmp_path / "gold" / "g.csv")
+    (tmp_path / "sub" / "q1" / "d").symlink_to(tmp_path / "gold")
+    (tmp_path / "sub" / "q2").symlink_to(tmp_path / "gold")
+    (tmp_path / "linked").symlink_to(tmp_path / "gold")
+    for path in ("q1/r.csv", "q1/d/g.csv", "q2/g.csv"):
+        assert fault(tmp_path / "sub", path) == ("BAD_PATH", "the path goes through a link")
+    with open_confined(tmp_path / "linked", "g.csv", limit_bytes=100) as handle:
+        assert handle.read() == b"secret"
+
+
+@needs_links
+def test_a_hard_link_to_a_gold_file_is_refused(tmp_path: Path, way: str) -> None:
+    """No path betrays a hard link; the inode does."""
+    gold = tmp_path / "g.csv"
+    gold.write_text("secret")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "r.csv").hardlink_to(gold)
+    found = gold.stat()
+    inodes = frozenset({(found.st_dev, found.st_ino)})
+    assert fault(tmp_path / "sub", "r.csv", gold=inodes) == ("BAD_PATH", "hard link to a gold file")
+
+
+@needs_links
+def test_folders_pipes_and_sockets_are_no_files(tmp_path: Path, way: str) -> None:
+    """A pipe without a writer must not make the reader wait for ever."""
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "s"))
+        assert {fault(tmp_path, name)[0] for name in ("folder", "pipe", "s")} == {"NOT_REGULAR_FILE"}
+
+
+def test_a_missing_file_and_a_file_used_as_a_folder_are_missing(tmp_path: Path, way: str) -> None:
+    """Nothing is there, or nothing can be below it."""
+    (tmp_path / "r.csv").write_text("a")
+    assert fault(tmp_path, "nope.csv") == ("MISSING_FILE", "")
+    assert fault(tmp_path, "nope/r.csv") == ("MISSING_FILE", "")
+    assert fault(tmp_path, "r.csv/x") == ("MISSING_FILE", "")
+
+
+def test_a_file_over_the_cap_is_refused_by_its_size_alone(tmp_path: Path, way: str) -> None:
+    """A sparse file of 50 GB costs nothing to make and must cost nothing to refuse."""
+    with (tmp_path / "r.csv").open("wb") as handle:
+        handle.truncate(50 << 30)
+    assert fault(tmp_path, "r.csv", limit=1024) == ("TOO_LARGE", f"{50 << 30} bytes, the limit is 1024")
+
+
+@needs_links
+def test_a_trusted_file_may_be_a_link_but_not_a_folder(tmp_path: Path) -> None:
+    """Gold is the grader's own."""
+    (tmp_path / "g.csv").write_text("a")
+    (tmp_path / "l.csv").symlink_to(tmp_path / "g.csv")
+    with open_trusted(tmp_path / "l.csv", limit_bytes=10) as handle:
+        assert handle.read() == b"a"
+    with pytest.raises(FaultError) as caught:
+        open_trusted(tmp_path, limit_bytes=10)
+    assert caught.value.fault.code == "NOT_REGULAR_FILE"
+
+
+@pytest.mark.parametrize(
+    ("id_", "path"), [("../g", "r.csv"), ("a/b", "r.csv"), ("", "r.csv"), ("q1", "/r.csv"), ("q1", ""), ("q1", "~/r.csv")]
+)
+def test_an_instance_id_is_one_folder_and_the_path_stays_below_it(id_: str, path: str) -> None:
+    """Joining the two must not make a bad half good."""
+    with pytest.raises(FaultError) as caught:
+        inside(id_, path)
+    assert caught.value.fault.code == "BAD_PATH"
+    assert inside("q1", "sub/r.csv") == "q1/sub/r.csv"

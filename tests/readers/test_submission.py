@@ -1,0 +1,200 @@
+"""Submission folders: three keys are read, each entry is judged alone, and the folder itself fails with a clear word."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import SubmissionError
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.submission import METADATA, read_submission
+from evalsuite.types import Submission
+
+from .test_jsonl import README_EXAMPLE
+
+
+def folder(tmp_path: Path, *entries: object) -> Path:
+    """A submission folder whose metadata holds the entries, a text as it stands."""
+    lines = [entry if isinstance(entry, str) else json.dumps(entry) for entry in entries]
+    (tmp_path / METADATA).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return tmp_path
+
+
+def entry(id_: Any, kind: Any = "answer", value: Any = "x", **more: Any) -> dict[str, Any]:
+    """One line of a submission."""
+    return {"instance_id": id_, "answer_type": kind, "answer_or_path": value, **more}
+
+
+def fault(submission: Submission, id_: str) -> tuple[str, str]:
+    """Code and detail of an answer's fault."""
+    found = submission.answers[id_].fault
+    assert found is not None
+    assert found.where == submission.answers[id_].where
+    return found.code, found.detail
+
+
+def test_answers_come_in_file_order_with_their_line(tmp_path: Path) -> None:
+    """One of each type."""
+    read = read_submission(folder(tmp_path, entry("b"), entry("a", "file", "r.csv"), entry("c", "files", ["1.csv", "2.csv"])))
+    assert list(read.answers) == ["b", "a", "c"]
+    assert [(a.answer_type, a.value, a.where, a.fault) for a in read.answers.values()] == [
+        ("answer", "x", "results_metadata.jsonl:1", None),
+        ("file", "r.csv", "results_metadata.jsonl:2", None),
+        ("files", ("1.csv", "2.csv"), "results_metadata.jsonl:3", None),
+    ]
+    assert (read.n_objects, read.notes) == (3, ())
+
+
+def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
+    """Nothing was handed in; nothing is wrong with the folder."""
+    assert read_submission(folder(tmp_path)).answers == {}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: path / "nope", "{path}/nope: no such submission folder"),
+        (lambda path: path / "file.txt", "{path}/file.txt: not a folder"),
+        (lambda path: path / "empty", "empty/results_metadata.jsonl: MISSING_FILE: the file is not there"),
+        (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
+        (
+            lambda path: path / "folder",
+            "folder/results_metadata.jsonl: NOT_REGULAR_FILE: a folder stands where a file is needed",
+        ),
+        (lambda path: path / "large", "large/results_metadata.jsonl: TOO_LARGE: 2000000 bytes, the limit is 1000000"),
+    ],
+)
+def test_a_folder_that_cannot_be_read_says_why(tmp_path: Path, make: Any, message: str) -> None:
+    """The whole submission is unreadable: exit code 2, one sentence, one hint."""
+    (tmp_path / "file.txt").write_text("x")
+    for name in ("empty", "utf16", "folder", "large"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "utf16" / METADATA).write_text("{}", encoding="utf-16")
+    (tmp_path / "folder" / METADATA).mkdir()
+    with (tmp_path / "large" / METADATA).open("wb") as handle:
+        handle.truncate(2_000_000)
+    with pytest.raises(SubmissionError) as caught:
+        read_submission(make(tmp_path), resolve_limits({"metadata_bytes": 1_000_000}))
+    assert caught.value.message == message.format(path=tmp_path)
+    assert caught.value.hint
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links on this system")
+def test_the_metadata_may_be_no_link(tmp_path: Path) -> None:
+    """A link could show gold's own lines."""
+    (tmp_path / "gold.jsonl").write_text("{}")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / METADATA).symlink_to(tmp_path / "gold.jsonl")
+    with pytest.raises(SubmissionError, match=r"sub/results_metadata\.jsonl: BAD_PATH: the path goes through a link"):
+        read_submission(tmp_path / "sub")
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "detail"),
+    [
+        ("answer", None, "answer_or_path must be a text for 'answer', found null"),
+        ("answer", ["x"], "answer_or_path must be a text for 'answer', found a list"),
+        ("answer", True, "answer_or_path must be a text for 'answer', found true"),
+        ("answer", {"a": 1}, "answer_or_path must be a text for 'answer', found an object"),
+        ("file", None, "answer_or_path must be a path for 'file', found null"),
+        ("file", ["r.csv"], "answer_or_path must be a path for 'file', found a list"),
+        ("file", 5, "answer_or_path must be a path for 'file', found a number"),
+        ("files", "r.csv", "answer_or_path must be a list of paths for 'files', found a text"),
+        ("files", [], "answer_or_path must be a list of paths for 'files', found an empty list"),
+        ("files", ["r.csv", 5], "answer_or_path must be a list of paths for 'files', found a list"),
+        ("File", "r.csv", "answer_type must be answer, file or files, found 'File'"),
+        ("csv", "r.csv", "answer_type must be answer, file or files, found 'csv'"),
+        (["answer", "file"], "x", "answer_type must be answer, file or files, found a list"),
+        (None, "x", "answer_type must be answer, file or files, found null"),
+        (1, "x", "answer_type must be answer, file or files, found a number"),
+    ],
+)
+def test_an_entry_of_the_wrong_shape_is_that_instances_fault(tmp_path: Path, kind: Any, value: Any, detail: str) -> None:
+    """The instance is faulty, the others are not."""
+    read = read_submission(folder(tmp_path, entry("bad", kind, value), entry("good")))
+    assert fault(read, "bad") == ("BAD_METADATA", detail)
+    assert read.answers["bad"].value == ""
+    assert read.answers["good"].fault is None
+
+
+@pytest.mark.parametrize("key", ["answer_type", "answer_or_path"])
+def test_a_missing_key_is_that_instances_fault(tmp_path: Path, key: str) -> None:
+    """There is no default for either."""
+    given = {name: value for name, value in entry("q").items() if name != key}
+    assert fault(read_submission(folder(tmp_path, given)), "q") == ("BAD_METADATA", f"the key '{key}' is missing")
+
+
+@pytest.mark.parametrize("written", ["17.50", "41226422", "-0.0", "1e5", "123456789012345678901234567890"])
+def test_a_json_number_is_read_as_the_text_that_stands_in_the_file(tmp_path: Path, written: str) -> None:
+    """No float comes in between."""
+    line = f'{{"instance_id": "q", "answer_type": "answer", "answer_or_path": {written}}}'
+    answer = read_submission(folder(tmp_path, line)).answers["q"]
+    assert (answer.value, type(answer.value), answer.fault) == (written, str, None)
+
+
+def test_a_duplicate_id_names_its_lines_and_keeps_one_answer(tmp_path: Path) -> None:
+    """Neither the first nor the last wins."""
+    read = read_submission(folder(tmp_path, entry("a", value="1"), entry("b"), entry("a", value="2")))
+    assert fault(read, "a") == ("DUPLICATE_ID", "the instance stands on lines 1 and 3")
+    assert list(read.answers) == ["a", "b"]
+    many = read_submission(folder(tmp_path, *[entry("a")] * 9))
+    assert fault(many, "a") == ("DUPLICATE_ID", "the instance stands on lines 1, 2, 3, 4 and 5 and more")
+
+
+def test_other_keys_are_named_once_and_never_used(tmp_path: Path) -> None:
+    """An entry that brings its own evaluation changes nothing but the notes."""
+    read = read_submission(folder(tmp_path, entry("a"), entry("b", evaluation={"func": "x"}), entry("c", evaluation=1, score=1)))
+    assert read.notes == (
+        "results_metadata.jsonl:2: key 'evaluation' is not read (2 entries)",
+        "results_metadata.jsonl:3: key 'score' is not read (1 entry)",
+    )
+    assert read.answers["b"].fault is None
+
+
+@pytest.mark.parametrize("id_", [5, None, ["a"], "", {}])
+def test_an_entry_without_a_usable_id_is_a_note(tmp_path: Path, id_: Any) -> None:
+    """It can be nobody's answer."""
+    read = read_submission(folder(tmp_path, entry("good"), entry(id_)))
+    assert list(read.answers) == ["good"]
+    assert read.notes == ("results_metadata.jsonl:2: BAD_METADATA: instance_id must be a text that is not empty",)
+
+
+def test_a_line_that_is_no_json_is_a_note_with_its_number(tmp_path: Path) -> None:
+    """The good ones are still read."""
+    read = read_submission(folder(tmp_path, "not json", entry("good"), {"answer_type": "answer"}))
+    assert list(read.answers) == ["good"]
+    assert read.notes == (
+        "results_metadata.jsonl:1: BAD_METADATA: not valid JSON at column 1",
+        "results_metadata.jsonl:3: BAD_METADATA: instance_id is missing",
+    )
+
+
+def test_the_reference_readmes_own_example_is_read(tmp_path: Path) -> None:
+    """Its unquoted 17.5056918% is that instance's fault, with the hint to quote it."""
+    read = read_submission(folder(tmp_path, README_EXAMPLE))
+    assert list(read.answers) == ["aaa-1", "aaa-2", "aaa-3"]
+    assert fault(read, "aaa-1") == ("BAD_METADATA", 'not valid JSON at column 33; put quotes round the value: "17.5056918%"')
+    assert [read.answers[id_].value for id_ in ("aaa-2", "aaa-3")] == ["Google Ring", "output.csv"]
+
+
+def test_an_answer_over_the_cap_is_too_large_by_its_bytes(tmp_path: Path) -> None:
+    """64 KiB by default; characters of two bytes count twice."""
+    read = read_submission(folder(tmp_path, entry("a", value="é" * 6), entry("b", value="e" * 6)), resolve_limits({"answer_bytes": 10}))
+    assert fault(read, "a") == ("TOO_LARGE", "the answer has 12 bytes, the limit answer_bytes is 10")
+    assert read.answers["b"].fault is None
+
+
+def test_notes_are_capped_and_the_rest_counted(tmp_path: Path) -> None:
+    """A hostile file cannot fill the report."""
+    read = read_submission(folder(tmp_path, *["junk"] * 8), resolve_limits({"notes": 5}))
+    assert len(read.notes) == 6
+    assert read.notes[-1] == "results_metadata.jsonl: 3 more notes are not kept"
+
+
+def test_unprintable_text_is_escaped_in_notes(tmp_path: Path) -> None:
+    """A key may hold terminal escapes."""
+    read = read_submission(folder(tmp_path, entry("a", **{"\x1b[2J": 1})))
+    assert read.notes == ("results_metadata.jsonl:1: key '\\x1b[2J' is not read (1 entry)",)

@@ -1,0 +1,83 @@
+"""suite.yaml: every key has its shape, and a wrong one is named with file and line."""
+
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import GoldError
+from evalsuite.readers.suite import read_suite
+from evalsuite.types import Suite
+
+
+def read(tmp_path: Path, text: str | bytes) -> Suite:
+    """The suite of a folder `gold` whose suite.yaml holds the text."""
+    folder = tmp_path / "gold"
+    folder.mkdir()
+    (folder / "suite.yaml").write_bytes(text if isinstance(text, bytes) else text.encode())
+    return read_suite(folder)
+
+
+def test_without_the_file_everything_has_its_default(tmp_path: Path) -> None:
+    """The suite is named after its folder."""
+    assert read_suite(tmp_path) == Suite(name=tmp_path.name)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing\n", "---\n"])
+def test_an_empty_file_is_no_file(tmp_path: Path, text: str) -> None:
+    """A file of comments says nothing."""
+    assert read(tmp_path, text) == Suite(name="gold")
+
+
+def test_every_key_is_read(tmp_path: Path) -> None:
+    """One of each, both forms of a group."""
+    suite = read(
+        tmp_path,
+        "name: sales\ndescription: what was sold\nrules: strict\nlimits: {seconds: 20}\nfail_under: 1\n"
+        "groups:\n  hr: {ids: [a], prefix: hr_}\n  hard: [b]\n  both: {prefix: [x_, y_]}\n"
+        "connections:\n  main.sqlite: {engine: sqlite}\n",
+    )
+    assert suite == Suite(
+        name="sales",
+        description="what was sold",
+        rules="strict",
+        limits={"seconds": 20},
+        fail_under=1.0,
+        groups={"hr": ("a",), "hard": ("b",), "both": ()},
+        group_prefixes={"hr": ("hr_",), "hard": (), "both": ("x_", "y_")},
+        extra={"connections": {"main.sqlite": {"engine": "sqlite"}}},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("name: x\nlimit: {}\n", "2: unknown key 'limit'", "did you mean 'limits'?"),
+        ("name: x\n\nname: y\n", "3: the key 'name' stands twice", "keep each key once"),
+        ("limits:\n  rows: 1\n  rows: 2\n", "3: the key 'rows' stands twice", "keep each key once"),
+        ("- a\n- b\n", "1: not a mapping", "write `key: value` lines"),
+        ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
+        ("name: 2024\n", "1: name must be text, found 2024", "put quotes round it"),
+        ("rules: lenient\n", "1: rules must be official or strict, found 'lenient'", "known: official, strict"),
+        ("rules: stict\n", "1: rules must be official or strict, found 'stict'", "did you mean 'strict'?"),
+        ("limits: {second: 5}\n", "1: unknown limit 'second'", "did you mean 'seconds'?"),
+        ("limits: 5\n", "1: limits must be a mapping of names to values", ""),
+        ("groups: {a: {id: [x]}}\n", "1: unknown key 'id' in group 'a'", "did you mean 'ids'?"),
+        ("groups: {a: [1]}\n", "1: ids of group 'a' must be a list of text", "put quotes round ids that look like numbers"),
+        ("groups: {a: {prefix: ''}}\n", "1: prefix of group 'a' is empty", "an empty prefix would take every instance in"),
+        ("fail_under: 80\n", "1: fail_under must be a number from 0 to 1, found 80", "0.8 means 80 %"),
+        ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
+        ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+        ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
+    ],
+)
+def test_what_cannot_be_meant_is_named_with_its_line(tmp_path: Path, text: str, message: str, hint: str) -> None:
+    """File and line, the word at fault, and the nearest right one."""
+    with pytest.raises(GoldError) as caught:
+        read(tmp_path, text)
+    assert (caught.value.message, caught.value.hint) == (f"gold/suite.yaml:{message}", hint)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    """Neither latin-1 nor control characters are YAML here."""
+    with pytest.raises(GoldError, match=r"gold/suite\.yaml: not readable as UTF-8 text"):
+        read(tmp_path, b"name: caf\xe9\n")
