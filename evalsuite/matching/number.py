@@ -1,6 +1,7 @@
 """Whether the numbers in an answer are gold's, under the official rules (Spider2 `eval_utils.number_match`).
 
-The arithmetic is the reference's, float noise at the edge of the tolerance included: 100.0001 - 100 is a little more than 1e-4, 5.0001 - 5 a little less.
+The arithmetic is the reference's, float noise at the edge of the tolerance included: 100.0001 - 100 is a little more than 1e-4,
+5.0001 - 5 a little less.
 """
 
 import math
