@@ -33,6 +33,7 @@ def join(official: Score, strict: Strict, *, up: str = "") -> Score:
         reason=official.reason,
         strict_reason=strict.reason,
         flip=flip,
-        fault=official.fault if official.official is None else strict.fault or official.fault,
+        fault=official.fault,
+        strict_fault=strict.fault,
         details=details,
     )

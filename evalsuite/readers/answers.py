@@ -9,8 +9,8 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.csv_table import read_csv_table
-from evalsuite.readers.duckdb_tables import duckdb_table_names, read_duckdb
-from evalsuite.readers.paths import inside, open_confined, open_trusted, split_path
+from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
+from evalsuite.readers.paths import inside, open_confined, open_trusted
 from evalsuite.types import Fault, Table
 
 Limits = Mapping[str, int | float]
@@ -54,9 +54,10 @@ def read_gold_files(
     """Gold's files in the shape `names` has; an unreadable one of several stands as a `Fault`, a single one raises `FaultError`."""
 
     def one(name: str) -> Any:
-        with _open_gold(folder, instance_id, name, limits) as handle:
-            if form == "database":
-                return read_duckdb(handle, names=table_names, limits=limits)
+        path = _gold_path(folder, instance_id, name)
+        if form == "database":
+            return read_trusted_duckdb(path, names=table_names, limits=limits)
+        with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             return read_csv_table(handle, name=name, limits=limits)
 
     if isinstance(names, str):
@@ -68,8 +69,7 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
     """The base tables of a gold database, in file order. Raises `FaultError` of gold."""
 
     def listed(file_name: str) -> tuple[str, ...]:
-        with _open_gold(folder, instance_id, file_name, limits) as handle:
-            return tuple(duckdb_table_names(handle, limits=limits))
+        return tuple(trusted_table_names(_gold_path(folder, instance_id, file_name), limits=limits))
 
     names: tuple[str, ...] = _blaming_gold(instance_id, name, listed)
     return names
@@ -99,9 +99,9 @@ def read_pair(form: str, prediction: Any, gold: Any, table_names: Sequence[str] 
     return several(prediction, table_names), read_gold
 
 
-def _open_gold(folder: Path, instance_id: str, name: str, limits: Limits) -> Any:
-    split_path(name)
-    return open_trusted(folder / instance_id / name, limit_bytes=limits["file_bytes"])
+def _gold_path(folder: Path, instance_id: str, name: str) -> Path:
+    """Where a gold file lies; gold may use links, but its names stay below the instance's folder. Raises `FaultError`."""
+    return folder / inside(instance_id, name)
 
 
 def _blaming_gold(instance_id: str, name: str, read: Callable[[str], Any]) -> Any:

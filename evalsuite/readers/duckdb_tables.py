@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -38,6 +39,7 @@ _CONFIG = {
     "temp_directory": "",
     "max_temp_directory_size": "0KB",
 }
+_CLOSES_FILES = ("enable_external_access", "temp_directory", "max_temp_directory_size")
 _QUOTED = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"")
 _GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 # Types whose native value loses digits or needs pytz are fetched as text, in UTC.
@@ -67,6 +69,46 @@ def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits, scratch: Path
     """The names of the base tables of schema main, sorted as `SHOW TABLES` sorts them."""
     with _connection(source, limits, scratch) as connection:
         return _Catalog(connection).table_names()
+
+
+def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limits) -> dict[str, Table | Fault]:
+    """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
+
+    Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection.
+    """
+    with _attached(path, limits) as connection:
+        catalog = _Catalog(connection, "gold")
+        return {name: catalog.read(name, limits) for name in (catalog.table_names() if names is None else names)}
+
+
+def trusted_table_names(path: Path, *, limits: Limits) -> list[str]:
+    """`duckdb_table_names` for a gold database."""
+    with _attached(path, limits) as connection:
+        return _Catalog(connection, "gold").table_names()
+
+
+@contextmanager
+def _attached(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
+    with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+        _check_magic(handle)
+    with _faults():
+        connection = _gold_connection()
+        quoted = str(path).replace("'", "''")
+        connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY)")
+        try:
+            yield connection
+        finally:
+            connection.execute("DETACH gold")
+
+
+@cache
+def _gold_connection() -> "DuckDBPyConnection":
+    import duckdb
+
+    connection = duckdb.connect(config={key: value for key, value in _CONFIG.items() if key not in _CLOSES_FILES})
+    for setting in ("TimeZone = 'UTC'", "enable_progress_bar = false"):
+        connection.execute(f"SET {setting}")
+    return connection
 
 
 @contextmanager
@@ -126,17 +168,20 @@ class _Catalog:
     The catalog is asked through system.main and without any function by its bare name: a macro of the file can shadow those.
     """
 
-    def __init__(self, connection: "DuckDBPyConnection") -> None:
+    def __init__(self, connection: "DuckDBPyConnection", database: str | None = None) -> None:
         self.connection = connection
         rows = connection.execute(
             "SELECT database_name, table_name, estimated_size, column_count, sql FROM system.main.duckdb_tables() "
             "WHERE schema_name = 'main' AND NOT internal AND NOT temporary"
         ).fetchall()
-        self.tables = {str(row[1]).lower(): row for row in rows}
-        views = connection.execute(
+        self.tables = {str(row[1]).lower(): row for row in rows if database is None or row[0] == database}
+
+    def has_view(self, name: str) -> bool:
+        """Whether a view of that name stands in schema main."""
+        views = self.connection.execute(
             "SELECT view_name FROM system.main.duckdb_views() WHERE schema_name = 'main' AND NOT internal"
         ).fetchall()
-        self.views = {str(name).lower() for (name,) in views}
+        return name.lower() in {str(view).lower() for (view,) in views}
 
     def table_names(self) -> list[str]:
         """Base tables, sorted by code point."""
@@ -146,7 +191,7 @@ class _Catalog:
         """One table, or why it is not read."""
         row = self.tables.get(name.lower())
         if row is None:
-            if name.lower() in self.views:
+            if self.has_view(name):
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
         database, stored, n_rows, n_columns, sql = row

@@ -5,6 +5,7 @@ from typing import Any
 
 from evalsuite.matching.database import list_problem, match_database, needs_quotes
 from evalsuite.matching.table import shorten
+from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.types import Fault, Problem, Score, Table
@@ -34,12 +35,38 @@ def duckdb_match(
     condition_tabs: list[str] | None = None,
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
+    abs_tol: float | dict[str, float] | None = None,
+    rel_tol: float | dict[str, float] | None = None,
 ) -> Score:
     """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
 
     Names are compared without case. Types decide: a DATE is not the text of a date, and what NULL means depends on its column's type.
+    Strict: native values, NULL equals NULL, exact decimals, rows stay together.
+
+    Args:
+        prediction: the DuckDB file handed in.
+        gold: the gold DuckDB file.
+        condition_tabs: the tables that count; none means all base tables of gold.
+        condition_cols: for each table the gold columns that count, from 0; [] means all.
+        ignore_orders: for each table whether rows may stand in any order.
+        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a share of gold.
 
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
-    return match_database(prediction, gold, tables=condition_tabs, needed=condition_cols, ignore_orders=ignore_orders)
+    official = match_database(prediction, gold, tables=condition_tabs, needed=condition_cols, ignore_orders=ignore_orders)
+    names = list(gold) if condition_tabs is None else condition_tabs
+    if not names:
+        return official
+    handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
+    strict = judge_each(
+        [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names],
+        [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names],
+        names=names,
+        needed=condition_cols,
+        ignore_orders=ignore_orders,
+        abs_tol=abs_tol,
+        rel_tol=rel_tol,
+    )
+    return join_verdicts(official, strict)

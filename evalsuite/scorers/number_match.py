@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from evalsuite.matching.number import gold_numbers, match_number
+from evalsuite.matching.number_strict import match_number_strictly
+from evalsuite.matching.verdict import join
 from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
 from evalsuite.types import Problem, Score
@@ -34,12 +36,41 @@ def number_match(
     precision: int = 4,
     conj: Literal["and", "or"] = "or",
     exclude: str | Sequence[str] = (),
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
 ) -> Score:
     """1 where a number in the answer lies within 10**-precision of a gold (of each one with `conj: and`), else 0.
 
-    With one gold that is text or has decimals the answer must hold exactly one number. `percentage` accepts 100 times the gold too.
+    Official: with one gold that is text or has decimals the answer must hold exactly one number; signs are not seen; `percentage`
+    accepts 100 times the gold too. Strict: signed numbers within rel 1e-6 or equal when rounded to the decimals shown; dates, years
+    beside other numbers and repeats do not disqualify, more different numbers than golds do.
+
+    Args:
+        prediction: the answer.
+        gold: the accepted number or numbers; text may hold `1,234` or `17.5%`.
+        percentage: whether a share may be given as percent or as fraction.
+        precision: decimal places that must agree; a value other than 4 widens the strict tolerance too.
+        conj: `or`, one gold is enough; `and`, all are needed.
+        exclude: texts that must not stand in the answer.
+        abs_tol: strict only, how far a number may be from gold.
+        rel_tol: strict only, the same as a share of gold.
 
     Example:
         `{"func": "number_match", "parameters": {"gold": "17.5", "precision": 2}}`
     """
-    return match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
+    official = match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
+    strict = match_number_strictly(
+        prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude, abs_tol=abs_tol, rel_tol=rel_tol
+    )
+    return join(official, strict, up=_why_refused(gold, official))
+
+
+def _why_refused(gold: Any, official: Score) -> str:
+    """The cause where only strict accepts."""
+    if official.reason.startswith("the answer holds the excluded"):
+        return "exclude inside a word"
+    if official.details.get("n_numbers", 0) == 0:
+        return "number form"
+    if any(value < 0 for value in gold_numbers(gold)):
+        return "sign"
+    return "context numbers" if "takes exactly one" in official.reason else "tolerance by size"

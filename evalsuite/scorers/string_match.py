@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.matching.text import match_text
+from evalsuite.matching.text import excluded_text, match_text
+from evalsuite.matching.text_strict import match_text_strictly
+from evalsuite.matching.verdict import join
 from evalsuite.registry import scorer
 from evalsuite.types import Problem, Score
 
@@ -39,7 +41,22 @@ def string_match(
 ) -> Score:
     """1 where the answer holds a gold text (each one with `conj: and`) and no excluded one, without regard to case.
 
+    Official: a substring anywhere. Strict: whole words, with Unicode forms, case and spaces folded on both sides.
+
+    Args:
+        prediction: the answer.
+        gold: the accepted text or texts.
+        conj: `or`, one gold is enough; `and`, all are needed.
+        exclude: texts that must not stand in the answer.
+
     Example:
         `{"func": "string_match", "parameters": {"gold": ["Paris"], "exclude": ["London"]}}`
     """
-    return match_text(prediction, gold, conj=conj, exclude=exclude)
+    official = match_text(prediction, gold, conj=conj, exclude=exclude)
+    strict = match_text_strictly(prediction, gold, conj=conj, exclude=exclude)
+    return join(official, strict, up=_why_refused(prediction, exclude))
+
+
+def _why_refused(prediction: str, exclude: str | Sequence[str]) -> str:
+    """The cause where only strict accepts: an exclusion that stands inside a word, or a spelling form."""
+    return "exclude inside a word" if excluded_text(prediction, exclude) is not None else "spelling form"

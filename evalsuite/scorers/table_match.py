@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.matching.table import columns_per_gold, match_any_table
+from evalsuite.matching.table_judge import join_verdicts, judge_any
 from evalsuite.registry import scorer
 from evalsuite.types import Fault, Problem, Rule, Score, Table
 
@@ -39,18 +40,31 @@ def table_match(
     gold: Table | Fault | Sequence[Table | Fault],
     condition_cols: Sequence[int | list[int] | None] | None = (),
     ignore_order: bool | list[bool] = False,
+    abs_tol: float | dict[str, float] | None = None,
+    rel_tol: float | dict[str, float] | None = None,
 ) -> Score:
     """1 where each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, of any accepted gold table.
 
-    Headers and further columns do not count. `ignore_order` lets rows stand in any order; the reference sorts each column on its own.
+    Headers and further columns do not count. Official: columns are compared one by one within 0.01, sorted apart under `ignore_order`.
+    Strict: each gold column has its own predicted column and rows stay together; numbers within rel 1e-4 or rounded as shown.
+
+    Args:
+        prediction: the CSV file handed in.
+        gold: the gold CSV file, or a list of accepted ones.
+        condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds.
+        ignore_order: whether rows may stand in any order; per gold under strict.
+        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a share of gold.
 
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
-    single = isinstance(gold, Table | Fault)
     golds: Sequence[Table | Fault] = [gold] if isinstance(gold, Table | Fault) else gold
+    strict = judge_any(prediction, golds, needed=condition_cols, ignore_order=ignore_order, abs_tol=abs_tol, rel_tol=rel_tol)
     try:
-        needed = columns_per_gold(condition_cols, None if single else len(golds))
+        needed = columns_per_gold(condition_cols, None if golds is not gold else len(golds))
     except ValueError as error:
-        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    return match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order))
+        official = Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    else:
+        official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order))
+    return join_verdicts(official, strict)

@@ -5,6 +5,7 @@ from typing import Any
 
 from evalsuite.matching.database import list_problem
 from evalsuite.matching.table import match_table_list
+from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.types import Fault, Problem, Score, Table
@@ -28,14 +29,27 @@ def tables_match(
     gold: Sequence[Table | Fault],
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
+    abs_tol: float | dict[str, float] | None = None,
+    rel_tol: float | dict[str, float] | None = None,
 ) -> Score:
     """1 where the i-th table of the answer matches the i-th gold table for all of them, in the sense of `table_match`; else 0.
+
+    Args:
+        prediction: the CSV files handed in, in gold's order.
+        gold: the gold CSV files.
+        condition_cols: for each gold the columns that count, from 0; [] means all.
+        ignore_orders: for each gold whether rows may stand in any order.
+        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        rel_tol: strict only, the same as a share of gold.
 
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
     """
+    names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
+    strict = judge_each(prediction, gold, names=names, needed=condition_cols, ignore_orders=ignore_orders, abs_tol=abs_tol, rel_tol=rel_tol)
     message = list_problem(len(gold), condition_cols, ignore_orders) or ("" if gold else "gold names no file")
     if message:
-        return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
+        return join_verdicts(Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message)), strict)
     needed = condition_cols or [[] for _ in gold]
-    return match_table_list(prediction, gold, needed=needed, ignore_orders=ignore_orders or [False for _ in gold])
+    official = match_table_list(prediction, gold, needed=needed, ignore_orders=ignore_orders or [False for _ in gold])
+    return join_verdicts(official, strict)
