@@ -1,5 +1,6 @@
 """Options that several commands share, so that they are spelled and explained the same everywhere."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
@@ -35,3 +36,24 @@ def share(value: float | None, option: str) -> float | None:
     if value is not None and not 0 <= value <= 1:
         raise UsageError(f"{option} must lie between 0 and 1, found {value:g}", hint="0.8 means 80 %")
     return value
+
+
+def job_count(value: str) -> int | None:
+    """The number of jobs, None for `auto`; raises `UsageError` for anything but that and a number from 1."""
+    if value == "auto":
+        return None
+    if not value.isdecimal() or not 1 <= int(value) <= 256:
+        raise UsageError(f"--jobs cannot be {value!r}", hint="a number from 1 to 256, or auto")
+    return int(value)
+
+
+def limits_of(settings: Iterable[str]) -> dict[str, int | float]:
+    """Limits from `name=value` texts; names are checked with all other limits. Raises `UsageError` for a text of another form."""
+    limits: dict[str, int | float] = {}
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        try:
+            limits[name.strip()] = float(value) if "." in value else int(value)
+        except ValueError:
+            raise UsageError(f"--limit cannot be {setting!r}", hint="write name=value, for example seconds=30") from None
+    return limits

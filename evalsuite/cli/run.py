@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import GoldDir, ResultDir, Rules, one_of, rule, share
+from evalsuite.cli.options import GoldDir, ResultDir, Rules, job_count, limits_of, one_of, rule, share
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
@@ -37,6 +37,13 @@ def command(
     ] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew")] = False,  # noqa: ARG001
     isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
+    jobs: Annotated[
+        str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")
+    ] = "auto",
+    limit: Annotated[
+        list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None,
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.reports import check_output, write
@@ -53,6 +60,9 @@ def command(
         out=out,
         save=not no_save,
         isolation=one_of(isolation, ("process", "none"), "--isolation"),
+        jobs=job_count(jobs),
+        limits=limits_of(limit or ()),
+        resume=resume,
     )
     with _progress(hidden=json_ or quiet) as progress:
         finished = run(_one_folder(submission, result_dir), gold, options, progress=progress)

@@ -5,7 +5,7 @@ The two halves are never called with both sides' folders: a process that reads a
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.csv_table import read_csv_table
@@ -26,20 +26,31 @@ def read_answer(
     table_names: Sequence[str] | None,
     limits: Limits,
     gold_inodes: Inodes = frozenset(),
+    private: str | None = None,
 ) -> Any:
-    """A submission's answer in one form: text, a `Table`, a list of them, or tables by name. Raises `FaultError`."""
+    """A submission's answer in one form: text, a `Table`, a list of them, or tables by name. Raises `FaultError`.
+
+    `private` is a copy of the file that nobody else can reach, where one was made.
+    """
     if form in ("text", "number"):
         return value
+    if form == "database" and private is not None:
+        return read_duckdb(Path(private), names=table_names, limits=limits)
 
     def one(path: str) -> Any:
-        if path.lower().endswith(".sql"):
-            raise FaultError("SQL_NOT_ALLOWED")
-        with open_confined(Path(folder), inside(instance_id, path), limit_bytes=limits["file_bytes"], gold_inodes=gold_inodes) as handle:
+        with open_answer(folder, instance_id, path, limits, gold_inodes) as handle:
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits)
             return read_csv_table(handle, name=path, limits=limits)
 
     return [one(path) for path in value] if form == "tables" else one(str(value))
+
+
+def open_answer(folder: str, instance_id: str, path: str, limits: Limits, gold_inodes: Inodes = frozenset()) -> BinaryIO:
+    """An open handle on one file of an instance's folder in a submission. Raises `FaultError`."""
+    if path.lower().endswith(".sql"):
+        raise FaultError("SQL_NOT_ALLOWED")
+    return open_confined(Path(folder), inside(instance_id, path), limit_bytes=limits["file_bytes"], gold_inodes=gold_inodes)
 
 
 def read_gold_files(
@@ -85,10 +96,14 @@ def read_pair(form: str, prediction: Any, gold: Any, table_names: Sequence[str] 
         if isinstance(path, Table | Mapping):
             return path
         path = Path(path)
-        with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
-            if form == "database":
-                return read_duckdb(handle, names=names, limits=limits)
-            return read_csv_table(handle, name=path.name, limits=limits)
+        try:
+            with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+                if form == "database":
+                    return read_duckdb(handle, names=names, limits=limits)
+                return read_csv_table(handle, name=path.name, limits=limits)
+        except FaultError as error:
+            # The caller named the file, so the fault may name it too.
+            raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
     def several(paths: Any, names: Sequence[str] | None) -> Any:
         return [one(path, names) for path in paths] if isinstance(paths, list | tuple) else one(paths, names)

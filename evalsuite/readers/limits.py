@@ -23,6 +23,7 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
     "notes": (100, "notes kept on how a submission had to be read"),
     "seconds": (10, "wall clock of one instance"),
+    "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to its judge"),
     "memory_mib": (2048, "address space of one worker, in MiB"),
 }
 

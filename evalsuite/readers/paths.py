@@ -14,8 +14,8 @@ Inode = tuple[int, int]
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-# A drive of Windows, or a URL; other colons are harmless, because files are opened by descriptor and never by a library's own rules.
-_SCHEME = re.compile(r"[A-Za-z]:|[A-Za-z][A-Za-z0-9+.-]*://")
+# C: on Windows, md: and sqlite: for duckdb.
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 # O_NONBLOCK: opening a pipe must not wait for its writer.

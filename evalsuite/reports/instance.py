@@ -1,11 +1,12 @@
-"""Everything known about one instance, for `evalsuite check`."""
+"""Everything known about one instance, or about one score, for `evalsuite check`."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from evalsuite.errors import FAULTS, describe
 from evalsuite.reports.clean import clean
-from evalsuite.types import GoldInstance, Result, Submission
+from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
 
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
 LONGEST_VALUE = 400
@@ -19,6 +20,43 @@ def render(result: Result, *, instance: GoldInstance | None = None, submission: 
         rows += [("answer", f"{answer.answer_type}: {_short(answer.value)}"), ("handed in", answer.where)]
     if instance is not None:
         rows += _gold(instance)
+    return _lines(rows)
+
+
+def render_score(name: str, score: Score, *, warnings: Sequence[str] = ()) -> str:
+    """The same lines for a score that belongs to no instance."""
+    rows = [("scorer", name), ("official", _value(score.official)), ("strict", _value(score.strict))]
+    if score.strict_reason and score.strict_reason != score.reason:
+        rows += [("official says", score.reason), ("strict says", score.strict_reason)]
+    else:
+        rows.append(("why", score.reason))
+    if score.flip:
+        rows.append(("flip", score.flip))
+    for fault in dict.fromkeys(fault for fault in (score.fault, score.strict_fault) if fault is not None):
+        rows += [("fault", describe(fault)), ("hint", FAULTS[fault.code].hint)]
+    rows += [("warning", warning) for warning in warnings]
+    return _lines([*rows, *_details(score.details)])
+
+
+def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
+    """A score as a JSON object; `score` is the value under `rules`, null where they cannot judge, and `fault` a code or null."""
+    fault, strict_fault = score.fault, score.strict_fault
+    return {
+        "scorer": name,
+        "score": score.value(rules),
+        "official": score.official,
+        "strict": score.strict,
+        "reason": score.reason,
+        "strict_reason": score.strict_reason or score.reason,
+        "flip": score.flip or None,
+        "fault": fault.code if fault else None,
+        "strict_fault": strict_fault.code if strict_fault else None,
+        "warnings": list(warnings),
+        "details": dict(score.details),
+    }
+
+
+def _lines(rows: Sequence[tuple[str, str]]) -> str:
     width = max(len(label) for label, _ in rows)
     return "".join(f" {label:<{width}}  {clean(text)}\n" for label, text in rows)
 

@@ -31,8 +31,8 @@ def plan(
         Task(
             instance=instance,
             answer=submission.answers.get(instance.instance_id),
-            gold_folder=gold.folder,
-            submission_folder=submission.folder,
+            gold_folder=gold.folder.absolute(),
+            submission_folder=submission.folder.absolute(),
             rules=rules,
             limits=limits,
         )

@@ -1,17 +1,18 @@
 """One scoring of one submission, from two folders to a `Run`."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission
+from evalsuite.readers.submission import read_submission, submission_hash
 from evalsuite.runner.plan import plan
-from evalsuite.runner.signature import signature
-from evalsuite.runner.worker import score_task
+from evalsuite.runner.pool import Pool
+from evalsuite.runner.signature import receipt, signature
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
@@ -32,6 +33,8 @@ class Options:
     runs_folder: Path = Path(".evalsuite/runs")
     save: bool = True
     isolation: str = "process"
+    jobs: int | None = None
+    resume: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
@@ -51,6 +54,7 @@ class Run:
     summary: Summary
     warnings: tuple[str, ...]
     folder: Path | None
+    receipt: Mapping[str, Any]
     seconds: float
 
     def to_json(self) -> dict[str, Any]:
@@ -68,6 +72,7 @@ class Run:
             },
             "summary": self.summary.to_json(),
             "warnings": list(self.warnings),
+            "receipt": dict(self.receipt),
             "seconds": round(self.seconds, 3),
         }
 
@@ -85,58 +90,54 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     submission = read_submission(result_dir, limits)
     rules: Rule = options.rules or gold.suite.rules or "official"
     tasks = plan(gold, submission, rules=rules, limits=limits, only=options.only, pattern=options.pattern, group=options.group)
-    gold = _with_hash(gold)
-    folder = _open_folder(options, submission)
+    gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
+    line = signature(rules=rules, gold_hash=gold.hash, limits=limits)
+    folder, known = _open_folder(options, submission, line)
+    pool = Pool(jobs=options.jobs or default_jobs(), isolation=options.isolation, gold_inodes=gold_inodes(gold.folder))
     try:
-        results = _execute(tasks, gold_inodes(gold.folder), folder, progress)
+        results = _execute(tasks, pool, folder, known, progress)
     finally:
+        pool.close()
         if folder is not None:
             folder.close()
-    finished = _assemble(gold, submission, rules, options, limits, tasks, results, folder, time.perf_counter() - started)
+    groups = {task.instance.instance_id: task.instance.groups for task in tasks}
+    handed_in = [task.instance.instance_id for task in tasks if task.answer is not None]
+    finished = Run(
+        gold=gold,
+        submission=submission,
+        rules=rules,
+        signature=line,
+        options=options,
+        results=results,
+        summary=summarise(results, rules=rules, groups=groups, submitted=handed_in),
+        warnings=tuple(_warnings(gold, submission, tasks) + (folder.notes if folder is not None else [])),
+        folder=folder.path if folder is not None else None,
+        receipt=receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs),
+        seconds=time.perf_counter() - started,
+    )
     if folder is not None:
         folder.finish(finished.results, finished.to_json())
     return finished
 
 
+def default_jobs() -> int:
+    """How many answers are scored side by side unless told otherwise: the cores this process may use, at most 8."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(8, cores))
+
+
 def _execute(
-    tasks: Sequence[Task], inodes: frozenset[tuple[int, int]], folder: RunFolder | None, progress: Progress | None
-) -> list[Result]:
-    results = []
-    for task in tasks:
-        result = score_task(task, inodes)
+    tasks: Sequence[Task], pool: Pool, folder: RunFolder | None, known: Mapping[str, Result], progress: Progress | None
+) -> tuple[Result, ...]:
+    """The results in gold order; those of an earlier try are taken over, every new one is journalled as soon as it is known."""
+    results = {name: known[name] for task in tasks if (name := task.instance.instance_id) in known}
+    for result in pool.results([task for task in tasks if task.instance.instance_id not in results]):
         if folder is not None:
             folder.append(result)
-        results.append(result)
+        results[result.instance_id] = result
         if progress is not None:
             progress(len(results), len(tasks))
-    return results
-
-
-def _assemble(
-    gold: Gold,
-    submission: Submission,
-    rules: Rule,
-    options: Options,
-    limits: Mapping[str, int | float],
-    tasks: Sequence[Task],
-    results: Sequence[Result],
-    folder: RunFolder | None,
-    seconds: float,
-) -> Run:
-    groups = {task.instance.instance_id: task.instance.groups for task in tasks}
-    handed_in = [task.instance.instance_id for task in tasks if task.answer is not None]
-    return Run(
-        gold=gold,
-        submission=submission,
-        rules=rules,
-        signature=signature(rules=rules, gold_hash=gold.hash, limits=limits),
-        options=options,
-        results=tuple(results),
-        summary=summarise(results, rules=rules, groups=groups, submitted=handed_in),
-        warnings=tuple(_warnings(gold, submission, tasks)),
-        folder=folder.path if folder is not None else None,
-        seconds=seconds,
-    )
+    return tuple(results[task.instance.instance_id] for task in tasks)
 
 
 def _warnings(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> list[str]:
@@ -156,15 +157,13 @@ def _warnings(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> list
     return [*gold.notes, *submission.notes, *unknown, *problems]
 
 
-def _with_hash(gold: Gold) -> Gold:
-    from dataclasses import replace
-
-    return replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
-
-
-def _open_folder(options: Options, submission: Submission) -> RunFolder | None:
+def _open_folder(options: Options, submission: Submission, signature_line: str) -> tuple[RunFolder | None, Mapping[str, Result]]:
+    """The run folder to write to, and the results an interrupted run left in it."""
     if not options.save:
-        return None
+        return None, {}
+    plan_line = {"signature": signature_line, "submission": submission_hash(submission), "options": options.to_json()}
+    if options.resume is not None:
+        return RunFolder(options.resume).reopen(plan_line)
     if options.out is not None:
-        return RunFolder(claim(options.out)).open()
-    return RunFolder(new_folder(options.runs_folder, submission.folder.resolve().name)).open()
+        return RunFolder(claim(options.out)).open(plan_line), {}
+    return RunFolder(new_folder(options.runs_folder, submission.folder.resolve().name)).open(plan_line), {}

@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+import platform
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from evalsuite import __version__
@@ -21,6 +22,17 @@ def signature(*, rules: Rule, gold_hash: str, limits: Mapping[str, int | float])
         parts.append("limits:" + hashlib.sha256(json.dumps(moved).encode()).hexdigest()[:6])
     parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]
     return "|".join(parts)
+
+
+def receipt(*, isolation: str, walls: Sequence[str], jobs: int) -> dict[str, object]:
+    """How a run was made, beyond what moves a verdict: interpreter, system, `isolation` with its walls, and jobs."""
+    shown = "+".join([isolation, *(["landlock"] if "landlock" in walls else [])])
+    return {
+        "isolation": shown,
+        "jobs": jobs,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
 
 
 def _version(package: str) -> str:

@@ -30,6 +30,7 @@ class ReadRequest:
     table_names: tuple[str, ...] | None
     limits: Mapping[str, int | float]
     gold_inodes: frozenset[tuple[int, int]]
+    private: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +46,7 @@ def score_task(task: Task, gold_inodes: frozenset[tuple[int, int]] = frozenset()
     early = settle_early(task)
     if early is not None:
         return early
-    request = read_request(task, gold_inodes)
+    request = read_request(task, gold_inodes, table_names=table_names(task))
     return judge(task, read_prediction(request))
 
 
@@ -62,8 +63,8 @@ def settle_early(task: Task) -> Result | None:
     return None
 
 
-def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> ReadRequest:
-    """What the first stage needs to know of a task."""
+def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]], *, table_names: tuple[str, ...] | None) -> ReadRequest:
+    """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer.answer_type)
     wanted = tuple(dict.fromkeys(load(check.scorer).marker.reads for check in checks))
@@ -73,7 +74,7 @@ def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> ReadReq
         answer_type=task.answer.answer_type,
         value=task.answer.value,
         wanted=wanted,
-        table_names=_table_names(task, checks) if "database" in wanted else None,
+        table_names=table_names,
         limits=task.limits,
         gold_inodes=gold_inodes,
     )
@@ -95,9 +96,12 @@ def read_prediction(request: ReadRequest) -> Prediction:
                 table_names=request.table_names,
                 limits=request.limits,
                 gold_inodes=request.gold_inodes,
+                private=request.private,
             )
         except FaultError as error:
             forms[form] = error.fault
+        except (MemoryError, RecursionError):
+            forms[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
     return Prediction(forms=forms, seconds=time.perf_counter() - started)
 
 
@@ -129,6 +133,9 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any]) -> Outcome:
     except FaultError as error:
         score = Score(official=None, reason=describe(error.fault))
         return Outcome(check=check, score=score, fault=error.fault, side=error.side)
+    except (MemoryError, RecursionError):
+        fault = Fault(code="LIMIT", detail="the comparison does not fit into memory_mib or nests too deep")
+        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
     except Exception:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
         log.debug("scorer %s failed on %s", check.scorer, task.instance.instance_id, exc_info=True)
         fault = Fault(code="SCORER_ERROR", detail=f"{check.scorer} raised an error")
@@ -171,16 +178,33 @@ def _usable_parameters(task: Task, check: Check, entry: Scorer) -> dict[str, Any
     return usable
 
 
-def _table_names(task: Task, checks: tuple[Check, ...]) -> tuple[str, ...] | None:
-    """The tables the database checks look at; None where gold's own list of tables must be asked for."""
+def table_names(task: Task) -> tuple[str, ...]:
+    """The tables that the database checks of a task look at; opens gold where a check means all of gold's tables.
+
+    Empty where gold cannot be read: then nothing of the submission is read either, and the second stage finds gold's fault.
+    """
     from evalsuite.readers.answers import gold_table_names
 
     names: dict[str, None] = {}
-    for check in checks:
-        if load(check.scorer).marker.reads != "database" or any(problem.blocks for problem in check.problems):
-            continue
+    for check in _database_checks(task):
         listed = check.parameters.get("condition_tabs")
         if listed is None:
-            listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+            try:
+                listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+            except FaultError:
+                return ()
         names.update(dict.fromkeys(listed))
     return tuple(names)
+
+
+def asks_gold(task: Task) -> bool:
+    """Whether `table_names` has to open gold."""
+    return any(check.parameters.get("condition_tabs") is None for check in _database_checks(task))
+
+
+def _database_checks(task: Task) -> list[Check]:
+    return [
+        check
+        for check in task.instance.checks
+        if load(check.scorer).marker.reads == "database" and not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
+    ]

@@ -5,12 +5,14 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError
 from evalsuite.types import Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
+# Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
+STARTED = ".started.json"
 SCHEMA_VERSION = 1
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
 
@@ -27,8 +29,11 @@ def result_line(result: Result) -> str:
 def read_results(path: Path) -> Iterator[Result]:
     """The results of a finished `results.jsonl`, in its order."""
     with path.open(encoding="utf-8") as lines:
-        for line in lines:
-            yield Result(**json.loads(line))
+        yield from map(_parse, lines)
+
+
+def _parse(line: str | bytes) -> Result:
+    return Result(**json.loads(line))
 
 
 class RunFolder:
@@ -40,24 +45,66 @@ class RunFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._journal: Any = None
+        self.notes: list[str] = []
+        self._journal: BinaryIO | None = None
 
-    def open(self) -> "RunFolder":
+    def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Make the folder and an empty journal; raises `OutputError` where that cannot be done."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             for name in (RUN, RESULTS):
                 (self.path / name).unlink(missing_ok=True)
-            self._journal = (self.path / RESULTS).open("w", encoding="utf-8")
+            write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
+            self._journal = (self.path / RESULTS).open("wb", buffering=0)
         except OSError as error:
             raise _cannot_write(self.path, error) from error
         return self
 
+    def reopen(self, plan: Mapping[str, Any]) -> tuple["RunFolder", dict[str, Result]]:
+        """Go on with an interrupted run: the folder, and the results that its journal holds by instance id.
+
+        A half-written last line is cut off with a note. Raises `OutputError` where the folder is no unfinished run of this plan.
+        """
+        started = self._started()
+        for key, what in (
+            ("signature", "gold, rules, limits or library versions"),
+            ("submission", "the submission"),
+            ("options", "options"),
+        ):
+            if started.get(key) != json.loads(json.dumps(plan[key])):
+                raise OutputError(f"{self.path} was started with other {what}", hint="start a new run, or give the same arguments")
+        path = self.path / RESULTS
+        try:
+            data = path.read_bytes() if path.exists() else b""
+            whole = data[: data.rfind(b"\n") + 1]
+            if whole != data:
+                self.notes.append(f"{RESULTS}: a half-written last line was dropped")
+            results = {result.instance_id: result for result in map(_parse, whole.splitlines())}
+            self._journal = path.open("r+b" if path.exists() else "wb", buffering=0)
+            self._journal.truncate(len(whole))
+            self._journal.seek(len(whole))
+        except (OSError, ValueError, TypeError) as error:
+            raise OutputError(f"cannot go on with {path}", hint="its lines are not those of a run; start a new one") from error
+        return self, results
+
+    def _started(self) -> Mapping[str, Any]:
+        try:
+            started: Mapping[str, Any] = json.loads((self.path / STARTED).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            finished = (self.path / RUN).exists()
+            message = f"{self.path} is a finished run" if finished else f"{self.path} is not a run folder"
+            raise OutputError(message, hint="--resume takes the folder of a run that was interrupted") from None
+        except (OSError, ValueError) as error:
+            raise OutputError(f"cannot read {self.path / STARTED}") from error
+        return started
+
     def append(self, result: Result) -> None:
         """Add one result to the journal."""
+        assert self._journal is not None
+        line = memoryview((result_line(result) + "\n").encode("utf-8", "backslashreplace"))
         try:
-            self._journal.write(result_line(result) + "\n")
-            self._journal.flush()
+            while line:
+                line = line[self._journal.write(line) :]
         except OSError as error:
             raise _cannot_write(self.path, error) from error
 
@@ -67,6 +114,7 @@ class RunFolder:
         try:
             write_atomically(self.path / RESULTS, "".join(result_line(result) + "\n" for result in results))
             write_atomically(self.path / RUN, json.dumps(run, ensure_ascii=False, indent=2, default=_json_safe) + "\n")
+            (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error) from error
 
@@ -81,7 +129,7 @@ def claim(out: Path) -> Path:
     """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
     if out.is_dir():
         held = {entry.name for entry in out.iterdir()}
-        if held and not held & {RUN, RESULTS}:
+        if held and not held & {RUN, RESULTS, STARTED}:
             raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
     elif out.exists():
         raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")

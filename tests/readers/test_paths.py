@@ -58,7 +58,7 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
         ("r\x9b.csv", "the path holds a control character"),
         ("\ud800.csv", "the path holds a lone surrogate"),
         ("http://127.0.0.1:9/x.csv", "the path is a URL"),
-        ("c:x", "the path names a drive or a URL scheme"),
+        ("md:x", "the path names a drive or a URL scheme"),
         ("C:/r.csv", "the path names a drive or a URL scheme"),
         ("a\\r.csv", "the path holds a backslash; write '/'"),
         ("a/" * 600 + "b", "the path is longer than 1024 bytes"),

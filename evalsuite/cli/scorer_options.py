@@ -1,0 +1,150 @@
+"""A scorer's keyword parameters as options of the command line, read by the types in its signature."""
+
+import json
+import typing
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import Scorer, did_you_mean, fits, readable
+
+
+def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = (), known: Iterable[str] = ()) -> dict[str, Any]:
+    """The scorer's parameters by name, of the types its signature asks for.
+
+    Both spellings (`--ignore-order`, `--ignore_order`) and `--name=value` are read. A parameter that may be true is a flag with an
+    optional value and has a `--no-` form. A repeated option is a list, and so is one plain text where only a list fits.
+
+    Args:
+        entry: the scorer.
+        words: what the command line says beyond the options of the command itself.
+        gold: the values of `--gold`, in order.
+        known: further options to name in a "did you mean".
+
+    Raises:
+        UsageError: an option the scorer does not have, a value of another type, an option without its value, a stray word.
+    """
+    given: dict[str, list[str]] = {"gold": list(gold)} if gold else {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("--"):
+            raise UsageError(f"{word!r} belongs to no option", hint="put a text with spaces in quotes; repeat an option for a list")
+        option, assigned, value = word.partition("=")
+        name = _named(entry, option, known)
+        if name is None and assigned:
+            raise UsageError(f"{option!r} takes no value", hint=f"write {spell(_negated(entry, option))} {value}")
+        if name is None:
+            given.setdefault(_negated(entry, option), []).append("false")
+        elif assigned:
+            given.setdefault(name, []).append(value)
+        else:
+            given.setdefault(name, []).append(_value(entry, name, rest))
+    return {name: typed(entry, name, texts) for name, texts in given.items()}
+
+
+def spell(name: str) -> str:
+    """How a parameter is spelled on the command line: `--ignore-order`."""
+    return "--" + name.replace("_", "-")
+
+
+def json_type(entry: Scorer, name: str) -> Any:
+    """The type that a gold file gives the parameter: for `gold` of a file scorer the type of its file names."""
+    if name == "gold" and entry.marker.gold_files is not None:
+        return entry.marker.gold_files
+    return entry.parameters[name].annotation
+
+
+def is_flag(entry: Scorer, name: str) -> bool:
+    """Whether the parameter may stand without a value."""
+    return fits(True, json_type(entry, name)) and json_type(entry, name) is not Any
+
+
+def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
+    """The value that one or several texts give a parameter; raises `UsageError` with the type it takes."""
+    annotation = json_type(entry, name)
+    if len(texts) == 1:
+        forms = _forms(texts[0], annotation, as_list=isinstance(entry.parameters[name].default, tuple | list))
+    else:
+        read = ([_forms(text, inner) for text in texts] for inner in _item_types(annotation))
+        forms = [[item[0] for item in items] for items in read if all(items)]
+    if forms:
+        return forms[0]
+    if len(texts) > 1 and not _item_types(annotation):
+        raise UsageError(f"{spell(name)} is given {len(texts)} times", hint=f"{entry.name} takes one: {readable(annotation)}")
+    shown = ", ".join(map(repr, texts))
+    hint = "a list is written as JSON: '[0, 1]'" if _item_types(annotation) else ""
+    raise UsageError(f"{spell(name)} of {entry.name} must be {readable(annotation)}, found {shown}", hint=hint)
+
+
+def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
+    """The words that `parse_options` reads back to these parameters."""
+    words: list[str] = []
+    for name, value in parameters.items():
+        if isinstance(value, bool) and is_flag(entry, name):
+            words.append(spell(name) if value else spell(f"no_{name}"))
+        elif isinstance(value, list) and len(value) != 1 and all(isinstance(item, str) for item in value) and value:
+            words += [part for item in value for part in (spell(name), item)]
+        else:
+            words += [spell(name), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+    return words
+
+
+def _named(entry: Scorer, spelled: str, known: Iterable[str]) -> str | None:
+    """The parameter an option names, None for the `--no-` form of a flag."""
+    name = spelled.removeprefix("--").replace("-", "_")
+    if name in entry.parameters:
+        return name
+    if name.startswith("no_") and _negated(entry, spelled):
+        return None
+    options = [*map(spell, entry.parameters), *known]
+    raise UsageError(f"{entry.name} has no option {spelled!r}", hint=did_you_mean(spell(name), options))
+
+
+def _negated(entry: Scorer, spelled: str) -> str:
+    """The flag whose `--no-` form this is, or an empty text."""
+    name = spelled.removeprefix("--").replace("-", "_").removeprefix("no_")
+    return name if name in entry.parameters and is_flag(entry, name) else ""
+
+
+def _value(entry: Scorer, name: str, rest: list[str]) -> str:
+    """The word after an option, taken out of `rest`; a flag may stand alone."""
+    if rest and not rest[0].startswith("--"):
+        return rest.pop(0)
+    if is_flag(entry, name):
+        return "true"
+    raise UsageError(f"{spell(name)} needs a value: {readable(json_type(entry, name))}", hint=f"{spell(name)}=VALUE for one with dashes")
+
+
+def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
+    """The values a text may stand for, best first, of which only those that fit count."""
+    values = [text]
+    found, value = _from_json(text)
+    # Quotes tell the text "17" from the number; where no number is taken they are part of the text.
+    if found and (not isinstance(value, str) or fits(0, annotation)):
+        values.insert(0, value)
+    forms: list[Any] = []
+    for value in values:
+        both = [value] if isinstance(value, list) or value is None else [value, [value]]
+        forms += reversed(both) if as_list else both
+    return [form for form in forms if fits(form, annotation)]
+
+
+def _from_json(text: str) -> tuple[bool, Any]:
+    def refuse(word: str) -> None:
+        raise ValueError(word)
+
+    try:
+        return True, json.loads(text, parse_constant=refuse)
+    except (ValueError, RecursionError):
+        return False, None
+
+
+def _item_types(annotation: Any) -> list[Any]:
+    """What a list of this type may hold, one type for each list in a union."""
+    origin = typing.get_origin(annotation)
+    if origin is not None and isinstance(origin, type) and issubclass(origin, Sequence):
+        return [typing.get_args(annotation)[0]]
+    if origin is None or isinstance(origin, type) and issubclass(origin, Mapping):
+        return []
+    return [inner for part in typing.get_args(annotation) for inner in _item_types(part)]

@@ -1,0 +1,112 @@
+"""The inside of a worker process. A lane has two of them, joined by a socket:
+
+- the *reader* opens the submission's files and knows no gold: it gets read requests from the parent and sends what it read to the judge;
+- the *judge* opens gold, waits for what the reader read, and sends the result to the parent.
+
+A death of either costs the one instance that was in the lane.
+"""
+
+import os
+import pickle
+import signal
+import socket
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
+from evalsuite.types import Fault
+
+MOST = 1 << 31
+
+
+def main(role: str, control: int, data: int) -> None:
+    """Serve until the parent closes the control socket. The first frame is the pickled set-up, sent by the trusted parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = socket.socket(fileno=control)
+    other = socket.socket(fileno=data) if data >= 0 else None
+    setup = pickle.loads(receive(parent, most=MOST) or b"")
+    _warm_up(role)
+    walls = _build_walls(role, setup)
+    send(parent, _json({"walls": walls}))
+    {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused}[role](parent, other, setup)
+
+
+def _warm_up(role: str) -> None:
+    """Import what every task needs before the walls go up and the first task waits for it."""
+    import msgspec.msgpack  # noqa: F401
+
+    if role != "judge":
+        import evalsuite.readers.answers
+    if role != "reader":
+        import evalsuite.runner.worker  # noqa: F401
+
+
+def _build_walls(role: str, setup: Mapping[str, Any]) -> list[str]:
+    from evalsuite.runner.walls import library_paths, limit_resources, restrict_files
+
+    if not setup["walls"]:
+        return []
+    built = []
+    if restrict_files([*library_paths(), *setup["readable"][role]]):
+        built.append("landlock")
+    limit_resources(setup["limits"])
+    return ["limits", *built]
+
+
+def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    from evalsuite.runner.worker import read_prediction
+
+    assert judge is not None
+    most = int(setup["limits"]["message_bytes"])
+    while (frame := receive(parent, most=MOST)) is not None:
+        payload = encode_forms(read_prediction(pickle.loads(frame)).forms)
+        if len(payload) > most:
+            fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
+            payload = encode_forms(dict.fromkeys(pickle.loads(frame).wanted, fault))
+        send(parent, b"read")
+        send(judge, payload)
+
+
+def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    from evalsuite.runner.worker import Prediction, judge, table_names
+
+    assert reader is not None
+    while (frame := receive(parent, most=MOST)) is not None:
+        order, task = pickle.loads(frame)
+        if order == "names":
+            send(parent, _json(table_names(task)))
+            continue
+        payload = receive(reader, most=int(setup["limits"]["message_bytes"]))
+        if payload is None:
+            return
+        send(parent, _result(judge(task, Prediction(forms=decode_forms(payload)))))
+
+
+def _serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    from evalsuite.runner.worker import score_task
+
+    while (frame := receive(parent, most=MOST)) is not None:
+        _, task = pickle.loads(frame)
+        send(parent, _result(score_task(task, setup["gold_inodes"])))
+
+
+def _result(result: Any) -> bytes:
+    from evalsuite.store.run_folder import result_line
+
+    return result_line(result).encode()
+
+
+def _json(value: Any) -> bytes:
+    import json
+
+    return json.dumps(value).encode()
+
+
+def start() -> None:
+    """Entry point of the child: `role control data` in argv."""
+    try:
+        main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    except (ClosedError, BrokenPipeError, ConnectionResetError):
+        os._exit(0)
+    os._exit(0)

@@ -1,0 +1,215 @@
+"""The executor: lanes side by side, largest task first, a spare standing ready; a death or a time-out costs one instance."""
+
+import contextlib
+import json
+import os
+import selectors
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from evalsuite.errors import FaultError
+from evalsuite.runner.combine import faulty
+from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane
+from evalsuite.runner.wire import ClosedError
+from evalsuite.runner.worker import ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
+from evalsuite.types import Fault, Result, Task
+
+# Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
+_BYTES_PER_SECOND = 4_000_000
+_TEXT_ONLY = frozenset({"text", "number"})
+
+
+class Pool:
+    """Scores tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion."""
+
+    def __init__(
+        self, *, jobs: int, isolation: str, gold_inodes: frozenset[tuple[int, int]], open_one: Callable[[Setup], Lane] = open_lane
+    ) -> None:
+        self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
+        self.walls: list[str] = []
+        self._open_one = open_one
+        self._lanes: list[Lane] = []
+        self._spare: Lane | None = None
+        self._setup: Setup | None = None
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
+        queued: list[Task] = []
+        for task in tasks:
+            early = settle_early(task)
+            if early is not None:
+                yield early
+            elif self._stays_here(task):
+                yield score_task(task, self.gold_inodes)
+            else:
+                queued.append(task)
+        if not queued:
+            return
+        with tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True) as scratch:
+            self._setup = self._make_setup(queued[0], scratch)
+            try:
+                yield from self._in_lanes(deque(sorted(queued, key=_size, reverse=True)))
+            finally:
+                self.close()
+
+    def close(self) -> None:
+        """Kill every worker."""
+        lanes = [*self._lanes, *([self._spare] if self._spare else [])]
+        self._lanes, self._spare = [], None
+        for lane in lanes:
+            lane.kill()
+
+    def _stays_here(self, task: Task) -> bool:
+        """Whether a task opens no file: bundled text scorers on a capped text."""
+        request = read_request(task, frozenset(), table_names=None)
+        return set(request.wanted) <= _TEXT_ONLY and task.answer is not None and task.answer.answer_type == "answer"
+
+    def _make_setup(self, task: Task, scratch: str) -> Setup:
+        return Setup(
+            isolation=self.isolation,
+            limits=task.limits,
+            submission_folder=str(task.submission_folder.resolve()),
+            gold_folder=str(task.gold_folder.resolve()),
+            scratch=scratch,
+            gold_inodes=self.gold_inodes,
+        )
+
+    def _in_lanes(self, queue: deque[Task]) -> Iterator[Result]:
+        assert self._setup is not None
+        selector = selectors.DefaultSelector()
+        self._lanes = [self._open_one(self._setup) for _ in range(min(self.jobs, len(queue)))]
+        for lane in list(self._lanes):
+            yield from self._feed(lane, queue, selector, fresh=True)
+        if self.isolation != "none" and queue:
+            self._spare = self._open_one(self._setup)
+        while any(lane.task is not None for lane in self._lanes):
+            waited = max(0.0, min(lane.deadline for lane in self._lanes if lane.task is not None) - now())
+            for key, _ in selector.select(waited):
+                lane, worker = key.data
+                if lane in self._lanes and lane.task is not None:
+                    yield from self._hear(lane, worker, queue, selector)
+            for lane in [lane for lane in self._lanes if lane.task is not None and now() > lane.deadline]:
+                yield from self._lose(lane, queue, selector, timeout=True)
+
+    def _hear(self, lane: Lane, worker: Worker, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
+        """Act on one message of a worker: table names, `read`, a result, or its death."""
+        frame = lane.answer(worker)
+        assert lane.task is not None
+        if frame is None:
+            yield from self._lose(lane, queue, selector, timeout=False)
+        elif worker is not lane.judge:
+            lane.reading = False
+        elif lane.asking:
+            lane.asking = False
+            yield from self._read(lane, tuple(json.loads(frame)), queue, selector)
+        else:
+            result = Result(**json.loads(frame))
+            yield replace(result, seconds=now() - lane.started)
+            lane.clear()
+            yield from self._feed(lane, queue, selector)
+
+    def _feed(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, fresh: bool = False) -> Iterator[Result]:
+        """Give a lane its next task; a faulty path is settled here and the next one taken."""
+        if fresh:
+            lane.await_ready()
+            self.walls = lane.walls
+            for worker in lane.workers.values():
+                selector.register(worker.control, selectors.EVENT_READ, (lane, worker))
+        while queue and lane.task is None:
+            task = queue.popleft()
+            lane.task, lane.started = task, now()
+            lane.deadline = lane.started + task.limits["seconds"] + _size(task) / _BYTES_PER_SECOND
+            try:
+                if "fused" in lane.workers:
+                    lane.order("fused", ("judge", task))
+                elif asks_gold(task):
+                    lane.asking = True
+                    lane.order("judge", ("names", task))
+                else:
+                    yield from self._read(lane, table_names(task), queue, selector)
+            except (BrokenPipeError, ConnectionResetError):
+                yield from self._lose(lane, queue, selector, timeout=False)
+                return
+
+    def _read(self, lane: Lane, names: tuple[str, ...], queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
+        """Send a task into both stages; a database is copied first, so that the reader needs to write nothing."""
+        task = lane.task
+        assert task is not None
+        assert self._setup is not None
+        request = read_request(task, self.gold_inodes, table_names=names)
+        if "database" in request.wanted:
+            try:
+                lane.private = copy_privately(request, Path(self._setup.scratch))
+            except FaultError as error:
+                yield faulty(task, error.fault, seconds=now() - lane.started)
+                lane.clear()
+                yield from self._feed(lane, queue, selector)
+                return
+            request = replace(request, private=str(lane.private))
+        lane.reading = True
+        lane.order("judge", ("judge", task))
+        lane.order("reader", request)
+
+    def _lose(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, timeout: bool) -> Iterator[Result]:
+        """The result of the task in a lane that is dead or out of time; the spare takes its place."""
+        task = lane.task
+        assert task is not None
+        assert self._setup is not None
+        seconds = now() - lane.started
+        stage = "read" if lane.reading else "compared"
+        if timeout:
+            fault = Fault(
+                code="TIMEOUT", detail=f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
+            )
+            yield faulty(task, fault, status="timeout", seconds=seconds)
+        else:
+            fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
+            yield faulty(task, fault, status="crashed", seconds=seconds)
+        for worker in lane.workers.values():
+            with contextlib.suppress(KeyError, ValueError):
+                selector.unregister(worker.control)
+        lane.kill()
+        self._lanes.remove(lane)
+        if queue:
+            yield from self._replace(queue, selector)
+
+    def _replace(self, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
+        assert self._setup is not None
+        fresh, self._spare = self._spare or self._open_one(self._setup), None
+        self._lanes.append(fresh)
+        try:
+            yield from self._feed(fresh, queue, selector, fresh=True)
+        except ClosedError as error:
+            raise RuntimeError("a worker process cannot be started; `--isolation none` scores without") from error
+        if self.isolation != "none" and queue:
+            self._spare = self._open_one(self._setup)
+
+
+def copy_privately(request: ReadRequest, scratch: Path) -> Path:
+    """The submission's one file, copied by descriptor into the run's private folder. Raises `FaultError`.
+
+    A `.wal` beside the original would be replayed even by a read-only open; alone in this folder there is none.
+    """
+    from evalsuite.readers.answers import open_answer
+
+    with open_answer(request.folder, request.instance_id, str(request.value), request.limits, request.gold_inodes) as source:
+        descriptor, name = tempfile.mkstemp(dir=scratch, suffix=".duckdb")
+        with os.fdopen(descriptor, "wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+    return Path(name)
+
+
+def _size(task: Task) -> int:
+    """The bytes of a task's files as far as a look from outside tells; wrong answers here cost time only."""
+    if task.answer is None or task.answer.answer_type == "answer":
+        return 0
+    value = task.answer.value
+    total = 0
+    for name in [value] if isinstance(value, str) else value:
+        with contextlib.suppress(OSError, ValueError):
+            total += os.lstat(task.submission_folder / task.instance.instance_id / name).st_size
+    return min(total, int(task.limits["file_bytes"]))

@@ -1,0 +1,170 @@
+"""What goes between processes: frames of bytes, and predictions as msgpack.
+
+A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never unpickled.
+"""
+
+import struct
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from functools import cache
+from typing import Any, Protocol
+from uuid import UUID
+
+from evalsuite.types import Fault, Table
+
+_HEAD = struct.Struct("<Q")
+_INT64 = 1 << 63
+_CHUNK = 1 << 20
+# Extension codes of values that msgpack has no form for.
+_BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER = range(1, 10)
+
+
+class Stream(Protocol):
+    """The two calls of a socket that frames need."""
+
+    def sendall(self, data: bytes, /) -> None: ...
+    def recv_into(self, buffer: memoryview, nbytes: int, /) -> int: ...
+
+
+class ClosedError(Exception):
+    """The other side went away in the middle of a frame."""
+
+
+def send(stream: Stream, payload: bytes) -> None:
+    """Write one frame: its length, then its bytes."""
+    stream.sendall(_HEAD.pack(len(payload)))
+    stream.sendall(payload)
+
+
+def receive(stream: Stream, *, most: int) -> bytes | None:
+    """One frame of at most `most` bytes; None where the other side closed between frames. Raises `ClosedError`, ValueError."""
+    head = _exactly(stream, _HEAD.size, first=True)
+    if head is None:
+        return None
+    (length,) = _HEAD.unpack(head)
+    if length > most:
+        raise ValueError(f"a frame of {length} bytes is longer than {most}")
+    return bytes(_exactly(stream, length) or b"")
+
+
+def _exactly(stream: Stream, n: int, *, first: bool = False) -> bytearray | None:
+    buffer = bytearray(n)
+    view, got = memoryview(buffer), 0
+    while got < n:
+        read = stream.recv_into(view[got:], min(n - got, _CHUNK))
+        if read == 0:
+            if first and got == 0:
+                return None
+            raise ClosedError
+        got += read
+    return buffer
+
+
+def encode_forms(forms: Mapping[str, Any]) -> bytes:
+    """A prediction's forms as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
+    return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))
+
+
+def decode_forms(data: bytes) -> dict[str, Any]:
+    """The forms behind `encode_forms`. Raises ValueError where the bytes have another shape."""
+    import msgspec
+
+    try:
+        forms = _decoder()(data)
+        return {str(name): _back(value) for name, value in forms.items()}
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
+        raise ValueError("a reader sent bytes of another shape") from error
+
+
+def _form(value: Any) -> Any:
+    if isinstance(value, Table):
+        plain = value.types is None
+        columns = value.columns if plain else tuple([_neutral(cell) for cell in column] for column in value.columns)
+        types = None if plain else list(value.types or ())
+        return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name]
+    if isinstance(value, Fault):
+        return ["fault", value.code, value.detail, value.where]
+    if isinstance(value, Mapping):
+        return ["named", [[name, _form(item)] for name, item in value.items()]]
+    if isinstance(value, list | tuple):
+        return ["list", [_form(item) for item in value]]
+    return ["text", value]
+
+
+def _back(value: Any) -> Any:
+    kind = value[0]
+    if kind == "table":
+        _, header, columns, n_rows, types, ragged, name = value
+        if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
+            raise ValueError("a table whose columns differ in length")
+        return Table(
+            header=tuple(map(str, header)),
+            columns=tuple(columns),
+            n_rows=int(n_rows),
+            types=None if types is None else tuple(map(str, types)),
+            ragged_line=None if ragged is None else int(ragged),
+            name=str(name),
+        )
+    if kind == "fault":
+        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]))
+    if kind == "named":
+        return {str(name): _back(item) for name, item in value[1]}
+    if kind == "list":
+        return [_back(item) for item in value[1]]
+    return value[1]
+
+
+def _neutral(value: Any) -> Any:
+    """A database value in a form msgpack has: what it lacks becomes an extension that `_extension` turns back."""
+    if value is None or isinstance(value, str | float | bool | bytes):
+        return value
+    from msgspec.msgpack import Ext
+
+    if isinstance(value, int):
+        return value if -_INT64 <= value < _INT64 else Ext(_BIG, str(value).encode())
+    if isinstance(value, list | tuple):
+        return [_neutral(item) for item in value]
+    if isinstance(value, dict):
+        return Ext(_PAIRS, bytes(_encoder()([[_neutral(k), _neutral(v)] for k, v in value.items()])))
+    if isinstance(value, bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, timedelta):
+        return Ext(_DELTA, f"{value.days} {value.seconds} {value.microseconds}".encode())
+    for kind, code in ((Decimal, _DECIMAL), (datetime, _DATETIME), (date, _DATE), (time, _TIME), (UUID, _UUID)):
+        if isinstance(value, kind):
+            return Ext(code, (value.isoformat() if isinstance(value, date | time) else str(value)).encode())
+    return Ext(_OTHER, str(value).encode("utf-8", "backslashreplace"))
+
+
+def _extension(code: int, data: memoryview) -> Any:
+    raw = bytes(data)
+    if code == _PAIRS:
+        return {_hashable(k): v for k, v in _decoder()(raw)}
+    text = raw.decode()
+    if code == _DELTA:
+        days, seconds, microseconds = map(int, text.split())
+        return timedelta(days=days, seconds=seconds, microseconds=microseconds)
+    makers: dict[int, Callable[[str], Any]] = {
+        _BIG: int, _DECIMAL: Decimal, _DATETIME: datetime.fromisoformat, _DATE: date.fromisoformat,
+        _TIME: time.fromisoformat, _UUID: UUID, _OTHER: str,
+    }  # fmt: skip
+    return makers[code](text)
+
+
+def _hashable(value: Any) -> Any:
+    return str(value) if isinstance(value, list | dict) else value
+
+
+@cache
+def _encoder() -> Callable[[Any], bytes]:
+    import msgspec
+
+    return msgspec.msgpack.Encoder().encode
+
+
+@cache
+def _decoder() -> Callable[[bytes], Any]:
+    import msgspec
+
+    return msgspec.msgpack.Decoder(ext_hook=_extension).decode
