@@ -57,5 +57,5 @@ def score(name: str, prediction: Any, **parameters: Any) -> Score:
         return entry.function(prediction, **parameters)
     from evalsuite.readers.answers import read_pair
 
-    prediction, gold = read_pair(entry.marker.reads, prediction, parameters["gold"], parameters.get("condition_tabs"))
-    return entry.function(prediction, **{**parameters, "gold": gold})
+    prediction, read = read_pair(entry.marker.reads, prediction, parameters)
+    return entry.function(prediction, **{**parameters, **read})

@@ -144,6 +144,8 @@ def _row(bucket: Sequence[Result]) -> dict[str, Any]:
     return {
         "n": chosen.n,
         "n_right": sum(r.score == 1 for r in bucket),
+        "n_right_official": sum(r.official == 1 for r in bucket),
+        "n_right_strict": None if all(r.strict is None for r in bucket) else sum(r.strict == 1 for r in bucket),
         "score": chosen.low,
         "score_low": chosen.low,
         "score_high": chosen.high,

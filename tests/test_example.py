@@ -63,8 +63,8 @@ def run() -> Run:
 
 
 def test_each_instance_gets_the_verdict_it_shows(run: Run) -> None:
-    """Scored by the tool, every instance gets the official verdict written beside it."""
-    assert {result.instance_id: result.official for result in run.results} == {i.id: i.expected[0] for i in INSTANCES}
+    """Scored by the tool, every instance gets the (official, strict) verdicts written beside it."""
+    assert {result.instance_id: (result.official, result.strict) for result in run.results} == {i.id: i.expected for i in INSTANCES}
 
 
 def test_faults_are_told_apart(run: Run) -> None:

@@ -9,7 +9,9 @@ from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, Evalsu
 # name -> (module with a function `command`, one-line summary); a new command is one file and one line here.
 COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("evalsuite.cli.run", "score a submission folder against gold"),
-    "check": ("evalsuite.cli.check", "score one instance and show everything known about it"),
+    "check": ("evalsuite.cli.check", "score one instance, or one prediction with a scorer, and show everything known about it"),
+    "scorers": ("evalsuite.cli.scorers", "list the scorers, or explain one: parameters, both rules, an example"),
+    "validate": ("evalsuite.cli.validate", "say whether a submission folder is ready to hand in"),
 }
 
 

@@ -114,8 +114,7 @@ def _scorer(name: str) -> "Scorer":
     try:
         return load(name)
     except UnknownScorerError as error:
-        hint = error.hint if error.hint.startswith("did") else f"for an instance add --result_dir FOLDER; scorers are {error.hint}"
-        raise UnknownScorerError(error.message, hint=hint.replace("are known:", "are")) from None
+        raise UnknownScorerError(error.message, hint=f"{error.hint}; for an instance add --result_dir FOLDER") from None
 
 
 def _metavar(entry: "Scorer") -> str:
@@ -130,7 +129,8 @@ def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
         return list(given)
     if len(given) > 1:
         raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
-    return given[0] if entry.marker.gold_files is not None else _text(given[0])
+    by_path = entry.marker.gold_files is not None and entry.marker.reads != "tree"
+    return given[0] if by_path else _text(given[0])
 
 
 def _text(given: str) -> str:

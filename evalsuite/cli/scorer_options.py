@@ -57,7 +57,8 @@ def json_type(entry: Scorer, name: str) -> Any:
 
 def is_flag(entry: Scorer, name: str) -> bool:
     """Whether the parameter may stand without a value."""
-    return fits(True, json_type(entry, name)) and json_type(entry, name) is not Any
+    annotation = json_type(entry, name)
+    return annotation not in (Any, object) and fits(True, annotation)
 
 
 def typed(entry: Scorer, name: str, texts: Sequence[str]) -> Any:
@@ -82,11 +83,13 @@ def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
     words: list[str] = []
     for name, value in parameters.items():
         if isinstance(value, bool) and is_flag(entry, name):
-            words.append(spell(name) if value else spell(f"no_{name}"))
-        elif isinstance(value, list) and len(value) != 1 and all(isinstance(item, str) for item in value) and value:
-            words += [part for item in value for part in (spell(name), item)]
-        else:
-            words += [spell(name), value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)]
+            words.append(spell(name if value else f"no_{name}"))
+            continue
+        texts = [value] if isinstance(value, str) else [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+        if not texts or typed(entry, name, texts) != value:
+            texts = [json.dumps(value, ensure_ascii=False)]
+        for text in texts:
+            words += [f"{spell(name)}={text}"] if text.startswith("--") else [spell(name), text]
     return words
 
 
@@ -118,7 +121,7 @@ def _value(entry: Scorer, name: str, rest: list[str]) -> str:
 
 def _forms(text: str, annotation: Any, *, as_list: bool = False) -> list[Any]:
     """The values a text may stand for, best first, of which only those that fit count."""
-    values = [text]
+    values: list[Any] = [text]
     found, value = _from_json(text)
     # Quotes tell the text "17" from the number; where no number is taken they are part of the text.
     if found and (not isinstance(value, str) or fits(0, annotation)):
@@ -145,6 +148,6 @@ def _item_types(annotation: Any) -> list[Any]:
     origin = typing.get_origin(annotation)
     if origin is not None and isinstance(origin, type) and issubclass(origin, Sequence):
         return [typing.get_args(annotation)[0]]
-    if origin is None or isinstance(origin, type) and issubclass(origin, Mapping):
+    if origin is None or (isinstance(origin, type) and issubclass(origin, Mapping)):
         return []
     return [inner for part in typing.get_args(annotation) for inner in _item_types(part)]

@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 from evalsuite.errors import FaultError
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
+from evalsuite.readers.json_tree import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import inside, open_confined, open_trusted
 from evalsuite.types import Fault, Table
 
@@ -20,6 +21,7 @@ Inodes = frozenset[tuple[int, int]]
 def read_answer(
     form: str,
     *,
+    answer_type: str,
     folder: str,
     instance_id: str,
     value: str | Sequence[str],
@@ -32,8 +34,8 @@ def read_answer(
 
     `private` is a copy of the file that nobody else can reach, where one was made.
     """
-    if form in ("text", "number"):
-        return value
+    if answer_type == "answer":
+        return parse_tree(str(value), limits=limits) if form == "tree" else value
     if form == "database" and private is not None:
         return read_duckdb(Path(private), names=table_names, limits=limits)
 
@@ -41,6 +43,10 @@ def read_answer(
         with open_answer(folder, instance_id, path, limits, gold_inodes) as handle:
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits)
+            if form == "tree":
+                return read_tree(handle, name=path, limits=limits)
+            if form in ("text", "number"):
+                return read_text(handle, limit_bytes=limits["answer_bytes"])
             return read_csv_table(handle, name=path, limits=limits)
 
     return [one(path) for path in value] if form == "tables" else one(str(value))
@@ -53,27 +59,33 @@ def open_answer(folder: str, instance_id: str, path: str, limits: Limits, gold_i
     return open_confined(Path(folder), inside(instance_id, path), limit_bytes=limits["file_bytes"], gold_inodes=gold_inodes)
 
 
-def read_gold_files(
-    form: str,
-    *,
-    folder: Path,
-    instance_id: str,
-    names: str | Sequence[str],
-    table_names: Sequence[str] | None,
-    limits: Limits,
-) -> Any:
-    """Gold's files in the shape `names` has; an unreadable one of several stands as a `Fault`, a single one raises `FaultError`."""
+def read_gold_files(form: str, parameters: Mapping[str, Any], *, folder: Path, instance_id: str, limits: Limits) -> dict[str, Any]:
+    """The parameters that name gold files, read: `gold` (and the `schema` of trees) in the shape they have.
+
+    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`.
+    """
 
     def one(name: str) -> Any:
         path = _gold_path(folder, instance_id, name)
         if form == "database":
-            return read_trusted_duckdb(path, names=table_names, limits=limits)
+            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
-            return read_csv_table(handle, name=name, limits=limits)
+            return read_tree(handle, name=name, limits=limits) if form == "tree" else read_csv_table(handle, name=name, limits=limits)
 
-    if isinstance(names, str):
-        return _blaming_gold(instance_id, names, one)
-    return [_or_fault(instance_id, name, one) for name in names]
+    gold = parameters["gold"]
+    if form == "tree":
+        named = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
+        return {key: _tree(value, lambda name: _blaming_gold(instance_id, name, one), limits) for key, value in named.items()}
+    if isinstance(gold, str):
+        return {"gold": _blaming_gold(instance_id, gold, one)}
+    return {"gold": [_or_fault(instance_id, name, one) for name in gold]}
+
+
+def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
+    """A tree given as a value, as JSON text, or as the name of a .json or .jsonl file."""
+    if not isinstance(value, str):
+        return value
+    return read(value) if value.lower().endswith((".json", ".jsonl")) else parse_tree(value, limits=limits)
 
 
 def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
@@ -86,32 +98,39 @@ def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) 
     return names
 
 
-def read_pair(form: str, prediction: Any, gold: Any, table_names: Sequence[str] | None) -> tuple[Any, Any]:
-    """Prediction and gold of a file scorer from plain paths, for a single check without folders. Raises `FaultError`."""
+def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+    """Prediction and gold of a file scorer from plain paths or ready values, for a single check without folders.
+
+    Raises `FaultError`.
+    """
     from evalsuite.readers.limits import resolve_limits
 
     limits = resolve_limits()
+    names = parameters.get("condition_tabs")
 
-    def one(path: str | Path | Table | Mapping[str, Any], names: Sequence[str] | None) -> Any:
+    def one(path: Any) -> Any:
         if isinstance(path, Table | Mapping):
             return path
-        path = Path(path)
         try:
-            with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+            with open_trusted(Path(path), limit_bytes=limits["file_bytes"]) as handle:
                 if form == "database":
                     return read_duckdb(handle, names=names, limits=limits)
-                return read_csv_table(handle, name=path.name, limits=limits)
+                if form == "tree":
+                    return read_tree(handle, name=str(path), limits=limits)
+                return read_csv_table(handle, name=Path(path).name, limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.
             raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
-    def several(paths: Any, names: Sequence[str] | None) -> Any:
-        return [one(path, names) for path in paths] if isinstance(paths, list | tuple) else one(paths, names)
-
-    read_gold = several(gold, table_names)
-    if form == "database" and table_names is None:
-        table_names = tuple(read_gold)
-    return several(prediction, table_names), read_gold
+    if form == "tree":
+        named = {key: _tree(parameters[key], one, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
+        return _tree(str(prediction) if isinstance(prediction, Path) else prediction, one, limits), named
+    gold = parameters["gold"]
+    read = [one(path) for path in gold] if isinstance(gold, list | tuple) else one(gold)
+    if form == "database" and names is None:
+        names = tuple(read)
+    several = isinstance(prediction, list | tuple)
+    return ([one(path) for path in prediction] if several else one(prediction)), {"gold": read}
 
 
 def _gold_path(folder: Path, instance_id: str, name: str) -> Path:

@@ -74,18 +74,25 @@ _DECODERS = {"value": _decoder(_integer, _float), "text": _decoder(_number, _num
 
 
 def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Obj, int]:
-    """The object that begins at `start` and where it ends in `text`; raises JsonError where there is none.
+    """The object that begins at `start` and where it ends in `text`; raises JsonError where there is none."""
+    value, end = decode_value(text, start, numbers=numbers, limits=limits)
+    if not isinstance(value, dict):
+        raise JsonError("not a JSON object", hint="one JSON object a line")
+    return value, end
+
+
+def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Any, int]:
+    """The strict JSON value that begins at `start` and where it ends; raises JsonError where there is none.
 
     This is the one place that knows a JSON library.
     """
     try:
         value, end = _DECODERS[numbers].raw_decode(text, start)
     except json.JSONDecodeError as error:
-        raise JsonError(f"not valid JSON at column {error.colno}") from None
+        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
+        raise JsonError(f"not valid JSON at {place}") from None
     except RecursionError:
         raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
-    if not isinstance(value, dict):
-        raise JsonError("not a JSON object", hint="one JSON object a line")
     limit = int(limits["json_depth"])
     # As many brackets as levels at least: most objects need no walk.
     if text.count("{", start, end) + text.count("[", start, end) > limit:

@@ -88,7 +88,7 @@ def _why(result: Result) -> Iterable[tuple[str, str]]:
 def _details(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     for key, value in details.items():
         if key not in _SHOWN_APART:
-            yield key, _short(value)
+            yield "strict details" if key == "strict" else key, _short(value)
 
 
 def _gold(instance: GoldInstance) -> Iterable[tuple[str, str]]:

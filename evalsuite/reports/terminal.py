@@ -3,12 +3,22 @@
 All texts of a submission pass `clean` and reach rich as `Text`, never as markup.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite import __version__
 from evalsuite.reports.clean import clean
-from evalsuite.reports.words import caused_by, counts_line, flips_line, percent, share, verdict_line
+from evalsuite.reports.words import (
+    caused_by,
+    counts_line,
+    faults_by_hint,
+    flips_by_kind,
+    flips_line,
+    percent,
+    row_words,
+    share,
+    verdict_line,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,6 +29,7 @@ if TYPE_CHECKING:
 
 # Above this many instances the right ones are folded into one line.
 ROWS_IN_FULL = 200
+MOST_WARNINGS = 8
 _FAULTS = frozenset({"submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"})
 
 
@@ -37,6 +48,7 @@ def show(run: "Run", console: "Console", *, last_line: str | None = None) -> Non
     """Print the report; `last_line` replaces the default last line where a gate was set."""
     _heading(run, console)
     console.print(_rows(run, console.width))
+    _pairs(console, faults_by_hint(run.results))
     _numbers(run, console)
     console.print(last_line or verdict_line(run.summary), style="bold", highlight=False, markup=False)
 
@@ -132,18 +144,23 @@ def _mark(result: "Result", value: float | None) -> Any:
 
 
 def _numbers(run: "Run", console: "Console") -> None:
+    _pairs(console, _number_rows(run))
+    _warnings(console, run.warnings)
+
+
+def _pairs(console: "Console", pairs: Iterable[tuple[str, str]]) -> None:
+    """An empty line and the pairs as label and text, the text wrapped beside its label; nothing where there are none."""
     from rich.table import Table
     from rich.text import Text
 
-    console.print()
     block = Table(box=None, show_header=False, pad_edge=True)
     block.add_column(no_wrap=True, style="dim")
     block.add_column(overflow="fold")
-    for label, text in _number_rows(run):
+    for label, text in pairs:
         block.add_row(Text(label), Text(text))
-    console.print(block)
-    for label, lines in (("warnings", run.warnings),):
-        _listed(console, label, lines)
+    if block.row_count:
+        console.print()
+        console.print(block)
 
 
 def _number_rows(run: "Run") -> Iterable[tuple[str, str]]:
@@ -160,26 +177,29 @@ def _number_rows(run: "Run") -> Iterable[tuple[str, str]]:
     other = s.strict if s.rules == "official" else s.official
     if other is not None and s.n_gold:
         yield "strict" if s.rules == "official" else "official", f"{share(other)}    {flips_line(s)}".rstrip()
+    for way, down in (("flips down", True), ("flips up", False)):
+        flips = flips_by_kind(s, down=down)
+        if flips:
+            yield way, flips
     if s.reference_ratio is not None:
         right = round(s.reference_ratio * s.n_reference)
         yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over what was handed in; for comparison only)"
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
-            yield label, " · ".join(f"{clean(name)} {row['n_right']}/{row['n']}" for name, row in rows.items())
+            yield label, " · ".join(row_words(clean(name), row, s.rules) for name, row in rows.items())
     yield "signature", run.signature
     yield "saved", str(run.folder) if run.folder is not None else "not saved"
 
 
-def _listed(console: "Console", label: str, lines: Iterable[str], *, most: int = 8) -> None:
-    lines = list(lines)
+def _warnings(console: "Console", lines: Sequence[str]) -> None:
     if not lines:
         return
     console.print()
-    _say(console, f" {_n(len(lines), label.removesuffix('s'))}", style="yellow")
-    for line in lines[:most]:
+    _say(console, f" {_n(len(lines), 'warning')}", style="yellow")
+    for line in lines[:MOST_WARNINGS]:
         _say(console, f"   {clean(line)}")
-    if len(lines) > most:
-        _say(console, f"   ... {len(lines) - most} more in run.json", style="dim")
+    if len(lines) > MOST_WARNINGS:
+        _say(console, f"   ... {len(lines) - MOST_WARNINGS} more in run.json", style="dim")
     console.print()
 
 

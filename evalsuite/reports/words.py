@@ -1,11 +1,16 @@
 """The sentences that every report shares, so that all of them say the same numbers in the same words."""
 
-from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import FAULTS
+from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
     from evalsuite.summary import Mean, Summary
+    from evalsuite.types import Result, Rule
 
+MOST_IDS = 8
 _STATUS_WORDS = {
     "missing": "not handed in",
     "submission_fault": "submission fault",
@@ -50,15 +55,45 @@ def caused_by(summary: "Summary") -> str:
 
 
 def flips_line(summary: "Summary") -> str:
-    """`2 flips down, 1 up: rows scrambled, sign`: seen from official to strict."""
+    """`3 flips: 2 down, 1 up`: seen from official to strict."""
     if not summary.flips:
         return "no flips" if summary.strict is not None else ""
     down = sum(flip["strict"] < flip["official"] for flip in summary.flips)
     up = len(summary.flips) - down
     parts = [f"{count} {way}" for count, way in ((down, "down"), (up, "up")) if count]
-    causes = Counter(flip["kind"] for flip in summary.flips if flip["kind"])
-    said = ", ".join(kind for kind, _ in causes.most_common(6))
-    return f"{len(summary.flips)} flip{'s' if len(summary.flips) != 1 else ''}: {', '.join(parts)}" + (f" ({said})" if said else "")
+    return f"{len(summary.flips)} flip{'s' if len(summary.flips) != 1 else ''}: {', '.join(parts)}"
+
+
+def flips_by_kind(summary: "Summary", *, down: bool) -> str:
+    """`sign (geo_005) · rows scrambled (sales_007)`: the flips that lose (`down`) or gain under strict, the commonest cause first."""
+    kinds: dict[str, list[str]] = {}
+    for flip in summary.flips:
+        if (flip["strict"] < flip["official"]) == down:
+            kinds.setdefault(flip["kind"] or "other", []).append(clean(flip["instance_id"]))
+    return " · ".join(f"{kind} ({some(ids)})" for kind, ids in sorted(kinds.items(), key=lambda item: -len(item[1])))
+
+
+def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
+    """(code, `ids: hint`) of each fault that kept an instance from a plain verdict, in the order they come."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        if result.fault is not None and result.status not in ("missing", "scored"):
+            found.setdefault(result.fault, []).append(clean(result.instance_id))
+    for code, ids in found.items():
+        yield code, f"{some(ids)}: {FAULTS[code].hint}"
+
+
+def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
+    """`table_match 10/15 (strict 9/15)`: what counts, and the other rules beside it where they were asked."""
+    other = "strict" if rules == "official" else "official"
+    beside = row[f"n_right_{other}"]
+    return f"{name} {row['n_right']}/{row['n']}" + (f" ({other} {beside}/{row['n']})" if beside is not None else "")
+
+
+def some(ids: Sequence[str]) -> str:
+    """The first ids, and how many more there are."""
+    shown = ", ".join(ids[:MOST_IDS])
+    return shown if len(ids) <= MOST_IDS else f"{shown} and {len(ids) - MOST_IDS} more"
 
 
 def verdict_line(summary: "Summary") -> str:

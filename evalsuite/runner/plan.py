@@ -1,19 +1,19 @@
 """Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from fnmatch import fnmatchcase
 
 from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean, load
-from evalsuite.types import Check, Gold, GoldInstance, Rule, Submission, Task
+from evalsuite.types import Answer, Check, Gold, GoldInstance, Rule, Submission, Task
 
-# Which answer types a scorer's input can be made from. `answer` is the text itself; `file` and `files` are paths.
+# Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths.
 READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
-    "answer": frozenset({"text", "number"}),
+    "answer": frozenset({"text", "number", "tree"}),
     "file": frozenset({"table", "database"}),
     "files": frozenset({"tables"}),
 }
+_JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 
 
 def plan(
@@ -60,12 +60,18 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
     return list(instances)
 
 
-def applicable(instance: GoldInstance, answer_type: str) -> tuple[Check, ...]:
-    """The checks of an instance that can judge an answer of this type."""
-    wanted = READS_BY_ANSWER_TYPE.get(answer_type, frozenset())
-    return tuple(check for check in instance.checks if load(check.scorer).marker.reads in wanted)
+def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
+    """The checks of an instance that can judge an answer of this type.
 
-
-def without_answers(task: Task) -> Task:
-    """The same task with only what a reader of the submission may see: no check, no gold folder."""
-    return replace(task, instance=replace(task.instance, checks=(), extra={}))
+    A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks where the instance has no
+    table check (the reference reads a .txt as a table there).
+    """
+    reads = [load(check.scorer).marker.reads for check in instance.checks]
+    wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
+    if answer.answer_type == "file" and isinstance(answer.value, str):
+        name = answer.value.lower()
+        if name.endswith(_JSON_FILES):
+            wanted |= {"tree"}
+        elif name.endswith(_TEXT_FILES) and wanted.isdisjoint(reads):
+            wanted |= {"text", "number"}
+    return tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)

@@ -56,7 +56,7 @@ def settle_early(task: Task) -> Result | None:
         return missing(task)
     if task.answer.fault is not None:
         return faulty(task, task.answer.fault)
-    if not applicable(task.instance, task.answer.answer_type):
+    if not applicable(task.instance, task.answer):
         names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
         detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
         return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
@@ -66,7 +66,7 @@ def settle_early(task: Task) -> Result | None:
 def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]], *, table_names: tuple[str, ...] | None) -> ReadRequest:
     """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
     assert task.answer is not None
-    checks = applicable(task.instance, task.answer.answer_type)
+    checks = applicable(task.instance, task.answer)
     wanted = tuple(dict.fromkeys(load(check.scorer).marker.reads for check in checks))
     return ReadRequest(
         folder=str(task.submission_folder),
@@ -90,6 +90,7 @@ def read_prediction(request: ReadRequest) -> Prediction:
         try:
             forms[form] = read_answer(
                 form,
+                answer_type=request.answer_type,
                 folder=request.folder,
                 instance_id=request.instance_id,
                 value=request.value,
@@ -112,7 +113,7 @@ def judge(task: Task, prediction: Prediction) -> Result:
     faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.forms):
         return faulty(task, faults[0], seconds=prediction.seconds)
-    outcomes = [_run_check(task, check, prediction.forms) for check in applicable(task.instance, task.answer.answer_type)]
+    outcomes = [_run_check(task, check, prediction.forms) for check in applicable(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
     return combine(task, outcomes, seconds=seconds)
 
@@ -167,13 +168,8 @@ def _usable_parameters(task: Task, check: Check, entry: Scorer) -> dict[str, Any
     if entry.marker.gold_files is not None:
         from evalsuite.readers.answers import read_gold_files
 
-        usable["gold"] = read_gold_files(
-            entry.marker.reads,
-            folder=task.gold_folder,
-            instance_id=task.instance.instance_id,
-            names=usable["gold"],
-            table_names=usable.get("condition_tabs"),
-            limits=task.limits,
+        usable |= read_gold_files(
+            entry.marker.reads, usable, folder=task.gold_folder, instance_id=task.instance.instance_id, limits=task.limits
         )
     return usable
 

@@ -40,7 +40,8 @@ def duckdb_match(
 ) -> Score:
     """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
 
-    Names are compared without case. Types decide: a DATE is not the text of a date, and what NULL means depends on its column's type.
+    Names are compared without case. Types decide: a DATE is not the text of a date.
+    Official: columns as in `table_match`, what NULL means depends on its column's type.
     Strict: native values, NULL equals NULL, exact decimals, rows stay together.
 
     Args:

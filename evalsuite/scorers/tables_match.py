@@ -32,7 +32,9 @@ def tables_match(
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
 ) -> Score:
-    """1 where the i-th table of the answer matches the i-th gold table for all of them, in the sense of `table_match`; else 0.
+    """1 where the i-th table of the answer matches the i-th gold table for all of them, else 0.
+
+    Official and strict: each pair as in `table_match`, under the same rule.
 
     Args:
         prediction: the CSV files handed in, in gold's order.

@@ -1,0 +1,216 @@
+"""Whether a submission is ready to hand in: every line usable, every file there, readable and of the right kind. Scores nothing.
+
+Without gold a file's kind is told by its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.readers.answers import read_answer
+from evalsuite.readers.gold import gold_inodes, read_gold
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.submission import METADATA, read_submission
+from evalsuite.registry import did_you_mean, load
+from evalsuite.runner.plan import applicable
+from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission
+
+FORMS_BY_ENDING = {
+    **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
+    **dict.fromkeys(("json", "jsonl"), ("tree",)),
+    "txt": ("table", "text"),
+    "md": ("text",),
+}
+_NOTE = re.compile(r"(.+?:\d+): ([A-Z_]+): (.*)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing to put right: where it stands (file:line), whose answer it is (empty where nobody knows), what and how."""
+
+    where: str
+    instance_id: str
+    code: str
+    message: str
+    hint: str
+
+    def to_json(self) -> dict[str, str]:
+        """The same as a JSON object."""
+        return {"where": self.where, "instance_id": self.instance_id, "code": self.code, "message": self.message, "hint": self.hint}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Validation:
+    """What was found in one submission. `n_answers` counts by answer type; notes keep nobody from handing in."""
+
+    problems: tuple[Finding, ...]
+    notes: tuple[str, ...]
+    n_answers: Mapping[str, int]
+    n_ready: int
+    n_gold: int | None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is nothing to put right."""
+        return not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        return {
+            "ready": self.ready,
+            "n_answers": dict(self.n_answers),
+            "n_ready": self.n_ready,
+            "n_gold": self.n_gold,
+            "problems": [problem.to_json() for problem in self.problems],
+            "notes": list(self.notes),
+        }
+
+
+def validate(folder: Path, gold_folder: Path | None = None) -> Validation:
+    """The problems of a submission in the order of its lines, then what is missing.
+
+    Args:
+        folder: the submission.
+        gold_folder: a gold folder or its spec file; adds ids that gold lacks, ids not handed in, and answers that no check takes.
+
+    Raises:
+        SubmissionError: the folder is no submission at all.
+        GoldError: gold's spec cannot be read as a whole.
+    """
+    gold = read_gold(gold_folder) if gold_folder is not None else None
+    limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
+    submission = read_submission(folder, limits)
+    looker = _Looker(submission, gold, limits)
+    found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
+    lost, notes = _notes(submission)
+    problems = [*lost, *(problem for problems in found.values() for problem in problems)]
+    kinds = [answer.answer_type for answer in submission.answers.values()]
+    return Validation(
+        problems=(*sorted(problems, key=_line), *looker.absent()),
+        notes=(*notes, *_forgotten(submission)),
+        n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files")},
+        n_ready=sum(not problems for problems in found.values()),
+        n_gold=len(gold.instances) if gold is not None else None,
+    )
+
+
+class _Looker:
+    """Looks at one answer after the other, with the little of gold that it needs."""
+
+    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float]) -> None:
+        self.submission = submission
+        self.limits = limits
+        self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}
+        self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
+
+    def answer(self, answer: Answer) -> Iterator[Finding]:
+        """What is wrong with one answer."""
+        if answer.fault is not None:
+            yield _finding(answer, answer.fault)
+            return
+        instance = None if self.instances is None else self.instances.get(answer.instance_id)
+        if self.instances is not None and instance is None:
+            near = did_you_mean(answer.instance_id, self.instances)
+            yield _finding(answer, Fault(code="UNKNOWN_ID"), hint=near if near.startswith("did") else "")
+        checks = applicable(instance, answer) if instance is not None else ()
+        if instance is not None and not checks:
+            yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=_untaken(instance, answer)))
+        yield from self._unreadable(answer, checks)
+
+    def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
+        """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""
+        for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
+            forms: dict[str, Check | None] = {load(check.scorer).marker.reads: check for check in checks}
+            forms = forms or dict.fromkeys(_forms(answer.answer_type, value))
+            faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
+            if faults[0] is not None and all(faults):
+                yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
+
+    def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
+        """What keeps a text or file from being read in a form, None where it can be."""
+        wanted = check.parameters.get("condition_tabs") if check is not None else None
+        try:
+            read = read_answer(
+                "table" if form == "tables" else form,
+                answer_type=answer.answer_type,
+                folder=str(self.submission.folder),
+                instance_id=answer.instance_id,
+                value=value,
+                table_names=wanted if form == "database" and _are_names(wanted) else None,
+                limits=self.limits,
+                gold_inodes=self.inodes,
+            )
+        except FaultError as error:
+            return error.fault
+        tables = read.values() if form == "database" else ()
+        return next((table for table in tables if isinstance(table, Fault)), None)
+
+    def absent(self) -> Iterator[Finding]:
+        """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
+        if not self.submission.answers:
+            hint = FAULTS["BAD_METADATA"].hint
+            yield Finding(where=METADATA, instance_id="", code="BAD_METADATA", message="no line with an instance_id", hint=hint)
+        for id_, instance in (self.instances or {}).items():
+            if id_ not in self.submission.answers:
+                kind = FAULTS["MISSING_INSTANCE"]
+                yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=kind.hint)
+
+
+def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") -> Finding:
+    kind = FAULTS[fault.code]
+    message = fault.detail or kind.message
+    named = f"{answer.instance_id}/{file}: {message}" if file else message
+    return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
+
+
+def _untaken(instance: GoldInstance, answer: Answer) -> str:
+    names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
+    return f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
+
+
+def _forms(answer_type: str, value: str) -> tuple[str, ...]:
+    """The forms in which an answer may be meant, as far as its type and the file's name tell."""
+    if answer_type == "answer":
+        return ("text",)
+    ending = value.lower().rpartition(".")[2]
+    return FORMS_BY_ENDING.get(ending, ("table",)) if answer_type == "file" else ("table",)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value)
+
+
+def _notes(submission: Submission) -> tuple[list[Finding], list[str]]:
+    """(lines that are lost because nobody knows whose they are, notes on the rest)."""
+    told = {answer.where for answer in submission.answers.values() if answer.fault is not None}
+    lost, notes = [], []
+    for note in submission.notes:
+        match = _NOTE.fullmatch(note)
+        if match is None or match[2] not in FAULTS:
+            notes.append(note)
+        elif match[1] not in told:
+            where, code, message = match.groups()
+            lost.append(Finding(where=where, instance_id="", code=code, message=message, hint=FAULTS[code].hint))
+    return lost, notes
+
+
+def _forgotten(submission: Submission) -> Iterator[str]:
+    """A note for each folder that no line names: perhaps its line was forgotten."""
+    for place in sorted(submission.folder.iterdir()):
+        if place.is_dir() and not place.name.startswith(".") and place.name not in submission.answers:
+            yield f"{place.name}/: no line of {METADATA} names this folder"
+
+
+def _line(finding: Finding) -> int:
+    number = finding.where.rpartition(":")[2]
+    return int(number) if number.isdigit() else 0
+
+
+def told(finding: Finding) -> str:
+    """A finding as one line: `results_metadata.jsonl:3: ops_006: BAD_CSV: what is wrong (what to do)`."""
+    owner = f"{finding.instance_id}: " if finding.instance_id else ""
+    what = describe(Fault(code=finding.code, detail=finding.message))
+    return f"{finding.where}: {owner}{what}" + (f" ({finding.hint})" if finding.hint not in what else "")

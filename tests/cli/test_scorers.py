@@ -1,0 +1,67 @@
+"""`evalsuite scorers`: the list and the help of one, as a person and as a program reads them."""
+
+import json
+import shlex
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.cli.scorer_options import parse_options
+from evalsuite.registry import load, names
+
+Capture = pytest.CaptureFixture[str]
+
+
+def test_the_list_names_each_scorer(capsys: Capture) -> None:
+    """One line a scorer with what it reads and its summary."""
+    assert main(["scorers"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    for name in names():
+        line = next(line for line in lines if line.split()[0] == name)
+        assert load(name).summary in line
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_help_of_one(name: str, capsys: Capture) -> None:
+    """Every parameter stands with a meaning, both rules are explained, and no line is wider than a screen but for examples."""
+    assert main(["scorers", name]) == 0
+    out = capsys.readouterr().out
+    body = out.split("\nexample, an entry")[0].splitlines()
+    assert max(map(len, body)) <= 110
+    for word in (*load(name).parameters, "official", "strict"):
+        assert any(line.startswith(f" {word} ") for line in body), word
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_example_command_means_the_example(name: str, capsys: Capture) -> None:
+    """The command line shown last gives the scorer the very parameters of the gold entry above it."""
+    assert main(["scorers", name]) == 0
+    *_, entry, _, _, line = capsys.readouterr().out.splitlines()
+    words = shlex.split(line)
+    assert words[:3] == ["evalsuite", "check", name]
+    rest = words[3:]
+    while "--prediction" in rest:
+        del rest[(at := rest.index("--prediction")) : at + 2]
+    assert parse_options(load(name), rest) == json.loads(entry)["parameters"]
+
+
+def test_json(capsys: Capture) -> None:
+    """--json gives the list and one scorer as data: types, defaults, which keys are needed."""
+    assert main(["scorers", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in listed] == names()
+    assert main(["scorers", "number_match", "--json"]) == 0
+    one = json.loads(capsys.readouterr().out)
+    parameters = {row["name"]: row for row in one["parameters"]}
+    assert (parameters["gold"]["needed"], parameters["precision"]["default"], parameters["percentage"]["type"]) == (
+        True,
+        4,
+        "true or false",
+    )
+    assert set(one["rules"]) == {"official", "strict"}
+
+
+def test_an_unknown_name(capsys: Capture) -> None:
+    """A name that is no scorer exits 2 with the near one."""
+    assert main(["scorers", "tabel_match"]) == 2
+    assert capsys.readouterr().err == "error: unknown scorer 'tabel_match'\nhint: did you mean 'table_match'?\n"

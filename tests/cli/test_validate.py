@@ -1,0 +1,166 @@
+"""`evalsuite validate`: what keeps a folder from being handed in, line by line."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from evalsuite.cli import main
+from tests.cli.test_run import evalsuite, write_lines
+from tests.conftest import ROOT
+
+Capture = pytest.CaptureFixture[str]
+
+
+def line(instance: str, value: object, kind: str = "file") -> dict[str, object]:
+    """One object of results_metadata.jsonl."""
+    return {"instance_id": instance, "answer_type": kind, "answer_or_path": value}
+
+
+def gold_line(instance: str, func: str, **parameters: object) -> dict[str, object]:
+    """One object of gold's spec."""
+    return {"instance_id": instance, "evaluation": {"func": func, "parameters": parameters}}
+
+
+@pytest.fixture
+def sub(tmp_path: Path) -> Path:
+    """A submission with a text, a table, a database, two tables, all in order."""
+    folder = tmp_path / "sub"
+    rows = [line("t", "Paris", "answer"), line("f", "r.csv"), line("d", "x.duckdb"), line("m", ["a.csv", "b.csv"], "files")]
+    write_lines(folder / "results_metadata.jsonl", *rows)
+    for name in ("f/r.csv", "m/a.csv", "m/b.csv", "d/none"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text("a,b\n1,2\n")
+    with duckdb.connect(str(folder / "d" / "x.duckdb")) as connection:
+        connection.execute("CREATE TABLE orders (n INTEGER)")
+        connection.execute("CREATE VIEW seen AS SELECT 1 AS n")
+    return folder
+
+
+@pytest.fixture
+def gold(tmp_path: Path) -> Path:
+    """Gold's spec for the same instances, without any gold file."""
+    rows = [
+        gold_line("t", "string_match", gold="Paris"),
+        gold_line("f", "table_match", gold="r.csv"),
+        gold_line("d", "duckdb_match", gold="g.duckdb", condition_tabs=["orders"]),
+        gold_line("m", "tables_match", gold=["a.csv", "b.csv"]),
+    ]
+    return write_lines(tmp_path / "gold" / "toy_eval.jsonl", *rows).parent
+
+
+def found(capsys: Capture, *arguments: object) -> tuple[int, list[str]]:
+    """(exit code, `place id code` of each problem) by --json."""
+    code = main(["validate", *map(str, arguments), "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["ready"] == (not told["problems"]) == (code == 0)
+    return code, [f"{p['where'].rpartition('/')[2]} {p['instance_id']} {p['code']}" for p in told["problems"]]
+
+
+def test_a_good_folder_is_ready(sub: Path, gold: Path, capsys: Capture) -> None:
+    """A folder in order is ready with and without gold, whose own files are not needed."""
+    assert found(capsys, sub) == (0, [])
+    assert found(capsys, sub, "--gold", gold) == (0, [])
+    assert found(capsys, sub, "--gold_dir", gold / "toy_eval.jsonl") == (0, [])
+    assert main(["validate", str(sub)]) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert out == ["4 answers (1 answer · 2 file · 1 files), 4 ready", "ready to hand in"]
+
+
+def test_files_are_opened(sub: Path, capsys: Capture) -> None:
+    """A missing file, a CSV that is none, a database that is none and a path that leads outside are each named at their line."""
+    (sub / "f" / "r.csv").write_bytes(b"a\xff\xff\n")
+    (sub / "d" / "x.duckdb").write_text("a,b\n1,2\n")
+    (sub / "m" / "b.csv").unlink()
+    with (sub / "results_metadata.jsonl").open("a") as lines:
+        lines.write(json.dumps(line("out", "../f/r.csv")) + "\n" + json.dumps(line("sql", "q.sql")) + "\n")
+    name = "results_metadata.jsonl"
+    assert found(capsys, sub) == (
+        1,
+        [
+            f"{name}:2 f BAD_ENCODING",
+            f"{name}:3 d BAD_DUCKDB",
+            f"{name}:4 m MISSING_FILE",
+            f"{name}:5 out BAD_PATH",
+            f"{name}:6 sql SQL_NOT_ALLOWED",
+        ],
+    )
+
+
+def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
+    """Broken JSON, a missing id, a type nobody knows and an id that stands twice are problems; an unknown key is only a note."""
+    rows = [
+        "{not json",
+        {"answer_type": "answer"},
+        line("k", "x", "fille"),
+        line("t", "Rome", "answer"),
+        {**line("e", "x", "answer"), "z": 1},
+    ]
+    with (sub / "results_metadata.jsonl").open("a") as lines:
+        lines.writelines((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows)
+    name = "results_metadata.jsonl"
+    expected = [f"{name}:1 t DUPLICATE_ID", f"{name}:5  BAD_METADATA", f"{name}:6  BAD_METADATA", f"{name}:7 k BAD_METADATA"]
+    assert found(capsys, sub) == (1, expected)
+    assert main(["validate", str(sub)]) == 1
+    assert "note: results_metadata.jsonl:9: key 'z' is not read" in capsys.readouterr().out
+
+
+def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path, capsys: Capture) -> None:
+    """With gold: an id it lacks, an answer type no check takes, a file of the wrong kind, a view for a table, an id not handed in."""
+    rows = [line("tt", "x", "answer"), line("f", "text", "answer"), line("d", "x.duckdb"), line("m", "a.csv")]
+    write_lines(sub / "results_metadata.jsonl", *rows)
+    spec = (gold / "toy_eval.jsonl").read_text().replace('"orders"', '"seen"')
+    (gold / "toy_eval.jsonl").write_text(spec)
+    name = "results_metadata.jsonl"
+    code, problems = found(capsys, sub, "--gold", gold)
+    assert code == 1
+    assert problems == [
+        f"{name}:1 tt UNKNOWN_ID",
+        f"{name}:2 f WRONG_ANSWER_TYPE",
+        f"{name}:3 d NOT_A_TABLE",
+        f"{name}:4 m WRONG_ANSWER_TYPE",
+        "toy_eval.jsonl:1 t MISSING_INSTANCE",
+    ]
+
+
+def test_a_file_of_the_wrong_kind(sub: Path, gold: Path, capsys: Capture) -> None:
+    """Gold decides what a file must be: a database where a CSV table is read cannot be handed in."""
+    rows = [line("t", "x", "answer"), line("f", "x.duckdb"), line("d", "x.duckdb"), line("m", ["a.csv"], "files")]
+    write_lines(sub / "results_metadata.jsonl", *rows)
+    (sub / "f" / "x.duckdb").write_bytes((sub / "d" / "x.duckdb").read_bytes())
+    code, problems = found(capsys, sub, "--gold", gold)
+    assert (code, len(problems), problems[0].split()[1]) == (1, 1, "f")
+    assert found(capsys, sub) == (0, [])
+
+
+def test_an_empty_submission_is_not_ready(sub: Path, capsys: Capture) -> None:
+    """A metadata file without a line is a problem; folders that no line names are notes."""
+    (sub / "results_metadata.jsonl").write_text("")
+    assert main(["validate", str(sub)]) == 1
+    out = capsys.readouterr().out
+    assert "no line with an instance_id" in out
+    assert "note: f/: no line of results_metadata.jsonl names this folder" in out
+    assert out.splitlines()[-1] == "not ready: 1 problem (exit 1)"
+
+
+def test_no_submission_at_all(tmp_path: Path, capsys: Capture) -> None:
+    """A folder that is absent, or has no metadata file, is exit 2; so is gold that cannot be read."""
+    assert main(["validate", str(tmp_path / "nope")]) == 2
+    assert main(["validate", str(tmp_path)]) == 2
+    write_lines(tmp_path / "results_metadata.jsonl", line("t", "x", "answer"))
+    assert main(["validate", str(tmp_path), "--gold", str(tmp_path / "nope")]) == 2
+    assert capsys.readouterr().out == ""
+
+
+def test_the_example_as_a_process() -> None:
+    """The example's two broken answers and its missing one are told with place and hint, hostile text escaped, exit 1."""
+    done = evalsuite("validate", ROOT / "example_submission_folder", "--gold", ROOT / "gold")
+    lines = done.stdout.splitlines()
+    assert (done.returncode, done.stderr, lines[-1]) == (1, "", "not ready: 3 problems (exit 1)")
+    assert [text.split(": ")[1:3] for text in lines[:3]] == [
+        ["ops_001", "NOT_A_TABLE"],
+        ["ops_006", "BAD_ENCODING"],
+        ["ops_007", "MISSING_INSTANCE"],
+    ]
+    assert "(save the file as UTF-8)" in lines[1]

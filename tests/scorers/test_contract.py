@@ -1,0 +1,132 @@
+"""What holds for every scorer of the table: it explains itself, gold against itself is right, junk never raises."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import evalsuite
+from evalsuite.errors import FAULTS, FaultError
+from evalsuite.registry import Scorer, check_parameters, load, names
+from evalsuite.reports.scorer_help import help_of
+from evalsuite.types import Score
+
+JUNK = {
+    "empty": b"",
+    "one line end": b"\n",
+    "NUL": b"\0" * 64,
+    "not UTF-8": b"a,b\n\xff\xfe,1\n",
+    "quote left open": b'a,b\n"1,2\n',
+    "ragged": b"a,b\n1,2,3,4\n5\n",
+    "only a header": b"a,b\n",
+    "magic of DuckDB and no more": b"\0" * 8 + b"DUCK" + b"\0" * 200,
+    "magic of gzip": b"\x1f\x8b\x08\x00rest",
+    "JSON": b'{"a": [1, 2, {"b": null}]}',
+}
+
+
+def csv_file(folder: Path) -> Path:
+    """A small table of texts, numbers, a date and an empty cell."""
+    path = folder / "gold.csv"
+    path.write_text("city,n,share,day\nOslo,1,0.25,2024-01-31\nRome,2,12.5,\nLima,-3,1e6,2024-02-29\n")
+    return path
+
+
+def database(folder: Path) -> Path:
+    """A small database of one table with several types and a NULL."""
+    path = folder / "gold.duckdb"
+    if not path.exists():
+        with duckdb.connect(str(path)) as connection:
+            connection.execute("CREATE TABLE t (city VARCHAR, n INTEGER, share DECIMAL(8, 2), day DATE)")
+            connection.execute("INSERT INTO t VALUES ('Oslo', 1, 0.25, DATE '2024-01-31'), ('Rome', 2, 12.50, NULL)")
+    return path
+
+
+# What a scorer reads -> how to make one answer that is gold itself.
+GOLD: dict[str, Callable[[Path], Any]] = {
+    "text": lambda _: "17.5",
+    "table": csv_file,
+    "tables": lambda folder: [csv_file(folder), csv_file(folder)],
+    "database": database,
+}
+
+
+def as_parameter(value: Any) -> Any:
+    """Paths as the texts a gold file would hold."""
+    return [str(item) for item in value] if isinstance(value, list) else str(value)
+
+
+def reading(*, files: bool) -> list[str]:
+    """The scorers that read files, or those that read texts."""
+    return [name for name in names() if (load(name).marker.gold_files is not None) == files]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the small files of this module lie."""
+    return tmp_path_factory.mktemp("contract")
+
+
+@pytest.fixture(params=names())
+def entry(request: pytest.FixtureRequest) -> Scorer:
+    """Each scorer of the table."""
+    return load(request.param)
+
+
+def test_it_explains_itself(entry: Scorer) -> None:
+    """It has a one-line summary, a docstring that says what comes back under both rules, and a meaning for each parameter."""
+    about = help_of(entry)
+    assert about.summary
+    assert "\n" not in about.summary
+    assert about.says
+    assert set(about.rules) == {"official", "strict"}
+    assert [parameter.name for parameter in about.parameters if not parameter.meaning] == []
+    assert [parameter.name for parameter in about.parameters] == list(entry.parameters)
+
+
+def test_its_example_is_a_good_gold_entry(entry: Scorer) -> None:
+    """The docstring's example names the scorer and has parameters that gold's own check finds nothing wrong with."""
+    example = help_of(entry).example
+    assert example["func"] == entry.name
+    assert check_parameters(entry, example["parameters"]) == []
+
+
+def test_gold_is_right(entry: Scorer, folder: Path) -> None:
+    """Gold handed in as the answer gets 1 under both rules, without a flip or a fault."""
+    answer = GOLD[entry.marker.reads](folder)
+    score = evalsuite.score(entry.name, answer, gold=as_parameter(answer))
+    assert (score.official, score.strict, score.flip, score.fault, score.strict_fault) == (1, 1, "", None, None)
+
+
+def holds_the_contract(score: Score) -> bool:
+    """Whether a score is one: values in [0, 1] or None with a fault, and a reason."""
+    judged = all(value is None or 0 <= value <= 1 for value in (score.official, score.strict))
+    return judged and bool(score.reason) and (score.official is not None or score.fault is not None)
+
+
+@pytest.mark.parametrize("name", reading(files=False))
+@settings(max_examples=60, deadline=None)
+@given(text=st.one_of(st.text(), st.text(alphabet="0123456789.,-+%eE/: $€٣½", max_size=40)))
+def test_any_text_gets_a_score(name: str, text: str) -> None:
+    """No text makes a text scorer raise, whatever it holds."""
+    assert holds_the_contract(evalsuite.score(name, text, gold="17.5"))
+
+
+@pytest.mark.parametrize("junk", JUNK, ids=str)
+@pytest.mark.parametrize("name", reading(files=True))
+def test_any_file_gets_a_score_or_a_fault(name: str, junk: str, folder: Path, tmp_path: Path) -> None:
+    """A junk file handed in is scored, or refused with a fault code; it is never right."""
+    reads = load(name).marker.reads
+    gold = GOLD[reads](folder)
+    path = tmp_path / ("junk.duckdb" if reads == "database" else "junk.csv")
+    path.write_bytes(JUNK[junk])
+    try:
+        score = evalsuite.score(name, [path] * len(gold) if isinstance(gold, list) else path, gold=as_parameter(gold))
+    except FaultError as error:
+        score = Score(official=0, strict=0, reason=FAULTS[error.fault.code].message)
+    assert holds_the_contract(score)
+    assert (score.official, score.strict) == (0, 0)
