@@ -11,15 +11,18 @@ Importing the package is cheap: pandas, duckdb and the like are imported when a 
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "evaluate", "score"]
+__all__ = ["TestSuite", "__version__", "evaluate", "score"]
+
+_NAMES = {"evaluate": "evalsuite.api", "score": "evalsuite.api", "TestSuite": "evalsuite.suites.test_suite"}
 
 if TYPE_CHECKING:
     from evalsuite.api import evaluate, score
+    from evalsuite.suites.test_suite import TestSuite
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("evaluate", "score"):
-        from evalsuite import api
+    if name in _NAMES:
+        from importlib import import_module
 
-        return getattr(api, name)
+        return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'evalsuite' has no attribute {name!r}")

@@ -31,8 +31,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     for name in options:
         if name not in known:
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
-    if isinstance(options.get("out"), str):
-        options["out"] = Path(options["out"])
+    options |= {name: Path(options[name]) for name in ("out", "resume", "runs_folder", "cache") if isinstance(options.get(name), str)}
     return run(Path(result_dir), Path(gold_dir), Options(**options))
 
 
@@ -53,7 +52,7 @@ def score(name: str, prediction: Any, **parameters: Any) -> Score:
     for problem in check_parameters(entry, parameters):
         if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
             raise UsageError(problem.message, hint=problem.hint)
-    if entry.marker.gold_files is None:
+    if entry.marker.gold_files is None and entry.marker.reads != "tree":
         return entry.function(prediction, **parameters)
     from evalsuite.readers.answers import read_pair
 

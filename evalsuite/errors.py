@@ -100,8 +100,26 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files lie in <gold>/<instance_id>/", side="gold"),
+    "NO_JUDGE": FaultKind(
+        message="no judge is configured",
+        hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml",
+        side="tool",
+    ),
+    "JUDGE_FAILED": FaultKind(
+        message="the judge could not be asked",
+        hint="look at judge.base_url, the key and the network, then run again: known replies are kept",
+        side="tool",
+    ),
+    "NO_VERDICT": FaultKind(
+        message="the judge gave no verdict",
+        hint="details.judge holds its reply; a larger max_tokens or another prompt may help",
+        side="tool",
+    ),
     "SCORER_ERROR": FaultKind(message="the scorer failed", hint="run with --debug and report it with `evalsuite check`", side="tool"),
 }
+
+# The scorer works, and yet nobody said what the answer is worth: status `unscored`.
+UNSCORED = frozenset({"NO_JUDGE", "JUDGE_FAILED", "NO_VERDICT"})
 
 
 class FaultError(Exception):

@@ -139,13 +139,17 @@ class Gold:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """One line of a submission. `value` is text for `answer`, a relative path for `file`, several for `files`."""
+    """One line of a submission. `value` is text for `answer`, a relative path for `file`, several for `files`.
+
+    `unread` names the keys of the line that were not read.
+    """
 
     instance_id: str
     answer_type: str
     value: str | tuple[str, ...]
     where: str = ""
     fault: Fault | None = None
+    unread: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,7 +1,12 @@
 """The command line: a table of commands, loaded one by one, and the single place where errors become messages and exit codes."""
 
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 
 from evalsuite import __version__
 from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe
@@ -12,7 +17,14 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("evalsuite.cli.check", "score one instance, or one prediction with a scorer, and show everything known about it"),
     "scorers": ("evalsuite.cli.scorers", "list the scorers, or explain one: parameters, both rules, an example"),
     "validate": ("evalsuite.cli.validate", "say whether a submission folder is ready to hand in"),
+    "suite": ("evalsuite.cli.suite", "suites by name: make one from a file, run candidates against it"),
+    "runs": ("evalsuite.cli.runs", "the saved runs: list, show, tag, delete"),
+    "sql": ("evalsuite.cli.sql", "ask the saved runs a question in SQL"),
 }
+
+
+# How long after a signal another one is taken for the same.
+_CLEANING_SECONDS = 2.0
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -26,7 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         arguments.remove("--debug")
         _log_to_stderr()
     try:
-        return _dispatch(arguments)
+        with _stopped_by_signals():
+            return _dispatch(arguments)
     except EvalsuiteError as error:
         _complain(error.message, error.hint)
         return error.exit_code
@@ -35,8 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         _complain(describe(error.fault), FAULTS[error.fault.code].hint)
         return EXIT_USAGE
-    except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        from evalsuite.reports.clean import clean
+
+        print(clean(str(stop) or "interrupted"), file=sys.stderr)
         return EXIT_INTERRUPTED
     except BrokenPipeError:
         # The reader of our output (head, less) went away: nothing left to say, and stdout must not be flushed again at exit.
@@ -49,11 +64,42 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERNAL
 
 
+@contextmanager
+def _stopped_by_signals() -> Iterator[None]:
+    """Inside, SIGTERM and SIGHUP (a closed terminal) end the command as Ctrl-C does; what the caller has ignored or caught stays so."""
+    stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
+    last: list[float] = []
+
+    def interrupt(_number: int, _frame: FrameType | None) -> None:
+        # A second one at once must not break off the cleaning up after the first; a later one is heard.
+        if not last or time.monotonic() - last[-1] > _CLEANING_SECONDS:
+            last.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    caught = {}
+    if threading.current_thread() is threading.main_thread():
+        caught = {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
+    for stop in caught:
+        signal.signal(stop, interrupt)
+    try:
+        yield
+    finally:
+        if last:
+            # CPython takes an interruption that passed through an `exec` (as in a dataclass being imported) for one that nobody caught, and
+            # would end the process by a signal instead of our exit code, until the next `exec` is over.
+            exec("")
+        else:
+            for stop, before in caught.items():
+                signal.signal(stop, before)
+
+
 def _dispatch(arguments: list[str]) -> int:
-    from evalsuite.cli.app import build, usage_errors
+    from evalsuite.cli.app import StoppedError, build, usage_errors
 
     try:
         code = build().main(args=arguments, prog_name="evalsuite", standalone_mode=False)
+    except StoppedError as stop:
+        raise KeyboardInterrupt(str(stop)) from stop
     except usage_errors() as error:
         if not hasattr(error, "format_message"):
             return EXIT_INTERRUPTED
@@ -61,6 +107,9 @@ def _dispatch(arguments: list[str]) -> int:
         hint = f"did you mean {options.rstrip(')')}?" if options else "`--help` after the command lists its options"
         _complain(message, hint)
         return EXIT_USAGE
+    if code == EXIT_INTERRUPTED:
+        # The parser itself was interrupted, before any command began.
+        raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 

@@ -11,8 +11,19 @@ from evalsuite.cli import COMMANDS
 from evalsuite.registry import did_you_mean
 
 
+class StoppedError(Exception):
+    """An interruption on its way past the parser, which would take its words from it."""
+
+
 class LazyGroup(TyperGroup):
     """A group that knows its commands by name and summary, and imports only the one that runs."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """What the command returns; an interruption goes on as `StoppedError`."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            raise StoppedError(str(stop)) from stop
 
     def list_commands(self, ctx: Any) -> list[str]:
         """The names in table order."""
@@ -30,13 +41,17 @@ class LazyGroup(TyperGroup):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
 
-def load_command(name: str) -> TyperCommand:
-    """The click command behind a name of the table."""
+def load_command(name: str) -> TyperCommand | TyperGroup:
+    """The click command behind a name of the table: a module's `command`, or a group of its `COMMANDS` by name."""
     module = import_module(COMMANDS[name][0])
-    single = typer.Typer(rich_markup_mode=None, add_completion=False)
-    single.command(name, context_settings=getattr(module, "CONTEXT", None))(module.command)
-    command = get_command(single)
-    assert isinstance(command, TyperCommand)
+    several: dict[str, Any] = getattr(module, "COMMANDS", {})
+    app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=True, help=COMMANDS[name][1])
+    for own, function in several.items():
+        app.command(own)(function)
+    if not several:
+        app.command(name, context_settings=getattr(module, "CONTEXT", None))(module.command)
+    command = get_command(app)
+    assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
     return command
 

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from evalsuite.runner.run import Run
 
 
+CACHE_FOLDER = Path(".evalsuite/cache")
+
+
 def command(
     submission: Annotated[Path | None, typer.Argument(help="the submission folder", show_default=False)] = None,
     result_dir: ResultDir = None,
@@ -35,7 +38,7 @@ def command(
     fail_on_unscorable: Annotated[
         bool, typer.Option("--fail-on-unscorable", help="exit 4 where gold or the tool kept an instance from being judged")
     ] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew")] = False,  # noqa: ARG001
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew")] = False,
     isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
     jobs: Annotated[
         str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")
@@ -63,9 +66,13 @@ def command(
         jobs=job_count(jobs),
         limits=limits_of(limit or ()),
         resume=resume,
+        cache=None if no_cache else CACHE_FOLDER,
     )
     with _progress(hidden=json_ or quiet) as progress:
         finished = run(_one_folder(submission, result_dir), gold, options, progress=progress)
+    if not quiet:
+        for note in finished.receipt.get("resume", ()):
+            print(f"note: {note}", file=sys.stderr)
     for path in output or ():
         write(finished, path)
     code, line = verdict(finished, fail_under=fail_under, strict=strict, fail_on_unscorable=fail_on_unscorable)

@@ -38,10 +38,11 @@ def command_line(entry: "Scorer", about: "Help") -> str:
     from evalsuite.cli.scorer_options import as_words
 
     parameters = about.example.get("parameters")
-    if not parameters:
+    if parameters is None:
         return ""
     files = entry.marker.gold_files is not None
-    golds = parameters["gold"] if isinstance(parameters["gold"], list) else [parameters["gold"]]
+    gold = parameters.get("gold")
+    golds = gold if isinstance(gold, list) else [gold]
     n_predictions = len(golds) if entry.marker.reads == "tables" else 1
     predictions = [f"answer{i}" if n_predictions > 1 else "answer" for i in range(1, n_predictions + 1)] if files else ["the answer"]
     ending = golds[0].rpartition(".")[2] if files else ""

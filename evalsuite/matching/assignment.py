@@ -1,7 +1,7 @@
 """Matchings on plain lists: each left node to at most one right node, or flows between groups of equal nodes."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 
 def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
@@ -11,25 +11,27 @@ def bipartite_matching(candidates: Sequence[Sequence[int]]) -> list[int | None]:
     """
     owner: dict[int, int] = {}
     chosen: list[int | None] = [None] * len(candidates)
+    dead: set[int] = set()
     for left in range(len(candidates)):
-        _augment(left, candidates, owner, chosen)
+        _augment(left, candidates, owner, chosen, dead)
     return chosen
 
 
-def _augment(root: int, candidates: Sequence[Sequence[int]], owner: dict[int, int], chosen: list[int | None]) -> bool:
+def _augment(root: int, candidates: Sequence[Sequence[int]], owner: dict[int, int], chosen: list[int | None], dead: set[int]) -> None:
+    """Give `root` a right node where a path allows it. What a search without success reached can never lead anywhere later: `dead`."""
     came_from: dict[int, int] = {}
     queue = deque([root])
     while queue:
         left = queue.popleft()
         for right in candidates[left]:
-            if right in came_from:
+            if right in came_from or right in dead:
                 continue
             came_from[right] = left
             if right not in owner:
                 _flip(right, root, came_from, owner, chosen)
-                return True
+                return
             queue.append(owner[right])
-    return False
+    dead.update(came_from)
 
 
 def _flip(right: int, root: int, came_from: dict[int, int], owner: dict[int, int], chosen: list[int | None]) -> None:
@@ -42,23 +44,38 @@ def _flip(right: int, root: int, came_from: dict[int, int], owner: dict[int, int
         right = previous
 
 
-def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]]) -> bool:
+def saturating_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]], count: Callable[[int], None]) -> bool:
     """Whether all supply fits into the demand along `edges[left] -> right`; both totals are counts of equal rows.
 
-    Augments by breadth-first search (Edmonds-Karp on a bipartite network), each path by its bottleneck.
+    `count` hears how many edges each search looked at, and may raise.
     """
+    return all(left_over == 0 for left_over in _flow(supply, list(demand), edges, count))
+
+
+def largest_flow(supply: Sequence[int], demand: Sequence[int], edges: Sequence[Sequence[int]]) -> tuple[list[int], list[int]]:
+    """What is left of the supply and of the demand when as much as possible has flown; earlier left nodes are served first."""
+    room = list(demand)
+    return list(_flow(supply, room, edges, _uncounted)), room
+
+
+def _uncounted(n: int) -> None:
+    """Nobody counts."""
+
+
+def _flow(supply: Sequence[int], room: list[int], edges: Sequence[Sequence[int]], count: Callable[[int], None]) -> Iterator[int]:
+    """What is left of each supply in turn, `room` being used up; each path is searched breadth first (Edmonds-Karp)."""
     flow: list[dict[int, int]] = [dict.fromkeys(row, 0) for row in edges]
-    back: list[set[int]] = [set() for _ in demand]
-    left_over, room = list(supply), list(demand)
+    back: list[set[int]] = [set() for _ in room]
+    left_over = list(supply)
     for source in range(len(supply)):
-        while left_over[source] > 0:
-            moved = _push(source, flow, back, left_over, room)
-            if not moved:
-                return False
-    return True
+        while left_over[source] > 0 and _push(source, flow, back, left_over, room, count):
+            pass
+        yield left_over[source]
 
 
-def _push(source: int, flow: list[dict[int, int]], back: list[set[int]], left_over: list[int], room: list[int]) -> int:
+def _push(
+    source: int, flow: list[dict[int, int]], back: list[set[int]], left_over: list[int], room: list[int], count: Callable[[int], None]
+) -> int:
     right_from: dict[int, int] = {}
     left_from: dict[int, int] = {}
     queue = deque([source])
@@ -76,6 +93,7 @@ def _push(source: int, flow: list[dict[int, int]], back: list[set[int]], left_ov
                     seen.add(other)
                     left_from[other] = right
                     queue.append(other)
+        count(len(flow[left]))
     return 0
 
 

@@ -1,17 +1,88 @@
 """Two columns as bags: keys under which equal cells meet, with clusters where a tolerance lets numbers be equal."""
 
+import heapq
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
 from typing import Any, Final
 
-from evalsuite.matching.values import Cell, Number, Tolerance, accepted_interval, equal, key
+from evalsuite.matching.values import INT_REL_TOL, SLACK, Cell, Number, Tolerance, accepted_interval, close, equal, key
 
 # From here on a whole number that was written as a decimal can be within rel 1e-9 of more than one integer.
 _BIG: Final = 2e8
 # A cluster with more pairs of distinct cells than this is called incomplete without looking: the flow decides.
-_PAIRS_LOOKED_AT: Final = 20_000
+_PAIRS_LOOKED_AT: Final = 2_000
+_INTEGERS_ONLY: Final = Tolerance(rel=INT_REL_TOL, abs=0.0, rounding=False)
+
+
+class Outline:
+    """What pairing asks of a column of n_rows cells, each worked out at most once."""
+
+    def __init__(self, cells: Sequence[Cell]) -> None:
+        self.cells = cells
+        self._reach: dict[Tolerance, float] = {}
+
+    @cached_property
+    def keys(self) -> list[Any]:
+        """The key of each cell."""
+        return [key(cell) for cell in self.cells]
+
+    @cached_property
+    def bag(self) -> Counter[Any]:
+        """How often each key stands in the column."""
+        return Counter(self.keys)
+
+    @cached_property
+    def bag_hash(self) -> int:
+        """Equal for equal bags, so that unequal ones are told apart at one look."""
+        return hash(frozenset(self.bag.items()))
+
+    @cached_property
+    def distinct(self) -> Counter[Cell]:
+        """How often each cell stands in the column."""
+        return Counter(self.cells)
+
+    @cached_property
+    def has_decimals(self) -> bool:
+        """Whether a cell was written as a decimal number."""
+        return any(isinstance(cell, Number) for cell in self.distinct)
+
+    @cached_property
+    def has_loose(self) -> bool:
+        """Whether a decimal may equal an integer that is not its own key."""
+        return any(
+            isinstance(cell, Number) and (abs(cell.value) > _BIG or cell.exact != cell.exact.to_integral_value()) for cell in self.distinct
+        )
+
+    @cached_property
+    def has_integers(self) -> bool:
+        """Whether a cell is an integer."""
+        return any(isinstance(cell, int) for cell in self.distinct)
+
+    @cached_property
+    def line(self) -> list[float]:
+        """The finite numbers in order of size, as often as they stand in the column."""
+        places = ((place(cell), n) for cell, n in self.distinct.items())
+        return sorted(value for value, n in places if value is not None for _ in range(n))
+
+    @cached_property
+    def others(self) -> dict[Cell, int]:
+        """How often each cell stands in the column that is no finite number."""
+        return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
+
+    def distance(self, other: "Outline") -> float:
+        """How far the numbers of two columns are apart when both are sorted, summed."""
+        return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
+
+    def reach(self, tolerance: Tolerance) -> float:
+        """How far at most a gold number may be from a prediction of this column."""
+        if tolerance not in self._reach:
+            intervals = ((place(cell), accepted_interval(cell, tolerance)) for cell in self.distinct)
+            self._reach[tolerance] = max((span[1] - at for at, span in intervals if span is not None and at is not None), default=0.0)
+        return self._reach[tolerance]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,46 +97,53 @@ class ColumnPair:
     complete: bool
 
 
-def pair_columns(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> ColumnPair | None:
+def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
     """The pair, or None where no order of the rows can make the columns equal."""
+    if cannot_pair(gold, predicted, tolerance):
+        return None
     if not _needs_clusters(gold, predicted, tolerance):
-        gold_keys, predicted_keys = [key(cell) for cell in gold], [key(cell) for cell in predicted]
-        if Counter(gold_keys) != Counter(predicted_keys):
-            return None
-        return ColumnPair(gold_keys=gold_keys, predicted_keys=predicted_keys, complete=True)
+        return ColumnPair(gold_keys=gold.keys, predicted_keys=predicted.keys, complete=True)
+    if not gold.has_decimals and not tolerance.integers:
+        tolerance = _INTEGERS_ONLY
     return _pair_by_clusters(gold, predicted, tolerance)
 
 
-def _needs_clusters(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> bool:
-    if tolerance.integers and any(isinstance(cell, int) for cell in gold):
+def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
+    """Whether a cheap look rules the pair out.
+
+    If numbers can be paired within a distance at all, then they can in order of size: the i-th smallest with the i-th smallest.
+    """
+    if not _needs_clusters(gold, predicted, tolerance):
+        return gold.bag_hash != predicted.bag_hash or gold.bag != predicted.bag
+    a, b = gold.line, predicted.line
+    if len(a) != len(b) or gold.others != predicted.others:
         return True
-    return any(isinstance(cell, Number) for cell in gold) or any(isinstance(cell, Number) and _loose(cell) for cell in predicted)
+    reach = predicted.reach(tolerance)
+    return bool(a) and any(abs(a[k] - b[k]) > reach for k in (0, len(a) // 2, -1))
 
 
-def _loose(cell: Number) -> bool:
-    """Whether a predicted decimal may equal an integer that is not its own key."""
-    return abs(cell.value) > _BIG or cell.exact != cell.exact.to_integral_value()
+def _needs_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
+    return gold.has_decimals or predicted.has_loose or (tolerance.integers and gold.has_integers)
 
 
-def _pair_by_clusters(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> ColumnPair | None:
-    gold_bag, predicted_bag = Counter(gold), Counter(predicted)
-    names, clusters = _clusters(list(gold_bag), list(predicted_bag), tolerance)
-    gold_keys = [names[0].get(cell, cell) for cell in gold]
-    predicted_keys = [names[1].get(cell, cell) for cell in predicted]
+def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
+    names, clusters = _clusters(gold.distinct, predicted.distinct, tolerance)
+    gold_keys = [names[0].get(cell, cell) for cell in gold.cells]
+    predicted_keys = [names[1].get(cell, cell) for cell in predicted.cells]
     if Counter(gold_keys) != Counter(predicted_keys):
         return None
-    complete = True
+    complete, same = True, gold.bag == predicted.bag
     for points, intervals in clusters:
         if _all_pairs_equal(points, intervals, tolerance):
             continue
         complete = False
-        if not _greedy(points, intervals, gold_bag, predicted_bag, tolerance):
+        if not same and not _greedy(points, intervals, gold.distinct, predicted.distinct, tolerance):
             return None
     return ColumnPair(gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
 
 
 def _clusters(
-    gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance
+    gold: Counter[Cell], predicted: Counter[Cell], tolerance: Tolerance
 ) -> tuple[tuple[dict[Cell, Any], dict[Cell, Any]], list[tuple[list[Cell], list[Cell]]]]:
     """Names of clusters for the numbers of either side, and each cluster's distinct gold and predicted cells.
 
@@ -73,7 +151,7 @@ def _clusters(
     """
     events: list[tuple[float, float, bool, Cell]] = []
     for cell in gold:
-        value = _value(cell)
+        value = place(cell)
         if value is not None:
             events.append((value, value, True, cell))
     for cell in predicted:
@@ -94,7 +172,7 @@ def _clusters(
     return names, clusters
 
 
-def _value(cell: Cell) -> float | None:
+def place(cell: Cell) -> float | None:
     """A finite number's place on the line, None for every other cell."""
     if isinstance(cell, Number):
         return cell.value
@@ -107,9 +185,22 @@ def _value(cell: Cell) -> float | None:
 
 
 def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether every gold cell of a cluster equals every predicted one. If the far ends are within tolerance, so is all between them."""
+    if not points or not intervals:
+        return True
+    ends = ((min(points, key=_place_of), max(intervals, key=_place_of)), (max(points, key=_place_of), min(intervals, key=_place_of)))
+    if not all(equal(g, p, tolerance) for g, p in ends):
+        return False
+    tolerant = tolerance.integers or all(isinstance(g, Number) for g in points)
+    if tolerant and all(close(g.exact if isinstance(g, Number) else Decimal(g), p, tolerance) for g, p in ends):
+        return True
     if len(points) * len(intervals) > _PAIRS_LOOKED_AT:
         return False
     return all(equal(g, p, tolerance) for g in points for p in intervals)
+
+
+def _place_of(cell: Cell) -> float:
+    return place(cell) or 0.0
 
 
 def _greedy(
@@ -119,17 +210,15 @@ def _greedy(
 
     A necessary condition only, because the intervals are the widest that a prediction may accept; rows are decided by `equal`.
     """
-    import heapq
-
     waiting = sorted(((*_interval(p, tolerance), predicted_bag[p]) for p in intervals), key=lambda item: item[0])
-    places = sorted((_value(g) or 0.0, gold_bag[g]) for g in points)
+    places = sorted((_place_of(g), gold_bag[g]) for g in points)
     heap: list[list[float]] = []
     at = 0
-    for place, needed in places:
-        while at < len(waiting) and waiting[at][0] <= place:
+    for value, needed in places:
+        while at < len(waiting) and waiting[at][0] <= value:
             heapq.heappush(heap, [waiting[at][1], waiting[at][2]])
             at += 1
-        if heap and heap[0][0] < place:
+        if heap and heap[0][0] < value:
             return False
         while needed:
             if not heap:
@@ -142,22 +231,40 @@ def _greedy(
     return not heap and at == len(waiting)
 
 
-def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> list[Sequence[int]] | None:
-    """For each gold number the indices of the predictions near enough to be looked at; None where a cell is no number."""
-    places = [_value(cell) for cell in predicted]
-    if any(place is None for place in places):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Windows:
+    """For each gold number the predictions near enough to be looked at: a stretch (start, stop) of `order`."""
+
+    order: Sequence[int]
+    stretches: Sequence[tuple[int, int]]
+
+    @property
+    def width(self) -> int:
+        """How many pairs there are to look at."""
+        return sum(stop - start for start, stop in self.stretches)
+
+    def __getitem__(self, row: int) -> Sequence[int]:
+        """The indices of the predictions to compare with gold number `row`."""
+        start, stop = self.stretches[row]
+        return self.order[start:stop]
+
+
+def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
+    """The windows of gold numbers among predicted ones; None where a cell is no number."""
+    places = [place(cell) for cell in predicted]
+    if any(value is None for value in places) or any(place(cell) is None for cell in gold):
         return None
     order = sorted(range(len(predicted)), key=lambda k: places[k] or 0.0)
     line = [places[k] or 0.0 for k in order]
-    rounding = 0.005 if tolerance.rounding else 0.0
-    windows: list[Sequence[int]] = []
+    half = max((0.5 * 10.0**-cell.decimals for cell in predicted if isinstance(cell, Number) and cell.decimals >= 2), default=0.0)
+    rel, least = max(tolerance.rel, INT_REL_TOL), max(tolerance.abs, half if tolerance.rounding else 0.0)
+    stretches = []
     for cell in gold:
-        value = _value(cell)
-        if value is None:
-            return None
-        reach = max(abs(value) * max(tolerance.rel, 1e-9), tolerance.abs, rounding) * (1 + 1e-9)
-        windows.append(order[bisect_left(line, value - reach) : bisect_right(line, value + reach)])
-    return windows
+        value = _place_of(cell)
+        exact = isinstance(cell, int) and not tolerance.integers
+        near = (abs(value) * INT_REL_TOL if exact else max(abs(value) * rel, least)) * SLACK
+        stretches.append((bisect_left(line, value - near), bisect_right(line, value + near)))
+    return Windows(order=order, stretches=stretches)
 
 
 def _interval(cell: Cell, tolerance: Tolerance) -> tuple[float, float]:

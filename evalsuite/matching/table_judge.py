@@ -5,7 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from evalsuite.errors import describe
-from evalsuite.matching.table_reasons import cause_of_acceptance, explain
+from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_acceptance
+from evalsuite.matching.table_reasons import explain
 from evalsuite.matching.table_strict import Column, Matching, match_columns
 from evalsuite.matching.values import Cell, Tolerance, read_native, read_text
 from evalsuite.matching.verdict import Strict, join
@@ -36,7 +37,7 @@ def judge_table(
         reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(chosen), 'needed column')}"
         pairs = [[i + 1, k + 1] for i, k in zip(chosen, same, strict=True)]
         details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
-        return Strict(value=1.0, reason=reason, kind="dtype of other columns", details=details)
+        return Strict(value=1.0, reason=reason, kind=OTHER_COLUMNS, details=details)
     expected = read_columns(gold, chosen, abs_tol=abs_tol, rel_tol=rel_tol)
     predicted = read_columns(prediction, range(len(prediction.columns)))
     matching = match_columns(expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
@@ -100,15 +101,16 @@ def judge_each(
         for verdict in verdicts:
             if verdict.value == value:
                 return verdict
-    kinds = [verdict.kind for verdict in verdicts if verdict.kind]
+    kind = next((verdict.kind for verdict in verdicts if verdict.kind != OTHER_COLUMNS), OTHER_COLUMNS)
     reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
-    return Strict(value=1.0, reason=reason, kind=kinds[0] if kinds else "", details=verdicts[0].details)
+    return Strict(value=1.0, reason=reason, kind=kind, details=verdicts[0].details)
 
 
 def join_verdicts(official: Score, strict: Strict) -> Score:
     """Both verdicts on tables as one score; where strict accepts what official refused, its kind says what the reference stumbled on."""
-    up = "null in an integer column" if official.details.get("reference_fails") else strict.kind
-    return join(official, strict, up=up)
+    if not official.details.get("reference_fails"):
+        return join(official, strict, up=strict.kind)
+    return join(official, strict, up="null in an integer column" if "an empty cell" in official.reason else "cells the reference dies of")
 
 
 def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:

@@ -3,31 +3,27 @@
 Matching rows and columns at once under a tolerance is as hard as hypergraph isomorphism in general; this is exact wherever it answers
 and deterministic. Work is counted, never timed: at a cap it answers `limit` and not a guess.
 
-1. Ordered: a predicted column is a candidate for a needed gold column when every cell is equal; Kuhn matching of the columns.
-2. Unordered: a candidate has the same bag of keys. Numbers near each other share a key: chains of overlap between gold points and the
-   intervals the predictions accept ("clusters").
-3. Columns are assigned one by one, fewest candidates first; after each choice rows are split into classes by their keys so far, and the
-   choice is dropped where the two sides' bags of classes differ.
-4. At the end, if a cluster held cells that are not all equal to each other, a flow between the rows of each class decides.
+1. Columns of the same name or place are tried first: what an honest answer needs is one look at each column.
+2. Ordered: a predicted column is a candidate for a needed gold column when every cell is equal; Kuhn matching of the columns.
+3. Unordered: a candidate has the same bag of keys. Numbers near each other share a key: chains of overlap between gold points and the
+   intervals the predictions accept ("clusters"). The rest is `row_search`.
 """
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from heapq import nsmallest
+from typing import Final, Literal
 
-from evalsuite.matching.assignment import bipartite_matching, saturating_flow
-from evalsuite.matching.clusters import ColumnPair, pair_columns, windows_of
+from evalsuite.matching.assignment import bipartite_matching
+from evalsuite.matching.clusters import ColumnPair, Outline, cannot_pair, pair_columns
+from evalsuite.matching.row_search import CapReachedError, RowSearch, Work
 from evalsuite.matching.values import Cell, Tolerance, equal
 
-CELL_CAP: Final = 5_000_000
-EDGE_CAP: Final = 3_000_000
+# Rows with rare values are compared first: columns that differ at all mostly differ there.
+_PROBED_ROWS: Final = 8
 
 Verdict = Literal["equal", "no column", "not injective", "rows", "shape", "limit"]
-
-
-class CapReachedError(Exception):
-    """The counted work reached its cap."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,27 +34,6 @@ class Column:
     name: str
     position: int
     tolerance: Tolerance = field(default_factory=Tolerance)
-
-
-@dataclass(slots=True)
-class Work:
-    """Counted work: cells looked at while columns are assigned, and edges between rows."""
-
-    cells: int = 0
-    edges: int = 0
-    assignments: int = 0
-
-    def look(self, n: int) -> None:
-        """Count n cells; raises `CapReachedError` past the cap."""
-        self.cells += n
-        if self.cells > CELL_CAP:
-            raise CapReachedError
-
-    def connect(self, n: int) -> None:
-        """Count n edges; raises `CapReachedError` past the cap."""
-        self.edges += n
-        if self.edges > EDGE_CAP:
-            raise CapReachedError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,18 +59,65 @@ def match_columns(gold: Sequence[Column], predicted: Sequence[Column], *, n_gold
     """The strict verdict on needed gold columns against all predicted ones, of n_gold and n_predicted rows."""
     if len(predicted) < len(gold) or n_gold != n_predicted:
         return Matching(verdict="shape")
-    if n_gold == 0:
-        return Matching(verdict="equal", assignment=tuple(range(len(gold))))
+    if n_gold == 0 or not gold:
+        return _equal(range(len(gold)))
     return _ordered(gold, predicted) if ordered else _unordered(gold, predicted, n_gold)
 
 
+def _equal(assignment: Iterable[int]) -> Matching:
+    chosen = tuple(assignment)
+    return Matching(verdict="equal", assignment=chosen, candidates=tuple((k,) for k in chosen))
+
+
+def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[int] | None:
+    """For each gold column the predicted one of the same name, the one in the same place among several or without one; None if taken."""
+    by_name: dict[str, list[int]] = {}
+    for k, column in enumerate(predicted):
+        by_name.setdefault(column.name, []).append(k)
+    found: dict[int, None] = {}
+    for column in gold:
+        named = [k for k in by_name.get(column.name, ()) if k not in found]
+        k = min(named, key=lambda k: (predicted[k].position != column.position, k)) if named else column.position
+        if k >= len(predicted) or k in found:
+            return None
+        found[k] = None
+    return list(found)
+
+
+def _in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
+    """Columns with an equal header first, then the one in the same place, then in order."""
+    return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
+
+
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column]) -> Matching:
-    candidates = tuple(tuple(k for k in _by_likeness(column, predicted) if _all_equal(column, predicted[k])) for column in gold)
-    assignment = tuple(bipartite_matching(candidates))
-    if any(not found for found in candidates):
-        return Matching(verdict="no column", candidates=candidates, assignment=assignment)
-    verdict: Verdict = "equal" if None not in assignment else "not injective"
-    return Matching(verdict=verdict, candidates=candidates, assignment=assignment)
+    likely = likely_columns(gold, predicted)
+    if likely is not None and all(_all_equal(column, predicted[k]) for column, k in zip(gold, likely, strict=True)):
+        return _equal(likely)
+    gold_twins, twins = _Twins(gold), _Twins(predicted)
+    known: dict[tuple[int, Tolerance], list[int]] = {}
+    candidates = []
+    for i, column in enumerate(gold):
+        name = (gold_twins[i], column.tolerance)
+        if name not in known:
+            known[name] = _equal_columns(column, predicted, twins)
+        candidates.append(_in_likely_order(column, predicted, known[name]))
+    return _decided(candidates, "equal")
+
+
+def _equal_columns(gold: Column, predicted: Sequence[Column], twins: "_Twins") -> list[int]:
+    """The predicted columns that equal gold in every row. Rows with rare values are compared first; of twins one is compared in full."""
+    outline, tolerance = Outline(gold.cells), gold.tolerance
+    probed = nsmallest(_PROBED_ROWS, range(len(gold.cells)), key=lambda row: outline.bag[outline.keys[row]])
+    probes = [(row, gold.cells[row]) for row in probed]
+    fits: dict[int, bool] = {}
+    found = []
+    for k, column in enumerate(predicted):
+        if all(equal(cell, column.cells[row], tolerance) for row, cell in probes):
+            if twins[k] not in fits:
+                fits[twins[k]] = _all_equal(gold, column)
+            if fits[twins[k]]:
+                found.append(k)
+    return found
 
 
 def _all_equal(gold: Column, predicted: Column) -> bool:
@@ -103,123 +125,87 @@ def _all_equal(gold: Column, predicted: Column) -> bool:
     return all(g is p or equal(g, p, tolerance) for g, p in zip(gold.cells, predicted.cells, strict=True))
 
 
-def _by_likeness(gold: Column, predicted: Sequence[Column]) -> list[int]:
-    """Predicted columns with an equal header first, then the one in the same place, then in order: an honest answer is tried first."""
-    return sorted(range(len(predicted)), key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
-
-
 def _unordered(gold: Sequence[Column], predicted: Sequence[Column], n_rows: int) -> Matching:
-    pairs: list[dict[int, ColumnPair]] = []
-    for column in gold:
-        found: dict[int, ColumnPair] = {}
-        for k in _by_likeness(column, predicted):
-            pair = pair_columns(column.cells, predicted[k].cells, column.tolerance)
-            if pair is not None:
-                found[k] = pair
-        pairs.append(found)
-    candidates = tuple(tuple(found) for found in pairs)
-    first = tuple(bipartite_matching(candidates))
-    if any(not found for found in pairs):
-        return Matching(verdict="no column", candidates=candidates, assignment=first)
-    if None in first:
-        return Matching(verdict="not injective", candidates=candidates, assignment=first)
-    search = _Search(gold, predicted, pairs, n_rows)
+    # What an honest answer needs is free, twice: a look at each of its columns alone, one beside the others, four at the end.
+    work = Work(free=12 * n_rows * len(gold))
+    pairs = _Pairs(gold, predicted, work)
     try:
-        assignment = search.run()
+        likely = likely_columns(gold, predicted)
+        if likely is not None and pairs.same_rows(likely):
+            return _equal(likely)
+        if likely is not None:
+            options = [pairs.among(i, [k]) for i, k in enumerate(likely)]
+            if all(options) and pairs.search(options) is not None:
+                return _equal(likely)
+        options = [pairs.among(i, range(len(predicted))) for i in range(len(gold))]
+        decided = _decided([list(found) for found in options], "rows")
+        if decided.verdict != "rows":
+            return decided
+        work.assignments = 0
+        assignment = pairs.search(options)
     except CapReachedError:
-        return Matching(verdict="limit", candidates=candidates, assignment=first, n_tried=search.work.assignments)
+        return Matching(verdict="limit", n_tried=work.assignments)
     if assignment is None:
-        return Matching(verdict="rows", candidates=candidates, assignment=first, n_tried=search.work.assignments)
-    return Matching(verdict="equal", candidates=candidates, assignment=assignment, n_tried=search.work.assignments)
+        return replace(decided, n_tried=work.assignments)
+    return replace(decided, verdict="equal", assignment=assignment, n_tried=work.assignments)
 
 
-class _Search:
-    """Depth-first over column assignments, rows refined into classes after each choice."""
-
-    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], pairs: Sequence[dict[int, ColumnPair]], n_rows: int) -> None:
-        self.gold, self.predicted, self.pairs, self.n_rows = gold, predicted, pairs, n_rows
-        self.order = sorted(range(len(gold)), key=lambda i: len(pairs[i]))
-        self.twin = _twins(predicted)
-        self.work = Work()
-
-    def run(self) -> tuple[int | None, ...] | None:
-        """The predicted column of each gold column, or None where no assignment makes the rows agree."""
-        found = self._choose(0, {}, [0] * self.n_rows, [0] * self.n_rows)
-        return None if found is None else tuple(found[i] for i in range(len(self.gold)))
-
-    def _choose(self, depth: int, chosen: dict[int, int], gold_class: list[int], predicted_class: list[int]) -> dict[int, int] | None:
-        if depth == len(self.order):
-            self.work.assignments += 1
-            return dict(chosen) if self._rows_agree(chosen, gold_class, predicted_class) else None
-        i = self.order[depth]
-        taken, tried = set(chosen.values()), set()
-        for k, pair in self.pairs[i].items():
-            if k in taken or self.twin[k] in tried:
-                continue
-            tried.add(self.twin[k])
-            self.work.look(self.n_rows)
-            refined = _refine(gold_class, predicted_class, pair)
-            if refined is None:
-                self.work.assignments += depth + 1 == len(self.order)
-                continue
-            chosen[i] = k
-            found = self._choose(depth + 1, chosen, *refined)
-            if found is not None:
-                return found
-            del chosen[i]
-        return None
-
-    def _rows_agree(self, chosen: dict[int, int], gold_class: list[int], predicted_class: list[int]) -> bool:
-        """Whether the rows of every class can be paired one to one; bags of classes are known to be equal."""
-        loose = [i for i in sorted(chosen) if not self.pairs[i][chosen[i]].complete]
-        if not loose:
-            return True
-        gold_rows = _grouped(gold_class, [self.gold[i].cells for i in loose])
-        predicted_rows = _grouped(predicted_class, [self.predicted[chosen[i]].cells for i in loose])
-        tolerances = [self.gold[i].tolerance for i in loose]
-        return all(self._class_agrees(rows, predicted_rows[name], tolerances) for name, rows in gold_rows.items())
-
-    def _class_agrees(self, gold: Counter[Any], predicted: Counter[Any], tolerances: Sequence[Tolerance]) -> bool:
-        gold_rows, predicted_rows = list(gold), list(predicted)
-        windows = _narrowest_windows(gold_rows, predicted_rows, tolerances)
-        edges: list[list[int]] = []
-        for g, window in zip(gold_rows, windows, strict=True):
-            self.work.connect(len(window))
-            edges.append([k for k in window if all(equal(a, b, t) for a, b, t in zip(g, predicted_rows[k], tolerances, strict=True))])
-        return saturating_flow([gold[g] for g in gold_rows], [predicted[p] for p in predicted_rows], edges)
+def _decided(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
+    """The verdict where the candidates alone give one, else `otherwise`."""
+    assignment = tuple(bipartite_matching(candidates))
+    verdict: Verdict = "no column" if not all(candidates) else "not injective" if None in assignment else otherwise
+    return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
 
 
-def _refine(gold_class: list[int], predicted_class: list[int], pair: ColumnPair) -> tuple[list[int], list[int]] | None:
-    """Both sides' classes split by the pair's keys, or None where the bags of classes differ."""
-    names: dict[tuple[int, Any], int] = {}
-    gold = [names.setdefault(item, len(names)) for item in zip(gold_class, pair.gold_keys, strict=True)]
-    n_gold = len(names)
-    predicted = [names.setdefault(item, len(names)) for item in zip(predicted_class, pair.predicted_keys, strict=True)]
-    if len(names) != n_gold or Counter(gold) != Counter(predicted):
-        return None
-    return gold, predicted
+class _Twins(dict[int, int]):
+    """For a column the first one asked for that holds the very same cells, looked up on demand."""
+
+    def __init__(self, columns: Sequence[Column]) -> None:
+        super().__init__()
+        self._columns = columns
+        self._seen: dict[tuple[Cell, ...], int] = {}
+
+    def __missing__(self, k: int) -> int:
+        self[k] = self._seen.setdefault(tuple(self._columns[k].cells), k)
+        return self[k]
 
 
-def _narrowest_windows(gold: Sequence[Any], predicted: Sequence[Any], tolerances: Sequence[Tolerance]) -> list[Sequence[int]]:
-    """For each gold row the predicted rows worth comparing, by the column in which these are fewest."""
-    every = [range(len(predicted))] * len(gold)
-    best: list[Sequence[int]] = list(every)
-    for c, tolerance in enumerate(tolerances):
-        windows = windows_of([row[c] for row in gold], [row[c] for row in predicted], tolerance)
-        if windows is not None and sum(map(len, windows)) < sum(map(len, best)):
-            best = list(windows)
-    return best
+class _Pairs:
+    """The pairs of gold and predicted columns, each worked out at most once; twins share theirs."""
 
+    def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], work: Work) -> None:
+        self.gold, self.predicted, self.work = gold, predicted, work
+        self._gold_outlines = [Outline(column.cells) for column in gold]
+        self._outlines = [Outline(column.cells) for column in predicted]
+        self._gold_twins, self._twins = _Twins(gold), _Twins(predicted)
+        self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}
 
-def _grouped(classes: Sequence[int], columns: Sequence[Sequence[Cell]]) -> dict[int, Counter[Any]]:
-    """Per class the distinct rows of these columns with their counts."""
-    groups: dict[int, Counter[Any]] = {}
-    for name, row in zip(classes, zip(*columns, strict=True), strict=True):
-        groups.setdefault(name, Counter())[row] += 1
-    return groups
+    def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
+        """The columns of `chosen` that gold column i may take: the nearest by their sorted numbers first, then by likeness."""
+        found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
+        likely = _in_likely_order(self.gold[i], self.predicted, found)
+        if len(found) > 1:
+            likely.sort(key=lambda k: self._gold_outlines[i].distance(self._outlines[k]))
+        return {k: found[k] for k in likely}
 
+    def same_rows(self, likely: Sequence[int]) -> bool:
+        """Whether rows are plainly equal, in any order, under this assignment."""
+        rows = zip(*(outline.keys for outline in self._gold_outlines), strict=True)
+        return Counter(rows) == Counter(zip(*(self._outlines[k].keys for k in likely), strict=True))
 
-def _twins(columns: Sequence[Column]) -> list[int]:
-    """For each column the first one that holds the very same cells: of twins only one needs trying."""
-    seen: dict[tuple[Cell, ...], int] = {}
-    return [seen.setdefault(tuple(column.cells), k) for k, column in enumerate(columns)]
+    def _pair(self, i: int, k: int) -> ColumnPair | None:
+        gold, predicted, tolerance = self._gold_outlines[i], self._outlines[k], self.gold[i].tolerance
+        self.work.look(1)
+        if cannot_pair(gold, predicted, tolerance):
+            return None
+        name = (self._gold_twins[i], tolerance, self._twins[k])
+        if name not in self._known:
+            self.work.look(len(gold.cells))
+            self._known[name] = pair_columns(gold, predicted, tolerance)
+        return self._known[name]
+
+    def search(self, options: Sequence[Mapping[int, ColumnPair]]) -> tuple[int, ...] | None:
+        """An assignment under which the rows agree, or None. Raises `CapReachedError`."""
+        gold, predicted = [column.cells for column in self.gold], [column.cells for column in self.predicted]
+        tolerances = [column.tolerance for column in self.gold]
+        return RowSearch(gold, predicted, options, tolerances=tolerances, twin=self._twins, work=self.work).run()

@@ -1,8 +1,9 @@
 """Whether an answer holds gold's texts, as a careful judge reads it: whole words, and letters that look alike count as alike.
 
 Both sides are NFKC, case-folded, with collapsed spaces and without zero-width characters. A gold that begins or ends with a letter or a
-digit must begin or end a word there; scripts that write no spaces (Chinese, Japanese, Thai ...) have no such boundary. Excluded texts
-are looked for in the same way, with letters of other alphabets that look Latin folded first, so that no disguise dodges them.
+digit must begin or end a word there, and a number ends only where its decimals do: `3` is not in `3.14`. Scripts that write no spaces
+(Chinese, Japanese, Thai ...) have no such boundary. Excluded texts are looked for in the same way, with letters of other alphabets that
+look Latin folded first, so that no disguise dodges them.
 """
 
 import re
@@ -86,11 +87,17 @@ def word_around(text: str, part: str) -> str:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place belong to one word."""
+    """Whether the characters on both sides of a place belong to one word; a point between digits joins them."""
     if at <= 0 or at >= len(text):
         return False
     left, right = text[at - 1], text[at]
+    if _is_point(text, at - 1) or _is_point(text, at):
+        return True
     return _in_word(left) and _in_word(right) and not (_spaceless(left) or _spaceless(right))
+
+
+def _is_point(text: str, at: int) -> bool:
+    return text[at] == "." and text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit()
 
 
 def _in_word(char: str) -> bool:

@@ -16,6 +16,7 @@ import unicodedata
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from functools import cache
 from typing import Any, Final, NamedTuple
 
 INT_REL_TOL: Final = 1e-9
@@ -31,6 +32,9 @@ _INSTANT: Final = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
 )
 _LONGEST_NUMBER = 400
+# Floats decide a comparison alone where they are farther than this share of gold from the edge; exact arithmetic decides the rest.
+_FLOAT_NOISE = 1e-15
+SLACK: Final = 1 + 1e-6  # what is only bounded is bounded generously, beyond all rounding of floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +103,7 @@ def read_native(value: Any) -> Cell:
 def key(cell: Cell) -> Any:
     """A hashable value that is equal for cells that are plainly equal; a whole decimal has the key of its integer."""
     if isinstance(cell, Number):
-        return int(cell.exact) if cell.exact == cell.exact.to_integral_value() else ("decimal", cell.exact.normalize())
+        return int(cell.exact) if cell.exact == cell.exact.to_integral_value() else ("decimal", cell.exact)
     return cell
 
 
@@ -109,9 +113,9 @@ def equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
         return _near(gold, predicted, tolerance)
     if isinstance(gold, int):
         if tolerance.integers and isinstance(predicted, int | Number):
-            return _close(Decimal(gold), predicted, tolerance)
+            return close(Decimal(gold), predicted, tolerance)
         if isinstance(predicted, Number):
-            return predicted.exact == gold or abs(predicted.exact - gold) <= Decimal(INT_REL_TOL) * abs(gold)
+            return predicted.exact == gold or abs(predicted.exact - gold) <= _exact(INT_REL_TOL) * abs(gold)
         return isinstance(predicted, int) and predicted == gold
     return bool(gold == predicted) and type(gold) is type(predicted)
 
@@ -128,8 +132,10 @@ def accepted_interval(predicted: Cell, tolerance: Tolerance) -> tuple[float, flo
             return None
     else:
         return None
-    rel = min(tolerance.rel, 0.999999)
-    reach = max(abs(value) * (rel / (1 - rel)), abs(value) * INT_REL_TOL * 1.01, tolerance.abs, half) * (1 + 1e-9)
+    rel = max(tolerance.rel, INT_REL_TOL)
+    if rel >= 1:
+        return -math.inf, math.inf
+    reach = max(abs(value) * (rel / (1 - rel)), tolerance.abs, half) * SLACK
     return value - reach, value + reach
 
 
@@ -143,25 +149,45 @@ def show(cell: Cell) -> str:
         return str(cell) if cell.bit_length() < 1000 else "a huge integer"
     kind, value = cell[0], cell[1]
     if kind == "instant":
-        moment = datetime(1970, 1, 1) + timedelta(microseconds=value // 1000) if abs(value) < 2**62 else value
-        return str(moment)
+        return _shown_instant(value)
     return repr(value) if kind == "text" else str(value)
 
 
+def _shown_instant(nanoseconds: int) -> str:
+    try:
+        return str(datetime(1970, 1, 1) + timedelta(microseconds=nanoseconds // 1000))
+    except OverflowError:  # an offset moved it out of the years 1 to 9999
+        return f"{nanoseconds} ns"
+
+
 def _near(gold: Number, predicted: Cell, tolerance: Tolerance) -> bool:
-    if isinstance(predicted, bool) or not isinstance(predicted, int | Number):
+    if not isinstance(predicted, int | Number):
         return False
-    if _close(gold.exact, predicted, tolerance):
+    rounds = isinstance(predicted, Number) and _rounds(predicted, tolerance)
+    if isinstance(predicted, Number):
+        distance, noise = abs(gold.value - predicted.value), _FLOAT_NOISE * abs(gold.value)
+        reach = max(tolerance.rel * abs(gold.value), tolerance.abs)
+        if distance + noise < reach:
+            return True
+        if distance > 1.001 * (max(reach, 0.5 * 10.0**-predicted.decimals if rounds else 0.0) + noise):
+            return False
+    if close(gold.exact, predicted, tolerance):
         return True
-    return isinstance(predicted, Number) and _rounds(predicted, tolerance) and rounds_to(gold.exact, predicted)
+    return isinstance(predicted, Number) and rounds and rounds_to(gold.exact, predicted)
 
 
-def _close(gold: Decimal, predicted: int | Number, tolerance: Tolerance) -> bool:
+def close(gold: Decimal, predicted: int | Number, tolerance: Tolerance) -> bool:
+    """Whether the numbers are within the tolerance, rounding aside."""
     exact = predicted.exact if isinstance(predicted, Number) else Decimal(predicted)
     if gold == exact:
         return True
     distance = abs(gold - exact)
-    return distance <= Decimal(repr(tolerance.abs)) or distance <= Decimal(repr(tolerance.rel)) * abs(gold)
+    return distance <= _exact(tolerance.abs) or distance <= _exact(tolerance.rel) * abs(gold)
+
+
+@cache
+def _exact(share: float) -> Decimal:
+    return Decimal(repr(share))
 
 
 def _rounds(predicted: Number, tolerance: Tolerance) -> bool:
@@ -193,13 +219,11 @@ def _number_or_instant(text: str) -> Cell:
 
 
 def _number(exact: Decimal) -> Cell:
-    if not -_LONGEST_NUMBER < exact.adjusted() < _LONGEST_NUMBER:
-        return ("inf", math.copysign(math.inf, exact)) if exact.adjusted() > 0 else _number(Decimal(0))
     _, digits, exponent = exact.as_tuple()
     assert isinstance(exponent, int)
     value = float(exact)
     if math.isinf(value):
-        return ("inf", value)
+        return ("huge", exact)  # no infinity: it equals itself only
     return Number(exact, value, max(0, -exponent), len(digits))
 
 

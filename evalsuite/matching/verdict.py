@@ -26,7 +26,7 @@ def join(official: Score, strict: Strict, *, up: str = "") -> Score:
     flip = ""
     if official.official is not None and strict.value is not None and official.official != strict.value:
         kind, reason = (up or "form", official.reason) if strict.value > official.official else (strict.kind or "strict", strict.reason)
-        flip = reason if reason.startswith(f"{kind}:") else f"{kind}: {reason}"
+        flip = f"{kind}: " + reason.replace(f"{kind}: ", "", 1)
     return Score(
         official=official.official,
         strict=strict.value,

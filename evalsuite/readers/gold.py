@@ -160,6 +160,14 @@ def gold_inodes(folder: Path) -> frozenset[Inode]:
     return frozenset((found.st_dev, found.st_ino) for found in map(Path.stat, files))
 
 
+def gold_links(folder: Path) -> list[Path]:
+    """Where the links in a gold folder lead: files and folders outside it that are gold all the same."""
+    folder = folder.parent if folder.is_file() else folder
+    tops = [folder, *(place for place in folder.iterdir() if place.is_symlink() and place.is_dir())]
+    entries = (Path(root) / name for top in tops for root, folders, files in os.walk(top) for name in (*folders, *files))
+    return sorted({place.resolve() for place in entries if place.is_symlink() and place.exists()})
+
+
 def _nested_files(folder: Path) -> Iterator[Path]:
     """The files below each subfolder, sorted by name, hidden ones left out; linked folders are gold's own and followed."""
     seen: set[Inode] = set()

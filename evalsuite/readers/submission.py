@@ -20,7 +20,7 @@ from evalsuite.types import Answer, Fault, Submission
 METADATA = "results_metadata.jsonl"
 KEYS = ("instance_id", "answer_type", "answer_or_path")
 ANSWER_TYPES = ("answer", "file", "files")
-_SHOWN_LINES = 5
+_SHOWN_LINES, _SHOWN_KEYS = 5, 5
 
 
 def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
@@ -110,7 +110,8 @@ class _Reading:
             problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a text that is not empty"
             self._note(entry.line, f"BAD_METADATA: {problem}")
             return
-        self._keep(read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits), entry.line)
+        unread = tuple(shown(key) for key in entry.value if key not in KEYS)[:_SHOWN_KEYS]
+        self._keep(replace(read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits), unread=unread), entry.line)
 
     def _keep(self, answer: Answer, line: int) -> None:
         lines = self.lines.setdefault(answer.instance_id, [])

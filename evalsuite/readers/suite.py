@@ -12,7 +12,7 @@ from evalsuite.types import RULES, Suite
 
 SUITE_FILE = "suite.yaml"
 # Keys that later rooms read; kept as they stand in `Suite.extra`.
-EXTRA_KEYS = ("connections",)
+EXTRA_KEYS = ("connections", "judge")
 
 
 def read_suite(folder: Path) -> Suite:
@@ -36,7 +36,7 @@ def read_suite(folder: Path) -> Suite:
     fields: dict[str, Any] = {"name": name, "extra": {}}
     for key, value, place in _top_level(file, where):
         if key in EXTRA_KEYS:
-            fields["extra"][key] = _mapping(value, key, place)
+            fields["extra"][key] = _checked_extra(value, key, place)
         elif key in _FIELDS:
             fields.update(_FIELDS[key](value, place))
         else:
@@ -95,6 +95,18 @@ def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise GoldError(f"{where}: {key} must be a mapping of names to values")
     return value
+
+
+def _checked_extra(value: Any, key: str, where: str) -> dict[str, Any]:
+    section = _mapping(value, key, where)
+    if key == "judge":
+        from evalsuite.judge import read_settings
+
+        try:
+            read_settings(section)
+        except EvalsuiteError as error:
+            raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+    return section
 
 
 def _text(key: str) -> Callable[[Any, str], dict[str, Any]]:

@@ -17,6 +17,7 @@ from evalsuite.reports.words import (
     percent,
     row_words,
     share,
+    some,
     verdict_line,
 )
 
@@ -145,6 +146,7 @@ def _mark(result: "Result", value: float | None) -> Any:
 
 def _numbers(run: "Run", console: "Console") -> None:
     _pairs(console, _number_rows(run))
+    _notes(run, console)
     _warnings(console, run.warnings)
 
 
@@ -188,7 +190,21 @@ def _number_rows(run: "Run") -> Iterable[tuple[str, str]]:
         if rows:
             yield label, " · ".join(row_words(clean(name), row, s.rules) for name, row in rows.items())
     yield "signature", run.signature
+    isolation = str(run.receipt["isolation"])
+    yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
     yield "saved", str(run.folder) if run.folder is not None else "not saved"
+
+
+def _notes(run: "Run", console: "Console") -> None:
+    """Facts about how answers were made, by kind."""
+    from evalsuite.runner.forensics import by_kind
+
+    kinds = by_kind(run.results)
+    if kinds:
+        console.print()
+        _say(console, " notes: facts without effect on the score", style="dim")
+        for kind, ids in list(kinds.items())[:MOST_WARNINGS]:
+            _say(console, f"   {clean(kind)}  {some([clean(id_) for id_ in ids])}")
 
 
 def _warnings(console: "Console", lines: Sequence[str]) -> None:

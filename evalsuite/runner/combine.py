@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsuite.errors import FAULTS, Side, describe
+from evalsuite.errors import FAULTS, UNSCORED, Side, describe
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 
 
@@ -30,7 +30,7 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     status: Status = "scored"
     if score is None:
         decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
-        status = "scorer_fault" if decided.side == "tool" else "gold_fault"
+        status = _unjudged(decided, task.rules)
     fault = decided.fault_under(task.rules)
     if score == 0 and fault is not None and FAULTS[fault.code].side == "submission":
         status = "submission_fault"
@@ -85,6 +85,14 @@ def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
 def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
     """The first outcome with the best value under the rule."""
     return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
+
+
+def _unjudged(outcome: Outcome, rule: Rule) -> Status:
+    """Why nobody could say what the answer is worth: a judge without a verdict, the tool, or gold."""
+    fault = outcome.fault_under(rule)
+    if fault is not None and fault.code in UNSCORED:
+        return "unscored"
+    return "scorer_fault" if outcome.side == "tool" else "gold_fault"
 
 
 def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:

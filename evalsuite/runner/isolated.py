@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from evalsuite.runner.walls import die_with_parent
 from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
 from evalsuite.types import Fault
 
@@ -22,7 +23,10 @@ MOST = 1 << 31
 
 def main(role: str, control: int, data: int) -> None:
     """Serve until the parent closes the control socket. The first frame is the pickled set-up, sent by the trusted parent."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Who stops a whole group of processes means the run: the parent decides, and no worker's death is blamed on its answer.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.SIG_IGN)
+    die_with_parent()
     parent = socket.socket(fileno=control)
     other = socket.socket(fileno=data) if data >= 0 else None
     setup = pickle.loads(receive(parent, most=MOST) or b"")
@@ -43,29 +47,35 @@ def _warm_up(role: str) -> None:
 
 
 def _build_walls(role: str, setup: Mapping[str, Any]) -> list[str]:
-    from evalsuite.runner.walls import library_paths, limit_resources, restrict_files
+    from evalsuite.runner.walls import limit_resources, restrict_files
 
     if not setup["walls"]:
         return []
     built = []
-    if restrict_files([*library_paths(), *setup["readable"][role]]):
+    if restrict_files(setup["readable"][role]):
         built.append("landlock")
     limit_resources(setup["limits"])
     return ["limits", *built]
 
 
 def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:
-    from evalsuite.runner.worker import read_prediction
-
     assert judge is not None
     most = int(setup["limits"]["message_bytes"])
     while (frame := receive(parent, most=MOST)) is not None:
-        payload = encode_forms(read_prediction(pickle.loads(frame)).forms)
-        if len(payload) > most:
-            fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
-            payload = encode_forms(dict.fromkeys(pickle.loads(frame).wanted, fault))
-        send(parent, b"read")
-        send(judge, payload)
+        # In a call of its own, so that nothing of one answer is held while the next is read.
+        _read_one(frame, parent, judge, most)
+
+
+def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, most: int) -> None:
+    from evalsuite.runner.worker import read_prediction
+
+    request = pickle.loads(frame)
+    payload = encode_forms(read_prediction(request).forms)
+    if len(payload) > most:
+        fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
+        payload = encode_forms(dict.fromkeys(request.wanted, fault))
+    send(parent, b"read")
+    send(judge, payload)
 
 
 def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:

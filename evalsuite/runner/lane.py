@@ -13,13 +13,15 @@ import signal
 import socket
 import subprocess
 import sys
-import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalsuite.errors import EvalsuiteError
+from evalsuite.readers.gold import gold_links
+from evalsuite.runner.walls import PACKAGE, around, library_paths
 from evalsuite.runner.wire import ClosedError, receive, send
 from evalsuite.types import Task
 
@@ -29,25 +31,59 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASH
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 _STARTUP_SECONDS = 60
 _LONGEST_RESULT = 64 << 20
+# How long a worker may keep the parent waiting in the middle of a frame, either way.
+_FRAME_SECONDS = 5.0
+_WORD = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
-    """What every lane of a run is told once. `isolation` none means one process that does both stages, without walls."""
+    """What every lane of a run is told once. `isolation` none means one process that does both stages, without walls.
+
+    `readable` are the paths below which each role may read where the kernel has Landlock; `hostile` is the submission's folder, from
+    which no worker imports.
+    """
 
     isolation: str
     limits: Mapping[str, int | float]
-    submission_folder: str
-    gold_folder: str
-    scratch: str
+    readable: Mapping[str, Sequence[str]]
+    hostile: Path
+    scratch: Path
     gold_inodes: frozenset[tuple[int, int]]
 
     def to_bytes(self) -> bytes:
         """The set-up frame, pickled by the trusted side for the worker."""
-        readable = {"reader": [self.submission_folder, self.scratch], "judge": [self.gold_folder], "fused": []}
         walls = self.isolation != "none"
         inodes = self.gold_inodes if not walls else frozenset()
-        return pickle.dumps({"walls": walls, "limits": dict(self.limits), "readable": readable, "gold_inodes": inodes})
+        return pickle.dumps({"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes})
+
+
+def set_up(
+    *,
+    isolation: str,
+    limits: Mapping[str, int | float],
+    submission_folder: Path,
+    gold_folder: Path,
+    scratch: Path,
+    gold_inodes: frozenset[tuple[int, int]],
+) -> Setup:
+    """The set-up of a run's lanes: the reader may read the submission and never gold, wherever gold lies; the judge the reverse."""
+    readable: dict[str, list[str]] = {}
+    if isolation != "none":
+        submission, libraries = submission_folder.resolve(), library_paths()
+        gold = [gold_folder.resolve(), *gold_links(gold_folder)]
+        sides = {"reader": ([str(submission), str(scratch)], gold), "judge": (list(map(str, gold)), [submission])}
+        for role, (own, others) in sides.items():
+            hidden = list(map(str, others))
+            readable[role] = [kept for path in (*libraries, *own) for kept in around(path, hidden)]
+    return Setup(
+        isolation=isolation,
+        limits=limits,
+        readable=readable,
+        hostile=submission_folder.resolve(),
+        scratch=scratch,
+        gold_inodes=gold_inodes,
+    )
 
 
 @dataclass(slots=True)
@@ -83,21 +119,33 @@ class Lane:
     walls: list[str] = field(default_factory=list)
 
     @property
+    def alive(self) -> bool:
+        """Whether every worker of this lane still runs."""
+        return all(worker.process.poll() is None for worker in self.workers.values())
+
+    def is_bloated(self, limits: Mapping[str, int | float]) -> bool:
+        """Whether a worker holds so much address space after its last answer that the next one might not fit. False where unknown."""
+        return any(_address_space(worker.process.pid) > int(limits["memory_mib"]) << 19 for worker in self.workers.values())
+
+    @property
     def judge(self) -> Worker:
         """The worker that sends results."""
         return self.workers.get("judge") or self.workers["fused"]
 
     def await_ready(self) -> None:
-        """Wait until every worker stands behind its walls. Raises `ClosedError` where one died on the way."""
+        """Wait until every worker stands behind its walls. Raises `EvalsuiteError` where one died on the way."""
         import json
 
         for worker in self.workers.values():
             if not worker.ready:
                 worker.control.settimeout(_STARTUP_SECONDS)
-                frame = receive(worker.control, most=_LONGEST_RESULT)
+                try:
+                    frame = receive(worker.control, most=_LONGEST_RESULT)
+                except (ClosedError, OSError):
+                    frame = None
                 if frame is None:
-                    raise ClosedError
-                worker.control.settimeout(None)
+                    raise _cannot_start()
+                worker.control.settimeout(_FRAME_SECONDS)
                 worker.ready = True
                 self.walls = json.loads(frame)["walls"]
 
@@ -106,9 +154,12 @@ class Lane:
         send(self.workers[role].control, pickle.dumps(message))
 
     def answer(self, worker: Worker) -> bytes | None:
-        """One frame of a worker, None where it died."""
+        """What a worker says, None where it died or sent what cannot be meant.
+
+        A reader has only one thing to say, so whatever bytes stand there are taken as that: it cannot make the parent wait for more.
+        """
         try:
-            return receive(worker.control, most=_LONGEST_RESULT)
+            return receive(worker.control, most=_LONGEST_RESULT) if worker is self.judge else worker.control.recv(_WORD) or None
         except (ClosedError, OSError, ValueError):
             return None
 
@@ -128,37 +179,75 @@ class Lane:
 
 def open_lane(setup: Setup) -> Lane:
     """A lane whose processes are starting; `await_ready` before the first task."""
-    if setup.isolation == "none":
-        lane = Lane(workers={"fused": _spawn("fused", None)})
-    else:
-        left, right = socket.socketpair()
-        lane = Lane(workers={"reader": _spawn("reader", left), "judge": _spawn("judge", right)})
-        left.close()
-        right.close()
+    lane = Lane(workers={})
     frame = setup.to_bytes()
-    for worker in lane.workers.values():
-        send(worker.control, frame)
+    try:
+        if setup.isolation == "none":
+            lane.workers["fused"] = _spawn("fused", None, setup)
+        else:
+            left, right = socket.socketpair()
+            with left, right:
+                lane.workers["reader"] = _spawn("reader", left, setup)
+                lane.workers["judge"] = _spawn("judge", right, setup)
+        for worker in lane.workers.values():
+            send(worker.control, frame)
+    except OSError:
+        lane.kill()
+        raise _cannot_start() from None
     return lane
 
 
-def _spawn(role: str, data: socket.socket | None) -> Worker:
+@contextlib.contextmanager
+def undisturbed() -> Iterator[None]:
+    """Inside, what would interrupt this process waits until the end; workers started inside never hear it at all."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _cannot_start() -> EvalsuiteError:
+    return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
+
+
+def _spawn(role: str, data: socket.socket | None, setup: Setup) -> Worker:
     """A fresh interpreter in its own session, cwd `/`, with nothing of this process but its sockets and import path."""
+    if sys.platform == "win32":
+        raise EvalsuiteError("workers need POSIX sockets and sessions", hint="on Windows, run it under WSL")
     ours, theirs = socket.socketpair()
     passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
     path = [entry or str(Path.cwd()) for entry in sys.path]
+    path = [entry for entry in path if not _is_hostile(Path(entry).resolve(), setup.hostile)]
     arguments = [role, str(theirs.fileno()), str(data.fileno() if data is not None else -1)]
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", _CODE.format(path=path), *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        cwd=tempfile.gettempdir() if sys.platform == "win32" else "/",
+        cwd="/",
         env={**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}},
         pass_fds=passed,
         start_new_session=True,
     )
     theirs.close()
     return Worker(process=process, control=ours)
+
+
+def _address_space(pid: int) -> int:
+    """The bytes of address space of a process, 0 where the system does not say (only Linux limits it)."""
+    try:
+        return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _is_hostile(entry: Path, submission: Path) -> bool:
+    """Whether an import path leads into the submission; an environment that somebody keeps there is the user's own."""
+    return entry.is_relative_to(submission) and not entry.is_relative_to(sys.prefix) and entry != PACKAGE.parent
 
 
 def now() -> float:

@@ -9,7 +9,7 @@ from evalsuite.types import Answer, Check, Gold, GoldInstance, Rule, Submission,
 
 # Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths.
 READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
-    "answer": frozenset({"text", "number", "tree"}),
+    "answer": frozenset({"text", "number", "tree", "batch"}),
     "file": frozenset({"table", "database"}),
     "files": frozenset({"tables"}),
 }
@@ -20,24 +20,32 @@ def plan(
     gold: Gold,
     submission: Submission,
     *,
-    rules: Rule,
+    rules: Rule | None,
     limits: Mapping[str, int | float],
     only: Sequence[str] = (),
     pattern: str | None = None,
     group: str | None = None,
 ) -> list[Task]:
-    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have."""
+    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have.
+
+    `rules` None takes each instance's default: official, and strict where the tree scorers judge.
+    """
     return [
         Task(
             instance=instance,
             answer=submission.answers.get(instance.instance_id),
             gold_folder=gold.folder.absolute(),
             submission_folder=submission.folder.absolute(),
-            rules=rules,
+            rules=rules or default_rules(instance),
             limits=limits,
         )
         for instance in select(gold, only=only, pattern=pattern, group=group)
     ]
+
+
+def default_rules(instance: GoldInstance) -> Rule:
+    """The rules that give an instance's score unless some are chosen: the sound ones for trees, the compatible ones for the rest."""
+    return "strict" if any(load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
 
 
 def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:

@@ -4,17 +4,16 @@ import contextlib
 import json
 import os
 import selectors
-import shutil
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, OutputError
 from evalsuite.runner.combine import faulty
-from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane
-from evalsuite.runner.wire import ClosedError
+from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane, set_up, undisturbed
+from evalsuite.runner.walls import landlock_version
 from evalsuite.runner.worker import ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
 from evalsuite.types import Fault, Result, Task
 
@@ -30,11 +29,14 @@ class Pool:
         self, *, jobs: int, isolation: str, gold_inodes: frozenset[tuple[int, int]], open_one: Callable[[Setup], Lane] = open_lane
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
-        self.walls: list[str] = []
+        # What workers build; said in advance, so that a resumed run with nothing left to read tells the same as the whole one.
+        self.walls = [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else [])]
         self._open_one = open_one
         self._lanes: list[Lane] = []
         self._spare: Lane | None = None
+        self._opened: list[Lane] = []
         self._setup: Setup | None = None
+        self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
@@ -49,19 +51,33 @@ class Pool:
                 queued.append(task)
         if not queued:
             return
-        with tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True) as scratch:
-            self._setup = self._make_setup(queued[0], scratch)
-            try:
-                yield from self._in_lanes(deque(sorted(queued, key=_size, reverse=True)))
-            finally:
-                self.close()
+        try:
+            self._scratch = tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True)
+        except OSError as error:
+            raise OutputError(f"cannot make a temporary folder: {error.strerror}", hint="set TMPDIR to a folder with room") from error
+        self._setup = self._make_setup(queued[0], self._scratch.name)
+        try:
+            yield from self._in_lanes(deque(sorted(queued, key=_size, reverse=True)))
+        finally:
+            self.close()
 
     def close(self) -> None:
-        """Kill every worker."""
-        lanes = [*self._lanes, *([self._spare] if self._spare else [])]
+        """Kill every worker and remove the scratch folder; also where the results were not taken to their end."""
         self._lanes, self._spare = [], None
-        for lane in lanes:
-            lane.kill()
+        while self._opened:
+            self._opened[-1].kill()
+            self._opened.pop()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+            self._scratch = None
+
+    def _open(self) -> Lane:
+        """A new lane; no interruption comes between its start and the list of those to kill."""
+        assert self._setup is not None
+        with undisturbed():
+            lane = self._open_one(self._setup)
+            self._opened.append(lane)
+        return lane
 
     def _stays_here(self, task: Task) -> bool:
         """Whether a task opens no file: bundled text scorers on a capped text."""
@@ -69,31 +85,42 @@ class Pool:
         return set(request.wanted) <= _TEXT_ONLY and task.answer is not None and task.answer.answer_type == "answer"
 
     def _make_setup(self, task: Task, scratch: str) -> Setup:
-        return Setup(
+        return set_up(
             isolation=self.isolation,
             limits=task.limits,
-            submission_folder=str(task.submission_folder.resolve()),
-            gold_folder=str(task.gold_folder.resolve()),
-            scratch=scratch,
+            submission_folder=task.submission_folder,
+            gold_folder=task.gold_folder,
+            scratch=Path(scratch),
             gold_inodes=self.gold_inodes,
         )
 
     def _in_lanes(self, queue: deque[Task]) -> Iterator[Result]:
         assert self._setup is not None
         selector = selectors.DefaultSelector()
-        self._lanes = [self._open_one(self._setup) for _ in range(min(self.jobs, len(queue)))]
+        self._lanes = [self._open() for _ in range(min(self.jobs, len(queue)))]
         for lane in list(self._lanes):
             yield from self._feed(lane, queue, selector, fresh=True)
         if self.isolation != "none" and queue:
-            self._spare = self._open_one(self._setup)
+            self._spare = self._open()
         while any(lane.task is not None for lane in self._lanes):
             waited = max(0.0, min(lane.deadline for lane in self._lanes if lane.task is not None) - now())
             for key, _ in selector.select(waited):
                 lane, worker = key.data
-                if lane in self._lanes and lane.task is not None:
+                if lane not in self._lanes:
+                    continue
+                if lane.task is None:
+                    # Nothing is left to do in this lane: what its worker still says, or that it died, changes nothing.
+                    selector.unregister(key.fileobj)
+                else:
                     yield from self._hear(lane, worker, queue, selector)
-            for lane in [lane for lane in self._lanes if lane.task is not None and now() > lane.deadline]:
+            for lane in self._expired(selector):
                 yield from self._lose(lane, queue, selector, timeout=True)
+
+    def _expired(self, selector: selectors.BaseSelector) -> list[Lane]:
+        """The lanes out of time; one whose result lies ready while the parent was busy elsewhere is not."""
+        late = [lane for lane in self._lanes if lane.task is not None and now() > lane.deadline]
+        ready = [id(key.data[1]) for key, _ in selector.select(0)] if late else []
+        return [lane for lane in late if id(lane.judge) not in ready]
 
     def _hear(self, lane: Lane, worker: Worker, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
         """Act on one message of a worker: table names, `read`, a result, or its death."""
@@ -106,6 +133,7 @@ class Pool:
         elif lane.asking:
             lane.asking = False
             yield from self._read(lane, tuple(json.loads(frame)), queue, selector)
+            yield from self._feed(lane, queue, selector)
         else:
             result = Result(**json.loads(frame))
             yield replace(result, seconds=now() - lane.started)
@@ -113,46 +141,60 @@ class Pool:
             yield from self._feed(lane, queue, selector)
 
     def _feed(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, fresh: bool = False) -> Iterator[Result]:
-        """Give a lane its next task; a faulty path is settled here and the next one taken."""
+        """Give a lane its next task; a faulty path is settled here and the next one taken.
+
+        This loop and no recursion goes from answer to answer: a thousand bad paths in a row must not nest.
+        """
         if fresh:
             lane.await_ready()
             self.walls = lane.walls
             for worker in lane.workers.values():
                 selector.register(worker.control, selectors.EVENT_READ, (lane, worker))
         while queue and lane.task is None:
+            if not lane.alive or (not fresh and lane.is_bloated(queue[0].limits)):
+                # A worker died after its last result, or kept much of its memory: the task that comes now has no part in either.
+                yield from self._replace(lane, queue, selector)
+                return
             task = queue.popleft()
             lane.task, lane.started = task, now()
             lane.deadline = lane.started + task.limits["seconds"] + _size(task) / _BYTES_PER_SECOND
+            lane.asking = "fused" not in lane.workers and asks_gold(task)
             try:
                 if "fused" in lane.workers:
                     lane.order("fused", ("judge", task))
-                elif asks_gold(task):
-                    lane.asking = True
+                elif lane.asking:
                     lane.order("judge", ("names", task))
-                else:
-                    yield from self._read(lane, table_names(task), queue, selector)
-            except (BrokenPipeError, ConnectionResetError):
+            except OSError:
                 yield from self._lose(lane, queue, selector, timeout=False)
+                return
+            if "fused" not in lane.workers and not lane.asking:
+                yield from self._read(lane, table_names(task), queue, selector)
+            if lane not in self._lanes:
                 return
 
     def _read(self, lane: Lane, names: tuple[str, ...], queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
-        """Send a task into both stages; a database is copied first, so that the reader needs to write nothing."""
+        """Send a task into both stages, or settle it here where its path is at fault.
+
+        A database is copied first, so that the reader needs to write nothing.
+        """
         task = lane.task
         assert task is not None
         assert self._setup is not None
         request = read_request(task, self.gold_inodes, table_names=names)
         if "database" in request.wanted:
             try:
-                lane.private = copy_privately(request, Path(self._setup.scratch))
+                lane.private = copy_privately(request, self._setup.scratch)
             except FaultError as error:
                 yield faulty(task, error.fault, seconds=now() - lane.started)
                 lane.clear()
-                yield from self._feed(lane, queue, selector)
                 return
             request = replace(request, private=str(lane.private))
         lane.reading = True
-        lane.order("judge", ("judge", task))
-        lane.order("reader", request)
+        try:
+            lane.order("judge", ("judge", task))
+            lane.order("reader", request)
+        except OSError:
+            yield from self._lose(lane, queue, selector, timeout=False)
 
     def _lose(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, timeout: bool) -> Iterator[Result]:
         """The result of the task in a lane that is dead or out of time; the spare takes its place."""
@@ -169,24 +211,23 @@ class Pool:
         else:
             fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
             yield faulty(task, fault, status="crashed", seconds=seconds)
+        yield from self._replace(lane, queue, selector)
+
+    def _replace(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
+        """End a lane; where tasks wait, the spare takes its place."""
         for worker in lane.workers.values():
             with contextlib.suppress(KeyError, ValueError):
                 selector.unregister(worker.control)
         lane.kill()
+        self._opened.remove(lane)
         self._lanes.remove(lane)
-        if queue:
-            yield from self._replace(queue, selector)
-
-    def _replace(self, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
-        assert self._setup is not None
-        fresh, self._spare = self._spare or self._open_one(self._setup), None
+        if not queue:
+            return
+        fresh, self._spare = self._spare or self._open(), None
         self._lanes.append(fresh)
-        try:
-            yield from self._feed(fresh, queue, selector, fresh=True)
-        except ClosedError as error:
-            raise RuntimeError("a worker process cannot be started; `--isolation none` scores without") from error
+        yield from self._feed(fresh, queue, selector, fresh=True)
         if self.isolation != "none" and queue:
-            self._spare = self._open_one(self._setup)
+            self._spare = self._open()
 
 
 def copy_privately(request: ReadRequest, scratch: Path) -> Path:
@@ -197,9 +238,15 @@ def copy_privately(request: ReadRequest, scratch: Path) -> Path:
     from evalsuite.readers.answers import open_answer
 
     with open_answer(request.folder, request.instance_id, str(request.value), request.limits, request.gold_inodes) as source:
-        descriptor, name = tempfile.mkstemp(dir=scratch, suffix=".duckdb")
-        with os.fdopen(descriptor, "wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
+        left = int(request.limits["file_bytes"])
+        try:
+            descriptor, name = tempfile.mkstemp(dir=scratch, suffix=".duckdb")
+            with os.fdopen(descriptor, "wb") as target:
+                # Bounded even where the file grows while it is copied.
+                while left > 0 and (block := source.read(min(left, 1 << 20))):
+                    left -= target.write(block)
+        except OSError as error:
+            raise OutputError(f"cannot copy a database to {scratch}: {error.strerror}", hint="set TMPDIR to a folder with room") from error
     return Path(name)
 
 

@@ -2,17 +2,23 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.errors import UsageError
 from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import read_submission, submission_hash
+from evalsuite.runner.batch import Execute, is_batch, with_batches
+from evalsuite.runner.forensics import by_kind, with_notes
 from evalsuite.runner.plan import plan
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.signature import receipt, signature
+from evalsuite.runner.worker import settle_early
+from evalsuite.store.cache import ScoreCache
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
@@ -35,6 +41,9 @@ class Options:
     isolation: str = "process"
     jobs: int | None = None
     resume: Path | None = None
+    cache: Path | None = None
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    label: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
@@ -71,6 +80,8 @@ class Run:
                 "n_instances": len(self.gold.instances),
             },
             "summary": self.summary.to_json(),
+            "metadata": dict(self.options.metadata),
+            "notes": by_kind(self.results),
             "warnings": list(self.warnings),
             "receipt": dict(self.receipt),
             "seconds": round(self.seconds, 3),
@@ -81,43 +92,86 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     """Score `result_dir` against `gold_dir` and save the run.
 
     Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
-    first three no run folder is made.
+    first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
     """
     options = options or Options()
+    _check(options)
     started = time.perf_counter()
     gold = read_gold(gold_dir)
     limits = resolve_limits(gold.suite.limits, options.limits)
     submission = read_submission(result_dir, limits)
-    rules: Rule = options.rules or gold.suite.rules or "official"
-    tasks = plan(gold, submission, rules=rules, limits=limits, only=options.only, pattern=options.pattern, group=options.group)
+    _keep_apart(submission, gold)
+    chosen = options.rules or gold.suite.rules
+    rules: Rule = chosen or "official"
+    tasks = plan(gold, submission, rules=chosen, limits=limits, only=options.only, pattern=options.pattern, group=options.group)
     gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
     line = signature(rules=rules, gold_hash=gold.hash, limits=limits)
     folder, known = _open_folder(options, submission, line)
-    pool = Pool(jobs=options.jobs or default_jobs(), isolation=options.isolation, gold_inodes=gold_inodes(gold.folder))
+    inodes = gold_inodes(gold.folder)
+    pool = Pool(jobs=options.jobs or default_jobs(), isolation=options.isolation, gold_inodes=inodes)
+    cache = ScoreCache(options.cache, base=line.replace(gold.hash, "")) if options.cache is not None else None
+    with _in_order(pool, cache, folder, len(tasks)):
+        results = with_notes(tasks, _execute(tasks, with_batches(pool.results, gold), folder, known, cache, progress), inodes)
+        groups = {task.instance.instance_id: task.instance.groups for task in tasks}
+        handed_in = [task.instance.instance_id for task in tasks if task.answer is not None]
+        resumed = {"resume": folder.notes} if folder is not None and folder.notes else {}
+        finished = Run(
+            gold=gold,
+            submission=submission,
+            rules=rules,
+            signature=line,
+            options=options,
+            results=results,
+            summary=summarise(results, rules=rules, groups=groups, submitted=handed_in),
+            warnings=tuple(_warnings(gold, submission, tasks)),
+            folder=folder.path if folder is not None else None,
+            receipt={**receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs), **resumed},
+            seconds=time.perf_counter() - started,
+        )
+        if folder is not None:
+            folder.finish(finished.results, finished.to_json())
+    return finished
+
+
+class InterruptedRun(KeyboardInterrupt):
+    """A run that was asked to stop, when it has: its text says what is saved and how to go on."""
+
+
+@contextmanager
+def _in_order(pool: Pool, cache: ScoreCache | None, folder: RunFolder | None, n_instances: int) -> Iterator[None]:
+    """Whatever happens inside, every worker is dead and every file closed after it."""
     try:
-        results = _execute(tasks, pool, folder, known, progress)
+        yield
+    except KeyboardInterrupt as stop:
+        raise InterruptedRun(_saved(folder, n_instances)) from stop
     finally:
         pool.close()
+        if cache is not None:
+            cache.close()
         if folder is not None:
             folder.close()
-    groups = {task.instance.instance_id: task.instance.groups for task in tasks}
-    handed_in = [task.instance.instance_id for task in tasks if task.answer is not None]
-    finished = Run(
-        gold=gold,
-        submission=submission,
-        rules=rules,
-        signature=line,
-        options=options,
-        results=results,
-        summary=summarise(results, rules=rules, groups=groups, submitted=handed_in),
-        warnings=tuple(_warnings(gold, submission, tasks) + (folder.notes if folder is not None else [])),
-        folder=folder.path if folder is not None else None,
-        receipt=receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs),
-        seconds=time.perf_counter() - started,
-    )
-    if folder is not None:
-        folder.finish(finished.results, finished.to_json())
-    return finished
+
+
+def _saved(folder: RunFolder | None, n_instances: int) -> str:
+    if folder is None:
+        return "interrupted: nothing is saved"
+    if not folder.unfinished:
+        return f"interrupted: the finished run is saved in {folder.path}"
+    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; go on with --resume {folder.path}"
+
+
+def _check(options: Options) -> None:
+    """Raise `UsageError` where options exclude each other."""
+    if options.resume is not None and options.out is not None:
+        raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
+    if options.resume is not None and not options.save:
+        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
+
+
+def _keep_apart(submission: Submission, gold: Gold) -> None:
+    """Raise `UsageError` where the submission lies in the gold folder: its files would be gold's own. The reverse is kept apart."""
+    if submission.folder.resolve().is_relative_to(gold.folder.resolve()):
+        raise UsageError(f"the submission {submission.folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
 
 
 def default_jobs() -> int:
@@ -127,16 +181,33 @@ def default_jobs() -> int:
 
 
 def _execute(
-    tasks: Sequence[Task], pool: Pool, folder: RunFolder | None, known: Mapping[str, Result], progress: Progress | None
+    tasks: Sequence[Task],
+    execute: Execute,
+    folder: RunFolder | None,
+    known: Mapping[str, Result],
+    cache: ScoreCache | None,
+    progress: Progress | None,
 ) -> tuple[Result, ...]:
-    """The results in gold order; those of an earlier try are taken over, every new one is journalled as soon as it is known."""
+    """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known."""
     results = {name: known[name] for task in tasks if (name := task.instance.instance_id) in known}
-    for result in pool.results([task for task in tasks if task.instance.instance_id not in results]):
+    rest = [task for task in tasks if task.instance.instance_id not in results]
+    cached, keys = (
+        cache.known([task for task in rest if settle_early(task) is None and not is_batch(task)]) if cache is not None else ({}, {})
+    )
+
+    def note(result: Result) -> None:
         if folder is not None:
             folder.append(result)
         results[result.instance_id] = result
         if progress is not None:
             progress(len(results), len(tasks))
+
+    for result in cached.values():
+        note(result)
+    for result in execute([task for task in rest if task.instance.instance_id not in cached]):
+        note(result)
+        if cache is not None:
+            cache.keep(keys.get(result.instance_id), result)
     return tuple(results[task.instance.instance_id] for task in tasks)
 
 
@@ -166,4 +237,4 @@ def _open_folder(options: Options, submission: Submission, signature_line: str) 
         return RunFolder(options.resume).reopen(plan_line)
     if options.out is not None:
         return RunFolder(claim(options.out)).open(plan_line), {}
-    return RunFolder(new_folder(options.runs_folder, submission.folder.resolve().name)).open(plan_line), {}
+    return RunFolder(new_folder(options.runs_folder, options.label or submission.folder.resolve().name)).open(plan_line), {}

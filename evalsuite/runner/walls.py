@@ -6,21 +6,30 @@ named in the run's receipt.
 
 import ctypes
 import os
+import signal
 import struct
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
+from pathlib import Path
+
+import evalsuite
 
 # The same numbers on every architecture since Linux 5.13.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_PR_SET_NO_NEW_PRIVS = 38
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _RULE_PATH_BENEATH = 1
 _READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
 # ABI version -> every file-system right it knows, all of which the worker gives up but reading.
 _ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
-_NET_RIGHTS = 0b11
+_NEWEST_RIGHTS = (1 << 16) - 1
+# TCP bind and connect (version 4); abstract sockets and signals to processes outside (version 6).
+_NET_RIGHTS, _SCOPES = 0b11, 0b11
 _O_PATH = 0o10000000
 MAX_OPEN_FILES = 64
+PACKAGE = Path(evalsuite.__file__).resolve().parent
+# What duckdb asks of the system; without the first two it aborts.
+_SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
 
 
 def limit_resources(limits: Mapping[str, int | float]) -> None:
@@ -43,6 +52,12 @@ def limit_resources(limits: Mapping[str, int | float]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
+def die_with_parent() -> None:
+    """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 @cache
 def landlock_version() -> int:
     """The kernel's Landlock ABI version, 0 where it has none."""
@@ -59,11 +74,12 @@ def restrict_files(readable: Iterable[str]) -> bool:
     version = landlock_version()
     if not version:
         return False
-    rights = _ALL_RIGHTS.get(version, _ALL_RIGHTS[4])
-    attributes = struct.pack("QQ", rights, _NET_RIGHTS) if version >= 4 else struct.pack("Q", rights)
+    rights = _ALL_RIGHTS.get(version, _NEWEST_RIGHTS)
+    words = [rights, *([_NET_RIGHTS] if version >= 4 else []), *([_SCOPES] if version >= 6 else [])]
+    attributes = struct.pack(f"{len(words)}Q", *words)
     ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
-        for path in readable:
+        for path in [*readable, *_SYSTEM]:
             _allow_reading(ruleset, path)
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _syscall(_RESTRICT_SELF, ruleset, 0)
@@ -72,20 +88,42 @@ def restrict_files(readable: Iterable[str]) -> bool:
     return True
 
 
+def around(path: str, hidden: Iterable[str]) -> list[str]:
+    """`path`, or, where one of the `hidden` paths lies in it, the parts of it that hold none of them.
+
+    A rule of Landlock can only allow, and what it allows holds for everything below. `hidden` are paths without links. A path that lies
+    itself below a hidden one is kept: whoever names it means it.
+    """
+    place = Path(path).resolve()
+    inside = [other for other in map(Path, hidden) if other.is_relative_to(place)]
+    if not inside:
+        return [str(place)]
+    if place in inside:
+        return []
+    try:
+        # A link would allow what it points to, wherever that is.
+        children = [child.path for child in os.scandir(place) if not child.is_symlink()]
+    except OSError:
+        return []
+    return [kept for child in sorted(children) for kept in around(child, map(str, inside))]
+
+
 def library_paths() -> list[str]:
-    """What an interpreter needs to read to import its packages late, and what duckdb asks of the system."""
-    own = [path for path in {sys.prefix, sys.base_prefix, sys.exec_prefix, *sys.path} if path]
+    """What an interpreter needs to read to import its packages late.
+
+    The current folder and a folder of sources that holds this package can hold anything, gold too: of them only the package counts.
+    """
+    sources = PACKAGE.parent
+    broad = {Path.cwd().resolve(), *([] if sources.name in ("site-packages", "dist-packages") else [sources])}
+    own = {sys.prefix, sys.base_prefix, sys.exec_prefix, *(path for path in sys.path if path and Path(path).resolve() not in broad)}
     return [
-        *own,
+        *sorted(own),
+        str(PACKAGE),
         "/usr",
         "/lib",
         "/lib64",
         "/etc/localtime",
         "/etc/ld.so.cache",
-        "/proc/self",
-        "/sys/fs/cgroup",
-        "/dev/null",
-        "/dev/urandom",
     ]
 
 

@@ -3,6 +3,7 @@
 A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never unpickled.
 """
 
+import re
 import struct
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
@@ -17,7 +18,8 @@ _HEAD = struct.Struct("<Q")
 _INT64 = 1 << 63
 _CHUNK = 1 << 20
 # Extension codes of values that msgpack has no form for.
-_BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER = range(1, 10)
+_BIG, _DECIMAL, _DATETIME, _DATE, _TIME, _DELTA, _UUID, _PAIRS, _OTHER, _WILD = range(1, 11)
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
 class Stream(Protocol):
@@ -32,9 +34,13 @@ class ClosedError(Exception):
 
 
 def send(stream: Stream, payload: bytes) -> None:
-    """Write one frame: its length, then its bytes."""
-    stream.sendall(_HEAD.pack(len(payload)))
-    stream.sendall(payload)
+    """Write one frame: its length, then its bytes. A short one goes in one piece, so that it arrives in one piece."""
+    head = _HEAD.pack(len(payload))
+    if len(payload) < _CHUNK:
+        stream.sendall(head + payload)
+    else:
+        stream.sendall(head)
+        stream.sendall(payload)
 
 
 def receive(stream: Stream, *, most: int) -> bytes | None:
@@ -73,7 +79,7 @@ def decode_forms(data: bytes) -> dict[str, Any]:
     try:
         forms = _decoder()(data)
         return {str(name): _back(value) for name, value in forms.items()}
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError) as error:
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise ValueError("a reader sent bytes of another shape") from error
 
 
@@ -89,7 +95,11 @@ def _form(value: Any) -> Any:
         return ["named", [[name, _form(item)] for name, item in value.items()]]
     if isinstance(value, list | tuple):
         return ["list", [_form(item) for item in value]]
-    return ["text", value]
+    if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
+        from msgspec.msgpack import Ext
+
+        return ["text", Ext(_WILD, value.encode("utf-8", "surrogatepass"))]
+    return ["text", _neutral(value)]
 
 
 def _back(value: Any) -> Any:
@@ -112,6 +122,8 @@ def _back(value: Any) -> Any:
         return {str(name): _back(item) for name, item in value[1]}
     if kind == "list":
         return [_back(item) for item in value[1]]
+    if kind != "text":
+        raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]
 
 
@@ -141,6 +153,8 @@ def _extension(code: int, data: memoryview) -> Any:
     raw = bytes(data)
     if code == _PAIRS:
         return {_hashable(k): v for k, v in _decoder()(raw)}
+    if code == _WILD:
+        return raw.decode("utf-8", "surrogatepass")
     text = raw.decode()
     if code == _DELTA:
         days, seconds, microseconds = map(int, text.split())

@@ -6,14 +6,14 @@
 import logging
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.errors import FaultError, describe
 from evalsuite.registry import Scorer, load
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
-from evalsuite.types import Check, Fault, Problem, Result, Score, Task
+from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 
 log = logging.getLogger("evalsuite.worker")
 
@@ -106,19 +106,24 @@ def read_prediction(request: ReadRequest) -> Prediction:
     return Prediction(forms=forms, seconds=time.perf_counter() - started)
 
 
-def judge(task: Task, prediction: Prediction) -> Result:
-    """Stage two: gold and the prediction through every applicable check, joined to one result."""
+def judge(task: Task, prediction: Prediction, helper: Any = None) -> Result:
+    """Stage two: gold and the prediction through every applicable check, joined to one result.
+
+    `helper` is what batch scorers take beside the prediction: the judge to ask.
+    """
     started = time.perf_counter()
     assert task.answer is not None
     faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.forms):
         return faulty(task, faults[0], seconds=prediction.seconds)
-    outcomes = [_run_check(task, check, prediction.forms) for check in applicable(task.instance, task.answer)]
+    outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
-    return combine(task, outcomes, seconds=seconds)
+    result = combine(task, outcomes, seconds=seconds)
+    table = prediction.forms.get("table")
+    return replace(result, details={**result.details, "n_columns": len(table.columns)}) if isinstance(table, Table) else result
 
 
-def _run_check(task: Task, check: Check, forms: Mapping[str, Any]) -> Outcome:
+def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Any = None) -> Outcome:
     """One check's score; a fault of gold or of the scorer is part of the outcome."""
     blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
     problem = next((problem for problem in check.problems if problem.blocks), None)
@@ -130,7 +135,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any]) -> Outcome:
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
         parameters = _usable_parameters(task, check, entry)
-        score = entry.function(form, **parameters)
+        beside = (helper,) if entry.marker.reads == "batch" else ()
+        score = entry.function(form, *beside, **parameters)
     except FaultError as error:
         score = Score(official=None, reason=describe(error.fault))
         return Outcome(check=check, score=score, fault=error.fault, side=error.side)
@@ -148,8 +154,6 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any]) -> Outcome:
 def _without_blocked(score: Score, blocked: frozenset[str]) -> Score:
     if not blocked:
         return score
-    from dataclasses import replace
-
     return replace(
         score,
         official=None if "official" in blocked else score.official,
@@ -165,7 +169,7 @@ def _as_fault(problem: Problem) -> Fault:
 def _usable_parameters(task: Task, check: Check, entry: Scorer) -> dict[str, Any]:
     """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
     usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
-    if entry.marker.gold_files is not None:
+    if entry.marker.gold_files is not None or entry.marker.reads == "tree":
         from evalsuite.readers.answers import read_gold_files
 
         usable |= read_gold_files(

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from evalsuite.matching.number import gold_numbers, match_number
 from evalsuite.matching.number_strict import match_number_strictly
-from evalsuite.matching.verdict import join
+from evalsuite.matching.verdict import Strict, join
 from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
 from evalsuite.types import Problem, Score
@@ -62,15 +62,13 @@ def number_match(
     strict = match_number_strictly(
         prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude, abs_tol=abs_tol, rel_tol=rel_tol
     )
-    return join(official, strict, up=_why_refused(gold, official))
+    return join(official, strict, up=_why_refused(official, strict))
 
 
-def _why_refused(gold: Any, official: Score) -> str:
+def _why_refused(official: Score, strict: Strict) -> str:
     """The cause where only strict accepts."""
     if official.reason.startswith("the answer holds the excluded"):
         return "exclude inside a word"
-    if official.details.get("n_numbers", 0) == 0:
-        return "number form"
-    if any(value < 0 for value in gold_numbers(gold)):
-        return "sign"
-    return "context numbers" if "takes exactly one" in official.reason else "tolerance by size"
+    if "takes exactly one" in official.reason and not strict.kind.endswith(" form"):
+        return "context numbers"
+    return strict.kind or "number form"

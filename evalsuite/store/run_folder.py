@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,64 +40,118 @@ def _parse(line: str | bytes) -> Result:
 class RunFolder:
     """A run folder being written: a journal first, then the two final files.
 
-    The journal is opened on the first result; every result is flushed as one line, so a killed run leaves whole lines
-    and at most one half-written last one.
+    Every result is flushed as one line, so a killed run leaves whole lines and at most one half-written last one. Killed at any moment,
+    the folder says by `.started.json` what it is: absent in an empty folder, nothing is done yet; with `replaces`, what else lies there
+    belongs to an earlier run; else the journal is this run's; absent beside `run.json`, the run is finished.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.notes: list[str] = []
         self._journal: BinaryIO | None = None
+        self._lock: int | None = None
 
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Make the folder and an empty journal; raises `OutputError` where that cannot be done."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            for name in (RUN, RESULTS):
-                (self.path / name).unlink(missing_ok=True)
+            self._take()
+            for part in _parts(self.path):
+                part.unlink()
+            if any((self.path / name).exists() for name in (RUN, RESULTS)):
+                write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
+                for name in (RUN, RESULTS):
+                    (self.path / name).unlink(missing_ok=True)
             write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
             self._journal = (self.path / RESULTS).open("wb", buffering=0)
         except OSError as error:
+            self.close()
             raise _cannot_write(self.path, error) from error
         return self
 
     def reopen(self, plan: Mapping[str, Any]) -> tuple["RunFolder", dict[str, Result]]:
         """Go on with an interrupted run: the folder, and the results that its journal holds by instance id.
 
-        A half-written last line is cut off with a note. Raises `OutputError` where the folder is no unfinished run of this plan.
+        An empty folder is a run that was killed before its first file: it starts from the beginning. A half-written last line is cut
+        off with a note. Raises `OutputError` where the folder is no unfinished run of this plan, or where it is being written.
         """
-        started = self._started()
-        for key, what in (
-            ("signature", "gold, rules, limits or library versions"),
-            ("submission", "the submission"),
-            ("options", "options"),
-        ):
-            if started.get(key) != json.loads(json.dumps(plan[key])):
-                raise OutputError(f"{self.path} was started with other {what}", hint="start a new run, or give the same arguments")
-        path = self.path / RESULTS
         try:
-            data = path.read_bytes() if path.exists() else b""
-            whole = data[: data.rfind(b"\n") + 1]
-            if whole != data:
-                self.notes.append(f"{RESULTS}: a half-written last line was dropped")
-            results = {result.instance_id: result for result in map(_parse, whole.splitlines())}
-            self._journal = path.open("r+b" if path.exists() else "wb", buffering=0)
-            self._journal.truncate(len(whole))
-            self._journal.seek(len(whole))
-        except (OSError, ValueError, TypeError) as error:
-            raise OutputError(f"cannot go on with {path}", hint="its lines are not those of a run; start a new one") from error
+            results = self._take_over(plan)
+        except OSError as error:
+            self.close()
+            raise _cannot_write(self.path, error) from error
+        except OutputError:
+            self.close()
+            raise
+        self.notes.append(f"resumed with {len(results)} results taken over")
         return self, results
+
+    def _take_over(self, plan: Mapping[str, Any]) -> dict[str, Result]:
+        if not self.path.is_dir():
+            raise _no_unfinished(self.path, "is not a run folder")
+        self._take()
+        if not set(self.path.iterdir()) - set(_parts(self.path)):
+            self.open(plan)
+            return {}
+        started = self._started()
+        if changed := list(_changed(started, plan)):
+            raise OutputError(
+                f"{self.path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run"
+            )
+        if started.get("replaces"):
+            self.open(plan)
+            return {}
+        for part in _parts(self.path):
+            part.unlink()
+        path = self.path / RESULTS
+        data = path.read_bytes() if path.exists() else b""
+        whole = data[: data.rfind(b"\n") + 1]
+        results = _parse_journal(path, whole)
+        if whole != data:
+            self.notes.append(f"{RESULTS}: a half-written last line was dropped")
+        self._journal = path.open("r+b" if path.exists() else "wb", buffering=0)
+        self._journal.truncate(len(whole))
+        self._journal.seek(len(whole))
+        return results
 
     def _started(self) -> Mapping[str, Any]:
         try:
-            started: Mapping[str, Any] = json.loads((self.path / STARTED).read_text(encoding="utf-8"))
+            started = json.loads((self.path / STARTED).read_text(encoding="utf-8"))
         except FileNotFoundError:
-            finished = (self.path / RUN).exists()
-            message = f"{self.path} is a finished run" if finished else f"{self.path} is not a run folder"
-            raise OutputError(message, hint="--resume takes the folder of a run that was interrupted") from None
-        except (OSError, ValueError) as error:
-            raise OutputError(f"cannot read {self.path / STARTED}") from error
+            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder") from None
+        except ValueError:
+            started = None
+        if not isinstance(started, dict):
+            raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
         return started
+
+    def _take(self) -> None:
+        """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
+        if self._lock is not None or sys.platform == "win32":
+            return
+        import fcntl
+
+        try:
+            self._lock = os.open(self.path, os.O_RDONLY)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.close()
+            raise OutputError(f"{self.path} is being written by another run", hint="wait for its end, or name another folder") from None
+        except OSError:
+            # Some network file systems have no such locks; the run is no worse without.
+            return
+
+    def n_saved(self) -> int:
+        """How many results stand in the folder as whole lines; 0 where it cannot be read."""
+        try:
+            return (self.path / RESULTS).read_bytes().count(b"\n")
+        except OSError:
+            return 0
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether --resume can go on with it."""
+        return (self.path / STARTED).exists()
 
     def append(self, result: Result) -> None:
         """Add one result to the journal."""
@@ -106,33 +161,76 @@ class RunFolder:
             while line:
                 line = line[self._journal.write(line) :]
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self.path, error, begun=True) from error
 
     def finish(self, results: Sequence[Result], run: Mapping[str, Any]) -> None:
         """Rewrite the results in the given (gold) order, then write `run.json`."""
-        self.close()
         try:
+            self._close_journal()
             write_atomically(self.path / RESULTS, "".join(result_line(result) + "\n" for result in results))
             write_atomically(self.path / RUN, json.dumps(run, ensure_ascii=False, indent=2, default=_json_safe) + "\n")
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
-            raise _cannot_write(self.path, error) from error
+            raise _cannot_write(self.path, error, begun=True) from error
 
     def close(self) -> None:
-        """Close the journal; what was appended stays."""
+        """Close the journal and let others have the folder; what was appended stays."""
+        self._close_journal()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def _close_journal(self) -> None:
         if self._journal is not None:
             self._journal.close()
             self._journal = None
 
 
+def _parts(folder: Path) -> list[Path]:
+    """What a killed run left of files that it was writing beside the real ones."""
+    return [part for name in (RUN, RESULTS, STARTED) for part in folder.glob(f".{name}.*.part")]
+
+
+def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
+    """What differs between the plan a run was started on and this one, in the user's words; rules and limits stand in the signature."""
+    before, after = (dict(part.partition(":")[::2] for part in str(side.get("signature")).split("|")) for side in (started, plan))
+    yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
+    if started.get("submission") != plan["submission"]:
+        yield "submission"
+    options = started.get("options")
+    for name, value in plan["options"].items():
+        if name not in ("rules", "limits") and (not isinstance(options, dict) or options.get(name) != value):
+            yield f"--{name}"
+
+
+def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
+    """The results of whole journal lines by instance id. Raises `OutputError` for a line that no run wrote, and for an id twice."""
+    results: dict[str, Result] = {}
+    for number, line in enumerate(data.split(b"\n")[:-1], 1):
+        try:
+            result = _parse(line)
+        except (ValueError, TypeError):
+            result = None
+        if result is None or not isinstance(result.instance_id, str) or result.instance_id in results:
+            why = f"{result.instance_id!r} stands there twice" if result is not None else "not the line of a result"
+            raise OutputError(
+                f"{path}:{number}: {why}", hint="no run writes that; remove the line to have it scored anew, or start a new run"
+            )
+        results[result.instance_id] = result
+    return results
+
+
 def claim(out: Path) -> Path:
     """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
-    if out.is_dir():
-        held = {entry.name for entry in out.iterdir()}
-        if held and not held & {RUN, RESULTS, STARTED}:
-            raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
-    elif out.exists():
-        raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
+    try:
+        if out.is_dir():
+            held = {entry.name for entry in set(out.iterdir()) - set(_parts(out))}
+            if held and not held & {RUN, RESULTS, STARTED}:
+                raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
+        elif out.exists():
+            raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
+    except OSError as error:
+        raise _cannot_write(out, error) from error
     return out
 
 
@@ -162,9 +260,14 @@ def write_atomically(path: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _cannot_write(path: Path, error: OSError) -> OutputError:
+def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
     why = error.strerror or type(error).__name__
-    return OutputError(f"cannot write the run folder {path}: {why}", hint="name another with --out, or use --no-save")
+    hint = f"make room and go on with --resume {path}" if begun else "name another with --out, or use --no-save"
+    return OutputError(f"cannot write the run folder {path}: {why}", hint=hint)
+
+
+def _no_unfinished(path: Path, what: str) -> OutputError:
+    return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted")
 
 
 def _plain(value: float | None) -> float | int | None:

@@ -6,7 +6,12 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
-BENCHMARKS = {"suite": "tests.benchmarks.suite"}
+BENCHMARKS = {
+    "suite": "tests.benchmarks.suite",
+    "text": "tests.benchmarks.text",
+    "xeval": "tests.benchmarks.xeval",
+    "trees": "tests.benchmarks.trees",
+}
 
 
 def main() -> None:

@@ -108,8 +108,11 @@ def test_every_command_explains_itself(name: str) -> None:
     assert "Usage: evalsuite" in shown.stdout
     from evalsuite.cli.app import load_command
 
-    for option in load_command(name).params:
-        assert getattr(option, "help", None), f"{name}: {option.name} has no help"
+    command = load_command(name)
+    for one in getattr(command, "commands", {name: command}).values():
+        assert one.help, f"{name} {one.name} does not say what it does"
+        for option in one.params:
+            assert getattr(option, "help", None), f"{name} {one.name}: {option.name} has no help"
 
 
 def test_help_lists_every_command() -> None:

@@ -1,0 +1,82 @@
+"""`evalsuite runs`: the history of saved runs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalsuite.errors import EXIT_OK
+
+Folder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
+RUNS = Path(".evalsuite/runs")
+
+
+def list_(
+    runs: Folder = RUNS,
+    suite: Annotated[str | None, typer.Option(help="only runs of suites that fit the pattern", metavar="GLOB")] = None,
+    model: Annotated[str | None, typer.Option(help="only runs of models that fit the pattern", metavar="GLOB")] = None,
+    tag: Annotated[str | None, typer.Option(help="only runs with this tag")] = None,
+    since: Annotated[str, typer.Option(help="only runs from this day on", metavar="YYYY-MM-DD")] = "",
+    until: Annotated[str, typer.Option(help="only runs up to this day", metavar="YYYY-MM-DD")] = "~",
+) -> int:
+    """List the saved runs, oldest first, with suite, scores under both rules, model and tags."""
+    from evalsuite.reports.clean import clean
+    from evalsuite.store.history import find_runs
+
+    found = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
+    for entry in found:
+        summary = entry.run.get("summary", {})
+        scores = f"official {_percent(summary.get('official'))}  strict {_percent(summary.get('strict'))}"
+        about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
+        tags = " ".join(f"#{tag}" for tag in entry.tags)
+        print(clean(f"{entry.name}  {entry.suite}  {scores}  {about} {tags}".rstrip()))
+    if not found:
+        print(f"no runs in {runs}")
+    return EXIT_OK
+
+
+def show(run: RunName, runs: Folder = RUNS) -> int:
+    """Show one run: its numbers, its receipt, and what went wrong."""
+    import json
+
+    from evalsuite.reports.clean import clean
+    from evalsuite.store.history import one_run
+
+    entry = one_run(run, runs)
+    for key in ("signature", "options", "submission", "gold", "metadata", "receipt"):
+        print(f" {key:<12} {clean(json.dumps(entry.run.get(key), ensure_ascii=False))}")
+    for key, value in entry.run.get("summary", {}).items():
+        print(f" {key:<18} {clean(json.dumps(value, ensure_ascii=False))}")
+    return EXIT_OK
+
+
+def tag(
+    run: RunName,
+    add: Annotated[list[str] | None, typer.Option("--add", help="a tag to add; may be repeated")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="a tag to take away; may be repeated")] = None,
+    runs: Folder = RUNS,
+) -> int:
+    """Add tags to a run or take them away, and show its tags."""
+    from evalsuite.store.history import one_run, tag_run
+
+    tags = tag_run(one_run(run, runs), add=add or (), remove=remove or ())
+    print(" ".join(f"#{name}" for name in tags) or "no tags")
+    return EXIT_OK
+
+
+def rm(run: RunName, runs: Folder = RUNS) -> int:
+    """Delete a run folder."""
+    from evalsuite.store.history import one_run, remove_run
+
+    entry = one_run(run, runs)
+    remove_run(entry)
+    print(f"deleted {entry.folder}")
+    return EXIT_OK
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{value * 100:.1f} %"
+
+
+COMMANDS = {"list": list_, "show": show, "tag": tag, "rm": rm}

@@ -1,0 +1,205 @@
+"""The judge: one question -> one decision, out of one verdict or of several by models and repeats."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from evalsuite.errors import FaultError
+from evalsuite.judge.client import Client, Wait
+from evalsuite.judge.parsing import Reading, Verdict
+from evalsuite.judge.prompts import Message
+from evalsuite.judge.request import Reply, Request
+from evalsuite.judge.settings import Settings
+
+# How often a reply that cannot be read is asked for again.
+_SECOND_TRIES = 1
+_LONGEST_RAW = 300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """What a judge is asked and how its reply is read. `choice` says that verdicts are kinds (yes, no) and no points on a scale."""
+
+    messages: tuple[Message, ...]
+    read: Reading
+    prompt: str = ""
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    choice: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One verdict with the model that gave it, its raw reply, and what it took."""
+
+    model: str
+    verdict: Verdict
+    raw: str
+    finish: str
+    n_prompt_tokens: int
+    n_completion_tokens: int
+    n_known: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What the verdicts come to: a value in [0, 1] or None, and the share of verdicts that agree with the commonest one.
+
+    `agreement` is None for a single verdict. `cost` is 0 where no price is set; replies that were known cost nothing.
+    """
+
+    value: float | None
+    asked: tuple[Asked, ...]
+    agreement: float | None = None
+    why: str = ""
+    cost: float = 0.0
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict to quote: the first one with the decision's value, else the first that says anything."""
+        ranked = sorted(self.asked, key=lambda a: (a.verdict.value != self.value, a.verdict.value is None))
+        return ranked[0].verdict
+
+    def details(self, prompt: str) -> dict[str, Any]:
+        """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read."""
+        verdicts = []
+        for asked in self.asked:
+            row: dict[str, Any] = {"model": asked.model, "value": asked.verdict.value, "label": asked.verdict.label}
+            if asked.verdict.value is None:
+                row["raw"] = asked.raw[:_LONGEST_RAW]
+            verdicts.append(row)
+        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
+        return {
+            "prompt": prompt,
+            "verdicts": verdicts,
+            "agreement": self.agreement,
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
+            "known_replies": sum(asked.n_known for asked in self.asked),
+            "cost": round(self.cost, 9),
+        }
+
+
+class Judge:
+    """Asks the models of its settings. Threads may share one."""
+
+    def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
+        self.settings = settings
+        self.client = Client(settings, wait=wait)
+
+    def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:
+        """A copy for another process: the settings, and a client of its own."""
+        return Judge, (self.settings,)
+
+    def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Asked:
+        """One verdict. A reply that cannot be read is asked for once more; then the verdict is None. Raises `FaultError`."""
+        self.settings.require()
+        model = model or self.settings.all_models[0]
+        parameters = {**question.parameters, **self.settings.parameters}
+        replies: list[Reply] = []
+        for attempt in range(1 + _SECOND_TRIES):
+            request = Request(
+                model=model,
+                messages=question.messages,
+                parameters=parameters,
+                sample=sample * (1 + _SECOND_TRIES) + attempt,
+                prompt=question.prompt,
+            )
+            replies.append(self.client.ask(request))
+            verdict = question.read(replies[-1].text)
+            if verdict.value is not None:
+                break
+        paid = [reply for reply in replies if not reply.known]
+        return Asked(
+            model=model,
+            verdict=verdict,
+            raw=replies[-1].text,
+            finish=replies[-1].finish,
+            n_prompt_tokens=sum(reply.n_prompt_tokens for reply in paid),
+            n_completion_tokens=sum(reply.n_completion_tokens for reply in paid),
+            n_known=len(replies) - len(paid),
+        )
+
+    def decide(self, question: Question, *, models: Sequence[str] = (), repeats: int | None = None) -> Decision:
+        """The decision over all models and repeats. Raises `FaultError` where no model could be asked; one that could not has no vote."""
+        self.settings.require()
+        asked: list[Asked] = []
+        failure: FaultError | None = None
+        for model in models or self.settings.all_models:
+            for sample in range(repeats or self.settings.repeats):
+                try:
+                    asked.append(self.ask(question, model=model, sample=sample))
+                except FaultError as error:
+                    failure = error
+                    asked.append(_unheard(model))
+        if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
+            raise failure
+        return self._settle(asked, majority=self._by_majority(question))
+
+    def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
+        """(the decision for the second thing shown, whether the judge contradicts itself when the order is swapped).
+
+        `ask_in(swapped)` makes the question; its verdicts are 1.0 for what stands second in it, 0.0 for what stands first, 0.5 for
+        equal. The value is the mean of both orders, so that a liking for one place cancels out; without both it is None.
+        """
+        straight, crossed = self.decide(ask_in(False)), self.decide(ask_in(True))
+        asked = straight.asked + tuple(_mirrored(a) for a in crossed.asked)
+        cost = straight.cost + crossed.cost
+        if straight.value is None or crossed.value is None:
+            why = straight.why or crossed.why
+            return Decision(value=None, asked=asked, why=why, cost=cost), False
+        values = [straight.value, 1 - crossed.value]
+        disagrees = values[0] != values[1]
+        return Decision(value=sum(values) / 2, asked=asked, agreement=_agreement([a.verdict.value for a in asked]), cost=cost), disagrees
+
+    def close(self) -> None:
+        """Let no further call out."""
+        self.client.close()
+
+    def _by_majority(self, question: Question) -> bool:
+        return self.settings.aggregate == "majority" or (self.settings.aggregate == "auto" and question.choice)
+
+    def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
+        """Several verdicts as one: silent ones have no vote, and less than half of them heard is no decision."""
+        values = [a.verdict.value for a in asked if a.verdict.value is not None]
+        agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
+        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=self._cost(asked))
+        if 2 * len(values) < len(asked) or not values:
+            return replace(decision, why=_why_silent(asked))
+        if not majority:
+            return replace(decision, value=sum(values) / len(values))
+        ranked = Counter(values).most_common(2)
+        if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
+            return replace(decision, why=f"the verdicts are split {ranked[0][1]} to {ranked[1][1]}")
+        return replace(decision, value=ranked[0][0])
+
+    def _cost(self, asked: Sequence[Asked]) -> float:
+        prompt = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
+        return (prompt + sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion) / 1000
+
+
+def _agreement(values: Sequence[float | None]) -> float | None:
+    """The share of the commonest verdict among those that were given, None below two."""
+    given = [value for value in values if value is not None]
+    return Counter(given).most_common(1)[0][1] / len(given) if len(given) > 1 else None
+
+
+def _why_silent(asked: Sequence[Asked]) -> str:
+    n_silent = sum(a.verdict.value is None for a in asked)
+    if all(a.finish == "length" for a in asked if a.verdict.value is None):
+        return "the judge's reply was cut at max_tokens"
+    return f"{n_silent} of {len(asked)} verdicts could not be read" if len(asked) > 1 else "the judge's reply holds no verdict"
+
+
+def _mirrored(asked: Asked) -> Asked:
+    value = asked.verdict.value
+    return replace(asked, verdict=replace(asked.verdict, value=None if value is None else 1 - value))
+
+
+def _unheard(model: str) -> Asked:
+    verdict = Verdict(value=None)
+    return Asked(model=model, verdict=verdict, raw="", finish="", n_prompt_tokens=0, n_completion_tokens=0, n_known=0)
+
+
+def _tokens(asked: Asked) -> tuple[int, int]:
+    return asked.n_prompt_tokens, asked.n_completion_tokens

@@ -1,0 +1,71 @@
+"""`llm_judge` as a metric: what composites, builders and optimisers take."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+from evalsuite.errors import FaultError, describe
+from evalsuite.judge.judge import Judge
+from evalsuite.judge.questions import score_question
+from evalsuite.judge.settings import Settings
+from evalsuite.metrics.base import Measure, Metric
+
+
+@dataclass(frozen=True, kw_only=True)
+class LlmJudge(Metric):
+    """A model's rating of the answer against the reference, on [0, 1]; None where it gave no verdict or could not be asked.
+
+    `settings` says which judge and how; `model`, `base_url` and `key_env` stand for its fields of that name.
+    """
+
+    name: ClassVar[str] = "llm_judge"
+    description: ClassVar[str] = "a model rates the answer"
+    needs_reference: ClassVar[bool] = False
+
+    model: str = ""
+    base_url: str = ""
+    key_env: str = ""
+    settings: Settings | None = None
+    question: str = ""
+    prompt: str = ""
+    reply: Literal["score", "yes_no"] = "score"
+    scale: tuple[float, float] = (1, 5)
+    from_zero: bool = False
+    extractor: str | Callable[[str], Any] = ""
+    temperature: float = 0.1
+    max_tokens: int | None = 50
+    repeats: int | None = None
+
+    @cached_property
+    def judge(self) -> Judge:
+        """The judge behind the metric."""
+        settings = self.settings or Settings()
+        if self.model:
+            settings = replace(settings, model=self.model, models=())
+        return Judge(replace(settings, base_url=self.base_url or settings.base_url, key_env=self.key_env or settings.key_env))
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The rating, with the judge's account in the details."""
+        try:
+            asked = score_question(
+                prediction,
+                settings=self.judge.settings,
+                reference=references,
+                question=self.question,
+                prompt=self.prompt,
+                reply=self.reply,
+                scale=self.scale,
+                from_zero=self.from_zero,
+                extractor=self.extractor,
+                temperature=self.temperature,
+                max_tokens=self.max_tokens,
+            )
+            decision = self.judge.decide(asked, repeats=self.repeats)
+        except FaultError as error:
+            return Measure(value=None, reason=describe(error.fault))
+        return Measure(value=decision.value, reason=decision.why, details=decision.details(asked.prompt))
+
+    def versions(self) -> list[str]:
+        """The models, then what every signature ends with."""
+        return ["models:" + ",".join(self.judge.settings.all_models), *super().versions()]

@@ -1,0 +1,144 @@
+"""The numbers of a text as a careful reader finds them: value, sign, form, and whether they are only context.
+
+A number is an optional sign (`-`, `−`, `+`), an optional currency sign, digits with groups of thousands, decimals, an exponent, an
+optional `%` (a space may stand before it), a unit. `.5` is 0.5. A sign touches its number; behind a colon or an equals sign a space may
+stand between, but `Berlin - 5` is a dash, `5 - 7` and `5-7` are ranges and `- 5` at the start of a line is a bullet. Accounting
+parentheses are a sign only where they are the whole answer. `k`, `K`, `M`, `B`, `bn`, `million` ... at a number stand for both readings,
+the plain and the scaled one. Groups of thousands are told by commas only: `1 234` and `1, 234` are two numbers, and so is `12,34`.
+ISO dates and versions are not numbers, nor are identifiers (`V8`, `x12`).
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final
+
+from evalsuite.matching.values import Number
+
+YEARS: Final = range(1500, 2200)
+
+_SCALES: Final = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_WORDS: Final = "thousand|million|billion|trillion"
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE: Final = re.compile(
+    rf"\b(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
+    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4})\b",
+    re.IGNORECASE,
+)
+_ISO: Final = re.compile(r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?)?(?![\w-])")
+_VERSION: Final = re.compile(r"(?<![\w.])[vV]?\d+(?:\.\d+){2,}(?![\w])")
+_MARKER: Final = re.compile(r"^[ \t]*\(?(\d{1,3})[.)][ \t]", re.MULTILINE)
+_NUMBER: Final = re.compile(
+    r"(?<![\w.])"
+    r"(?P<digits>(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?P<exponent>[eE][+-]?\d{1,3}(?![\w.]))?"
+    rf"(?P<tail>\s?%|\s?(?:{_WORDS})\b|bn\b|[kKMB]\b|(?:st|nd|rd|th)\b|[^\W\d_]+[²³]?(?![\w-]))?(?P<glued>[\w])?"
+)
+_BEFORE: Final = re.compile(r"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>[$€£¥]|USD|EUR|GBP)?(?P<gap>\s?)(?P<late>[-+])?$")
+_WHOLE_PARENTHESES: Final = re.compile(r"\(\s*([$€£¥]?\s?[\d.,]+\s?%?)\s*\)")
+_HIDDEN: Final = re.compile("[\u200b-\u200f\u2060\ufeff\u00ad]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A number of the answer: its readings (one, or two where a scale stands behind it), its text, and whether it is context.
+
+    `form` names a way of writing that the official rules read otherwise: `percent form`, `number form`, or nothing.
+    """
+
+    readings: tuple[Number, ...]
+    text: str
+    context: bool = False
+    year: bool = False
+    form: str = ""
+
+
+def read_number(item: str | float) -> Number:
+    """A gold number: text with thousands, `%` and a sign, or a JSON number. Raises ValueError where it is none."""
+    text = unicodedata.normalize("NFKC", str(item)).replace(",", "").replace("\u2212", "-").strip()
+    scale = 0
+    if text.endswith("%"):
+        text, scale = text[:-1].strip(), -2
+    try:
+        exact = Decimal(text).scaleb(scale)
+    except InvalidOperation as error:
+        raise ValueError(f"{item!r} is no number") from error
+    return _as_number(exact)
+
+
+def find_numbers(answer: str) -> Iterator[Found]:
+    """The numbers of a text in order; years are marked but not yet taken for context."""
+    text = _HIDDEN.sub("", unicodedata.normalize("NFKC", answer)).replace("\u2212", "-")
+    whole = _WHOLE_PARENTHESES.fullmatch(text.strip())
+    if whole is not None:
+        text = "-" + whole.group(1)
+    context = _Spans([match.span() for match in _DATE.finditer(text)] + [match.span(1) for match in _MARKER.finditer(text)])
+    skipped = _Spans([match.span() for pattern in (_ISO, _VERSION) for match in pattern.finditer(text)])
+    at = 0
+    while (match := _NUMBER.search(text, at)) is not None:
+        beyond = skipped.end_at(match.start())
+        at = beyond or match.end()
+        if beyond is None and match["glued"] is None:
+            yield _found(match, text, context.end_at(match.start()) is not None)
+
+
+class _Spans:
+    """Places of a text, looked up by position."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self._spans = sorted(spans)
+        self._starts = [start for start, _ in self._spans]
+
+    def end_at(self, at: int) -> int | None:
+        """The end of the last span that begins at or before `at`, if it reaches beyond."""
+        k = bisect_right(self._starts, at) - 1
+        return self._spans[k][1] if k >= 0 and self._spans[k][1] > at else None
+
+
+def _found(match: re.Match[str], text: str, in_context: bool) -> Found:
+    sign, joined = _sign(text[max(0, match.start() - 8) : match.start()])
+    digits, tail = match["digits"], (match["tail"] or "").strip()
+    plain = Decimal(digits.replace(",", "") + (match["exponent"] or ""))
+    plain = -plain if sign == "-" else plain
+    if tail == "%":
+        plain = plain.scaleb(-2)
+    readings = [_as_number(plain)]
+    if tail in _SCALES:
+        readings.append(_as_number(plain.scaleb(_SCALES[tail])))
+    year = digits.isdigit() and len(digits) == 4 and int(digits) in YEARS and not tail and not match["exponent"] and sign is None
+    ordinal = tail in ("st", "nd", "rd", "th")
+    odd = bool(match["exponent"]) or digits.startswith(".") or (bool(match["tail"]) and tail != "%")
+    return Found(
+        readings=tuple(readings),
+        text=(sign if sign == "-" else "") + digits + (match["exponent"] or "") + ("%" if tail == "%" else ""),
+        context=in_context or joined or ordinal,
+        year=year,
+        form="percent form" if tail == "%" else "number form" if odd else "",
+    )
+
+
+def _sign(before: str) -> tuple[str | None, bool]:
+    """The sign in front of a number, and whether a hyphen joins it to a word; a hyphen after a digit is a range."""
+    match = _BEFORE.search(before)
+    if match is None:
+        return None, False
+    late = match["late"]
+    sign, place = (late, match.start("late")) if late else (match["sign"], match.start("sign"))
+    if sign is None:
+        return None, False
+    previous = before[:place]
+    if not late and (match["space"] or (match["gap"] and not match["currency"])) and not previous.rstrip().endswith((":", "=")):
+        return None, False
+    last = previous[-1:]
+    if last.isalnum() or last == "_":
+        return None, last.isalpha() and not previous.endswith(("USD", "EUR", "GBP"))
+    return sign, False
+
+
+def _as_number(exact: Decimal) -> Number:
+    _, digits, exponent = exact.as_tuple()
+    if not isinstance(exponent, int):
+        raise ValueError("a number must be finite")
+    return Number(exact, float(exact), max(0, -exponent), len(digits))

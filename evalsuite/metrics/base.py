@@ -1,0 +1,180 @@
+"""What every metric is: a value for (prediction, reference), with a range, a direction and a signature.
+
+A metric is a frozen dataclass whose fields are its options, so that it pickles, compares and names itself. A subclass says `measure`
+for plain texts; records, several references, batches and aggregates are done here.
+"""
+
+import math
+import statistics
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cache
+from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+
+from evalsuite import __version__
+from evalsuite.errors import EvalsuiteError
+from evalsuite.metrics.records import text_of
+from evalsuite.registry import did_you_mean
+
+Direction = Literal["higher", "lower"]
+
+
+class MetricError(EvalsuiteError):
+    """Inputs or options a metric cannot mean; `code` is a short name of the fault."""
+
+    def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
+        super().__init__(message, hint=hint)
+        self.code = code
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """A metric's value on its own scale, None where it is undefined (`reason` says why), and JSON-safe details."""
+
+    value: float | None
+    reason: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """n values in numbers. `std` is the sample standard deviation, None for one value; nulls are left out and counted in `n_null`."""
+
+    mean: float
+    std: float | None
+    std_population: float
+    min: float
+    max: float
+    count: int
+    median: float
+    n_null: int = 0
+
+
+def aggregate(values: Sequence[float | None]) -> Aggregate:
+    """The aggregate of the values that are not None; raises `MetricError` where there is none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        raise MetricError("no scores to aggregate", code="empty")
+    return Aggregate(
+        mean=statistics.fmean(known),
+        std=statistics.stdev(known) if len(known) > 1 else None,
+        std_population=statistics.pstdev(known),
+        min=min(known),
+        max=max(known),
+        count=len(known),
+        median=statistics.median(known),
+        n_null=len(values) - len(known),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(ABC):
+    """One measure of (prediction, reference). `low` and `high` are its range, None for unbounded.
+
+    `field` is a path (`a.b`) into predictions and references that are records; without it the first of answer, output, result, text.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+    low: ClassVar[float | None] = 0.0
+    high: ClassVar[float | None] = 1.0
+    direction: ClassVar[Direction] = "higher"
+    needs_reference: ClassVar[bool] = True
+
+    field: str | None = None
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` where an option with listed choices holds anything else."""
+        for name, choices in _choices(type(self)).items():
+            if (value := getattr(self, name)) not in choices:
+                hint = did_you_mean(str(value), map(str, choices))
+                raise MetricError(f"{self.name}: {name} cannot be {value!r}", code="bad_option", hint=hint)
+
+    @abstractmethod
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """The value for a plain text against at least one reference (none where `needs_reference` is False)."""
+
+    def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
+        """The value with its details; raises `MetricError` where a needed reference is not there."""
+        references = self.references_of(reference)
+        if self.needs_reference and not references:
+            raise MetricError(f"{self.name} needs a reference", code="no_reference")
+        return self.measure(text_of(prediction, self.field), references)
+
+    def evaluate(self, prediction: Any, reference: Any = None) -> float | None:
+        """The value on the metric's own scale, None where it is undefined."""
+        return self.detailed_evaluate(prediction, reference).value
+
+    def __call__(self, prediction: Any, reference: Any = None) -> float:
+        """The value as a plain float, NaN where it is undefined: what an optimiser takes."""
+        value = self.evaluate(prediction, reference)
+        return math.nan if value is None else value
+
+    def evaluate_batch(self, predictions: Sequence[Any], references: Sequence[Any] | None = None) -> list[float | None]:
+        """n values for n predictions, in order; raises `MetricError` where the lengths differ."""
+        return [self.evaluate(p, r) for p, r in self.pairs(predictions, references)]
+
+    def pairs(self, predictions: Sequence[Any], references: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+        """n (prediction, reference) pairs; raises `MetricError` where the lengths differ."""
+        others = [None] * len(predictions) if references is None else list(references)
+        if len(others) != len(predictions):
+            raise MetricError(f"{len(predictions)} predictions but {len(others)} references", code="length")
+        return list(zip(predictions, others, strict=True))
+
+    def aggregate(self, values: Sequence[float | None]) -> Aggregate:
+        """Mean, sample standard deviation, min, max, count and median of the values that are not None."""
+        return aggregate(values)
+
+    def unit(self, value: float | None) -> float | None:
+        """The value on [0, 1] where more is better; None for an undefined value and for an unbounded metric."""
+        if value is None or self.low is None or self.high is None:
+            return None
+        return on_unit(value, self.low, self.high, self.direction)
+
+    @property
+    def signature(self) -> str:
+        """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.1.0`."""
+        options = [f"{f.name}:{_plain(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
+        return "|".join([self.name, *sorted(options, key=lambda text: text.startswith("field:")), *self.versions()])
+
+    def versions(self) -> list[str]:
+        """The `name:version` parts that end the signature."""
+        return [f"version:{__version__}"]
+
+    def references_of(self, reference: Any) -> tuple[str, ...]:
+        """The reference as n texts: none for None, one for a text or record, each item of a list."""
+        if reference is None:
+            return ()
+        if isinstance(reference, str | Mapping) or not isinstance(reference, Sequence):
+            return (text_of(reference, self.field),)
+        return tuple(text_of(item, self.field) for item in reference)
+
+
+def on_unit(value: float, low: float, high: float, direction: Direction) -> float:
+    """A value of the range low..high on [0, 1] where more is better; what lies outside counts as the nearest end."""
+    share = min(1.0, max(0.0, (value - low) / (high - low)))
+    return share if direction == "higher" else 1.0 - share
+
+
+def best(measures: Sequence[Measure], key: Sequence[float] | None = None) -> Measure:
+    """The highest of the measures against several references, the first of equals."""
+    values = key if key is not None else [-math.inf if m.value is None else m.value for m in measures]
+    return measures[max(range(len(measures)), key=values.__getitem__)]
+
+
+@cache
+def _choices(kind: type[Metric]) -> dict[str, tuple[Any, ...]]:
+    hints = get_type_hints(kind)
+    return {f.name: get_args(hints[f.name]) for f in fields(kind) if get_origin(hints[f.name]) is Literal}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, tuple):
+        return ",".join(map(_plain, value))
+    if value is None:
+        return "none"
+    own = getattr(value, "signature", None)
+    return str(own if own is not None else value)

@@ -1,0 +1,145 @@
+"""Porter's stemmer with the extensions of nltk, which rouge-score uses: the one for its optional stemming.
+
+Source: M. F. Porter (1980), "An algorithm for suffix stripping", and nltk's documented departures: an irregular list, short words left
+alone, "ies" and "ied" of four letters, y after a consonant only.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from itertools import pairwise
+from typing import Final
+
+VOWELS: Final = frozenset("aeiou")
+IRREGULAR: Final = {
+    "skies": "sky", "sky": "sky", "dying": "die", "lying": "lie", "tying": "tie", "news": "news", "innings": "inning", "inning": "inning",
+    "outings": "outing", "outing": "outing", "cannings": "canning", "canning": "canning", "howe": "howe", "proceed": "proceed",
+    "exceed": "exceed", "succeed": "succeed",
+}  # fmt: skip
+Rule = tuple[str, str]
+_STEP_2: Final[tuple[Rule, ...]] = (
+    ("ational", "ate"), ("tional", "tion"), ("enci", "ence"), ("anci", "ance"), ("izer", "ize"), ("bli", "ble"), ("alli", "al"),
+    ("entli", "ent"), ("eli", "e"), ("ousli", "ous"), ("ization", "ize"), ("ation", "ate"), ("ator", "ate"), ("alism", "al"),
+    ("iveness", "ive"), ("fulness", "ful"), ("ousness", "ous"), ("aliti", "al"), ("iviti", "ive"), ("biliti", "ble"), ("fulli", "ful"),
+    ("logi", "log"),
+)  # fmt: skip
+_STEP_3: Final[tuple[Rule, ...]] = (
+    ("icate", "ic"), ("ative", ""), ("alize", "al"), ("iciti", "ic"), ("ical", "ic"), ("ful", ""), ("ness", ""),
+)  # fmt: skip
+_STEP_4: Final = (
+    "al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ion", "ou", "ism", "ate", "iti", "ous", "ive", "ize",
+)  # fmt: skip
+
+
+@lru_cache(maxsize=1 << 16)
+def stem(word: str) -> str:
+    """The stem of a lower-case word: "relational" -> "relat", "skies" -> "sky"; words of one or two letters stay."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if len(word) <= 2:
+        return word
+    for step in (_plural, _past, _final_y, _step_2, _step_3, _step_4, _final_e, _double_l):
+        word = step(word)
+    return word
+
+
+def _measure(stem: str) -> int:
+    """How often a vowel is followed by a consonant."""
+    kinds = _kinds(stem)
+    return sum(a and not b for a, b in pairwise(kinds))
+
+
+def _kinds(stem: str) -> list[bool]:
+    """For each letter whether it is a vowel; in one pass, because a run of y would make the definition quadratic."""
+    found: list[bool] = []
+    for place, letter in enumerate(stem):
+        found.append(letter in VOWELS or (letter == "y" and place > 0 and not found[-1]))
+    return found
+
+
+def _has_vowel(stem: str) -> bool:
+    return any(_kinds(stem))
+
+
+def _ends_double(word: str) -> bool:
+    return len(word) >= 2 and word[-1] == word[-2] and not _kinds(word)[-1]
+
+
+def _ends_cvc(word: str) -> bool:
+    kinds = _kinds(word)
+    if len(word) >= 3:
+        return kinds[-3:] == [False, True, False] and word[-1] not in "wxy"
+    return len(word) == 2 and kinds == [True, False]
+
+
+def _plural(word: str) -> str:
+    if word.endswith("ies") and len(word) == 4:
+        return word[:-1]
+    for suffix, new in (("sses", "ss"), ("ies", "i"), ("ss", "ss"), ("s", "")):
+        if word.endswith(suffix):
+            return word[: -len(suffix)] + new
+    return word
+
+
+def _past(word: str) -> str:
+    if word.endswith("ied"):
+        return word[:-1] if len(word) == 4 else word[:-2]
+    if word.endswith("eed"):
+        return word[:-1] if _measure(word[:-3]) > 0 else word
+    for suffix in ("ed", "ing"):
+        if word.endswith(suffix) and _has_vowel(short := word[: -len(suffix)]):
+            return _repaired(short)
+    return word
+
+
+def _repaired(word: str) -> str:
+    """What is left after -ed or -ing, made a word again: "hopp" -> "hop", "fil" -> "file"."""
+    if word.endswith(("at", "bl", "iz")):
+        return word + "e"
+    if _ends_double(word):
+        return word if word[-1] in "lsz" else word[:-1]
+    return word + "e" if _measure(word) == 1 and _ends_cvc(word) else word
+
+
+def _final_y(word: str) -> str:
+    if word.endswith("y") and len(word) > 2 and not _kinds(word[:-1])[-1]:
+        return word[:-1] + "i"
+    return word
+
+
+def _step_2(word: str) -> str:
+    # "-alli" becomes "-al" and the step begins anew: "hopefulli".
+    if word.endswith("alli") and _measure(word[:-4]) > 0:
+        return _step_2(word[:-4] + "al")
+    return _replaced(word, _STEP_2, lambda suffix: word[:-3] if suffix == "logi" else word[: -len(suffix)])
+
+
+def _step_3(word: str) -> str:
+    return _replaced(word, _STEP_3, lambda suffix: word[: -len(suffix)])
+
+
+def _replaced(word: str, rules: tuple[Rule, ...], measured: Callable[[str], str]) -> str:
+    """The word with the first fitting suffix replaced, where the part `measured` gives holds a syllable."""
+    for suffix, new in rules:
+        if word.endswith(suffix):
+            return word[: -len(suffix)] + new if _measure(measured(suffix)) > 0 else word
+    return word
+
+
+def _step_4(word: str) -> str:
+    for suffix in _STEP_4:
+        if word.endswith(suffix):
+            short = word[: -len(suffix)]
+            fits = _measure(short) > 1 and (suffix != "ion" or short[-1] in "st")
+            return short if fits else word
+    return word
+
+
+def _final_e(word: str) -> str:
+    if not word.endswith("e"):
+        return word
+    short = word[:-1]
+    return short if _measure(short) > 1 or (_measure(short) == 1 and not _ends_cvc(short)) else word
+
+
+def _double_l(word: str) -> str:
+    return word[:-1] if word.endswith("ll") and _measure(word[:-1]) > 1 else word

@@ -1,0 +1,37 @@
+"""python_unit_testing: whether a program passes tests, run in a fresh limited interpreter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from evalsuite.metrics.base import Measure, Metric, MetricError
+from evalsuite.metrics.python_process import run_program
+
+
+@dataclass(frozen=True, kw_only=True)
+class PythonUnitTesting(Metric):
+    """1 where the program, a line end and the tests run to their end without an error, else 0 (`pass`, `fail`).
+
+    Several references are several tests, and all must pass. Each runs by itself with Python's standard library only, in at most
+    `timeout_seconds` and `memory_mib`; an early `sys.exit(0)` is a fail. See `python_process` for the walls and what they do not promise.
+    """
+
+    name: ClassVar[str] = "python_unit_testing"
+    description: ClassVar[str] = "the program passes the tests"
+
+    timeout_seconds: float = 3.0
+    memory_mib: int = 512
+
+    def __post_init__(self) -> None:
+        """Raise `MetricError` for limits under which nothing can run."""
+        super().__post_init__()
+        if self.timeout_seconds <= 0 or self.memory_mib < 64:
+            raise MetricError("python_unit_testing: timeout_seconds must be positive and memory_mib at least 64", code="bad_option")
+
+    def measure(self, prediction: str, references: Sequence[str]) -> Measure:
+        """1.0 or 0.0, with the category, and how the first failing test ended."""
+        for place, test in enumerate(references):
+            ended = run_program(f"{prediction}\n{test}", timeout_seconds=self.timeout_seconds, memory_mib=self.memory_mib)
+            if ended != "passed":
+                return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
+        return Measure(value=1.0, details={"category": "pass"})

@@ -1,0 +1,143 @@
+"""Facts about how answers were made, one note a fact: `kind: what was seen`. No accusation, and no effect on any score.
+
+They are computed here, in the parent, from tasks and finished results. Files of either side are compared as bytes and parsed by nobody.
+"""
+
+import hashlib
+import os
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, BinaryIO
+
+from evalsuite.errors import FaultError
+from evalsuite.types import Result, Task
+
+SAME_ANSWER, OTHER_GOLDS = 5, 5
+# A text is looked at this far; whoever lists golds does so long before.
+_MOST_WORDS = 4000
+_MOST_GOLD_WORDS = 6
+_WORD = re.compile(r"\w+(?:[.,]\d+)*")
+# By number of words: the words of a gold, and the instances it belongs to.
+Golds = Mapping[int, Mapping[tuple[str, ...], set[str]]]
+_HARD_LINK = "hard link to a gold file"
+
+
+def with_notes(tasks: Sequence[Task], results: Sequence[Result], gold_inodes: frozenset[tuple[int, int]]) -> tuple[Result, ...]:
+    """The results in their order, those with something to say carrying it as `details["notes"]`."""
+    same = Counter(_text(task) for task in tasks)
+    golds = _gold_texts(tasks)
+    noted = [(result, list(_notes(task, result, same, golds, gold_inodes))) for task, result in zip(tasks, results, strict=True)]
+    return tuple(replace(result, details={**result.details, "notes": notes}) if notes else result for result, notes in noted)
+
+
+def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
+    """Instance ids by the kind of their notes, the commonest kind first."""
+    found: dict[str, list[str]] = {}
+    for result in results:
+        for note in result.details.get("notes", ()):
+            found.setdefault(note.partition(":")[0], []).append(result.instance_id)
+    return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
+
+
+def _notes(task: Task, result: Result, same: Mapping[str, int], golds: Golds, gold_inodes: frozenset[tuple[int, int]]) -> Iterator[str]:
+    if task.answer is None:
+        return
+    if result.fault == "BAD_PATH":
+        yield f"{_HARD_LINK}: it was not read" if _HARD_LINK in result.reason else f"path refused: {result.reason}"
+    if task.answer.unread:
+        yield f"keys not read: {', '.join(task.answer.unread)}"
+    text = _text(task)
+    if text and same[text] >= SAME_ANSWER:
+        yield f"same answer: in {same[text]} instances"
+    others = _golds_in(text, golds, task.instance.instance_id)
+    if others >= OTHER_GOLDS:
+        yield f"many golds: the answer holds the gold of {others} other instances"
+    columns, needed = result.details.get("n_columns"), _needed(result.details)
+    if columns is not None and needed is not None and columns > 2 * needed + 10:
+        yield f"kitchen sink: {columns} columns handed in, {needed} needed"
+    if 1 in (result.official, result.strict) and (name := _identical(task, gold_inodes)):
+        yield f"byte-identical to gold: {name}"
+
+
+def _text(task: Task) -> str:
+    """The text of an answer that is one, without the spaces around it; empty for a file."""
+    answer = task.answer
+    return answer.value.strip() if answer is not None and answer.answer_type == "answer" and isinstance(answer.value, str) else ""
+
+
+def _needed(details: Mapping[str, Any]) -> int | None:
+    needed = details.get("n_needed", details.get("strict", {}).get("n_needed"))
+    return needed if isinstance(needed, int) else None
+
+
+def _gold_texts(tasks: Sequence[Task]) -> Golds:
+    """The golds of all text checks; one digit or letter says nothing and is left out."""
+    found: dict[int, dict[tuple[str, ...], set[str]]] = {}
+    for task in tasks:
+        for check in task.instance.checks:
+            gold = check.parameters.get("gold")
+            for one in gold if isinstance(gold, list) else [gold]:
+                words = tuple(_WORD.findall(str(one).casefold())) if isinstance(one, str | int | float) else ()
+                if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS:
+                    found.setdefault(len(words), {}).setdefault(words, set()).add(task.instance.instance_id)
+    return found
+
+
+def _golds_in(text: str, golds: Golds, own: str) -> int:
+    """In how many other instances' golds the text could answer: n instances of which a gold stands in it, word for word."""
+    words = [match[0] for match, _ in zip(_WORD.finditer(text.casefold()), range(_MOST_WORDS), strict=False)]
+    if len(words) < OTHER_GOLDS:
+        return 0
+    found: set[str] = set()
+    for n, known in golds.items():
+        for begin in range(len(words) - n + 1):
+            owners = known.get(tuple(words[begin : begin + n]), ())
+            if owners and own not in owners:
+                # A gold that several instances share is no list of golds: it counts once.
+                found.add(min(owners))
+    return len(found)
+
+
+def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
+    """The gold file that an answer's file equals byte for byte, or an empty text."""
+    from evalsuite.readers.answers import open_answer
+    from evalsuite.readers.paths import inside, open_trusted
+
+    answer = task.answer
+    if answer is None or answer.answer_type == "answer" or not answer.value:
+        return ""
+    name = answer.value if isinstance(answer.value, str) else answer.value[0]
+    limit = task.limits["file_bytes"]
+    try:
+        with open_answer(str(task.submission_folder), task.instance.instance_id, name, task.limits, gold_inodes) as handed_in:
+            for gold in _gold_names(task):
+                with open_trusted(task.gold_folder / inside(task.instance.instance_id, gold), limit_bytes=limit) as file:
+                    if _size(file) == _size(handed_in) and _digest(file) == _digest(handed_in):
+                        return gold
+    except (FaultError, OSError):
+        return ""
+    return ""
+
+
+def _gold_names(task: Task) -> Iterator[str]:
+    """The gold files that a task's checks name."""
+    from evalsuite.registry import load
+
+    for check in task.instance.checks:
+        if load(check.scorer).marker.gold_files is not None:
+            gold = check.parameters.get("gold")
+            yield from (name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str))
+
+
+def _size(file: BinaryIO) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _digest(file: BinaryIO) -> bytes:
+    total = hashlib.sha256()
+    file.seek(0)
+    while block := file.read(1 << 20):
+        total.update(block)
+    return total.digest()

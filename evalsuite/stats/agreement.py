@@ -1,0 +1,145 @@
+"""How far raters agree beyond chance: Cohen's and Fleiss' kappa, Krippendorff's alpha, and the confusion behind them."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from evalsuite.stats.samples import StatsError
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """A coefficient in [-1, 1], None where chance alone would agree (`note` says why), and the raw agreement of n items in [0, 1]."""
+
+    method: str
+    value: float | None
+    observed: float
+    n: int
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confusion:
+    """How often rater a said `labels[i]` where rater b said `labels[j]`: `counts[i][j]`."""
+
+    labels: tuple[Any, ...]
+    counts: tuple[tuple[int, ...], ...]
+
+
+def confusion(a: Sequence[Hashable], b: Sequence[Hashable], *, labels: Sequence[Hashable] | None = None) -> Confusion:
+    """The confusion of two raters over n items; `labels` gives the order (default: sorted), and a label outside it is an error."""
+    if len(a) != len(b):
+        raise StatsError(f"{len(a)} labels against {len(b)}")
+    if not a:
+        raise StatsError("no labels")
+    seen = set(a) | set(b)
+    order = tuple(labels) if labels is not None else tuple(_ordered(seen))
+    if unknown := seen - set(order):
+        raise StatsError(f"labels that were not listed: {sorted(map(repr, unknown))}")
+    pairs = Counter(zip(a, b, strict=True))
+    return Confusion(labels=order, counts=tuple(tuple(pairs[x, y] for y in order) for x in order))
+
+
+def cohen_kappa(
+    a: Sequence[Hashable],
+    b: Sequence[Hashable],
+    *,
+    weights: Literal["linear", "quadratic"] | None = None,
+    labels: Sequence[Hashable] | None = None,
+) -> Agreement:
+    """Cohen's kappa of two raters. Weighted, a disagreement costs its distance in the order of `labels` (or its square).
+
+    Undefined where both raters use one and the same label only.
+    """
+    table = confusion(a, b, labels=labels)
+    size, n = len(table.labels), len(a)
+    rows = [sum(row) for row in table.counts]
+    columns = [sum(column) for column in zip(*table.counts, strict=True)]
+
+    def cost(i: int, j: int) -> float:
+        distance = abs(i - j)
+        return float(distance > 0) if weights is None else float(distance if weights == "linear" else distance**2)
+
+    cells = [(i, j) for i in range(size) for j in range(size)]
+    seen = sum(cost(i, j) * table.counts[i][j] for i, j in cells)
+    expected = sum(cost(i, j) * rows[i] * columns[j] for i, j in cells) / n
+    method = f"Cohen's kappa ({weights})" if weights else "Cohen's kappa"
+    observed = sum(table.counts[i][i] for i in range(size)) / n
+    if expected == 0:
+        return Agreement(method=method, value=None, observed=observed, n=n, note="only one label is used: chance agrees fully")
+    return Agreement(method=method, value=1 - seen / expected, observed=observed, n=n)
+
+
+def fleiss_kappa(items: Sequence[Sequence[Hashable]]) -> Agreement:
+    """Fleiss' kappa: one row of labels per item, the same number of raters (at least two) in each.
+
+    `observed` is the mean share of agreeing pairs of raters. Undefined where all labels are one and the same.
+    """
+    raters = len(items[0]) if items else 0
+    if raters < 2 or any(len(row) != raters for row in items):
+        raise StatsError("Fleiss' kappa needs the same number of at least two labels for each item", hint="use krippendorff_alpha for gaps")
+    n = len(items)
+    counts = [Counter(row) for row in items]
+    observed = sum(c * (c - 1) for row in counts for c in row.values()) / (n * raters * (raters - 1))
+    totals = sum(counts, Counter())
+    chance = sum((count / (n * raters)) ** 2 for count in totals.values())
+    if len(totals) == 1:
+        return Agreement(method="Fleiss' kappa", value=None, observed=observed, n=n, note="only one label is used: chance agrees fully")
+    return Agreement(method="Fleiss' kappa", value=(observed - chance) / (1 - chance), observed=observed, n=n)
+
+
+def krippendorff_alpha(raters: Sequence[Sequence[Any]], *, level: Level = "nominal") -> Agreement:
+    """Krippendorff's alpha: one row per rater, one column per item, None where a rater gave no value.
+
+    `level` says what a distance is: none but equal or not, ranks, differences, or ratios. Items with fewer than two values do not count.
+    `observed` is the share of equal pairs. Undefined where all values are equal or no item has two.
+    """
+    if len({len(row) for row in raters}) > 1:
+        raise StatsError("the raters do not have the same number of items")
+    units = [[value for value in column if value is not None] for column in zip(*raters, strict=True)]
+    units = [unit for unit in units if len(unit) > 1]
+    method = f"Krippendorff's alpha ({level})"
+    if not units:
+        return Agreement(method=method, value=None, observed=0.0, n=0, note="no item has two values")
+    totals = Counter(value for unit in units for value in unit)
+    distance = _distance(level, totals)
+    n_values = sum(totals.values())
+    seen = equal = 0.0
+    for unit in units:
+        own = Counter(unit)
+        for x, count_x in own.items():
+            for y, count_y in own.items():
+                pairs = count_x * (count_y - (x == y)) / (len(unit) - 1)
+                seen += pairs * distance(x, y)
+                equal += pairs * (x == y)
+    expected = sum(totals[x] * totals[y] * distance(x, y) for x in totals for y in totals) / (n_values - 1)
+    observed = equal / n_values
+    if expected == 0:
+        return Agreement(method=method, value=None, observed=observed, n=len(units), note="all values are equal: chance agrees fully")
+    return Agreement(method=method, value=1 - seen / expected, observed=observed, n=len(units))
+
+
+def _distance(level: Level, totals: Counter[Any]) -> Callable[[Any, Any], float]:
+    if level == "nominal":
+        return lambda x, y: float(x != y)
+    if level == "interval":
+        return lambda x, y: float((x - y) ** 2)
+    if level == "ratio":
+        return lambda x, y: float(((x - y) / (x + y)) ** 2) if x != y else 0.0
+    # Ordinal: the values that lie between two, each end counted half.
+    ranks: dict[Any, float] = {}
+    before = 0.0
+    for value in sorted(totals):
+        ranks[value] = before + totals[value] / 2
+        before += totals[value]
+    return lambda x, y: (ranks[x] - ranks[y]) ** 2
+
+
+def _ordered(labels: set[Any]) -> list[Any]:
+    try:
+        return sorted(labels)
+    except TypeError:
+        return sorted(labels, key=repr)

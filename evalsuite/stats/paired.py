@@ -1,0 +1,254 @@
+"""Tests of two submissions on the same instances. Each returns a `PairedTest`; none looks at scores instance by instance twice."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from evalsuite.stats.bootstrap import bootstrap_interval, resampled_means
+from evalsuite.stats.intervals import Interval, t_interval
+from evalsuite.stats.samples import (
+    N_RESAMPLES,
+    SEED,
+    Alternative,
+    StatsError,
+    checked_pairs,
+    decimals,
+    differences,
+    is_binary,
+    mean,
+    normal_tail,
+    p_of,
+    sample_sd,
+)
+
+NO_VARIATION = "all differences are equal: t says nothing, use sign_flip"
+EXACT_CELLS = 20_000_000
+"""How much work an exact sign-flip distribution may take: n differences times their span in units."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedTest:
+    """A test's p-value over n pairs. `statistic` is None where undefined; `seed` and `n_resamples` are None where nothing is drawn."""
+
+    method: str
+    p: float
+    n: int
+    difference: float
+    statistic: float | None = None
+    alternative: Alternative = "two-sided"
+    interval: Interval | None = None
+    seed: int | None = None
+    n_resamples: int | None = None
+    note: str = ""
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+def mcnemar(a: Sequence[float], b: Sequence[float]) -> PairedTest:
+    """The exact McNemar test of two 0/1 submissions; `statistic` is the number of instances that only a got right.
+
+    `details` hold b and c (only a right, only b right), the mid-p value and both chi-square versions. p is two-sided.
+    """
+    left, right = checked_pairs(a, b)
+    if not is_binary(left) or not is_binary(right):
+        raise StatsError("McNemar's test needs scores of 0 and 1", hint="use sign_flip for other scores")
+    only_a = sum(x > y for x, y in zip(left, right, strict=True))
+    only_b = sum(x < y for x, y in zip(left, right, strict=True))
+    details = mcnemar_counts(only_a, only_b)
+    n = len(left)
+    return PairedTest(
+        method="exact McNemar", p=details["exact_p"], n=n, difference=(only_a - only_b) / n, statistic=float(only_a), details=details
+    )
+
+
+def mcnemar_counts(b: int, c: int) -> dict[str, float]:
+    """The p-values of b against c discordant pairs: `exact_p`, `mid_p`, `chi2` and `chi2_corrected` with their own; all 1 for none."""
+    if b < 0 or c < 0:
+        raise StatsError(f"{b} and {c} discordant pairs")
+    n, low = b + c, min(b, c)
+    below, at = _binomial_half(low, n)
+    plain = (b - c) ** 2 / n if n else 0.0
+    corrected = (abs(b - c) - 1) ** 2 / n if n else 0.0
+    return {
+        "b": b,
+        "c": c,
+        "exact_p": min(1.0, 2 * (below + at)) if n else 1.0,
+        "mid_p": min(1.0, 2 * below + at) if n else 1.0,
+        "chi2": plain,
+        "chi2_p": 2 * normal_tail(math.sqrt(plain)),
+        "chi2_corrected": corrected,
+        "chi2_corrected_p": 2 * normal_tail(math.sqrt(corrected)),
+    }
+
+
+def _binomial_half(k: int, n: int) -> tuple[float, float]:
+    """P(X < k) and P(X = k) of n fair coins: exact in integers, by the incomplete beta function for many."""
+    if n > 1000:
+        from scipy.special import bdtr
+
+        below = float(bdtr(k - 1, n, 0.5)) if k else 0.0
+        return below, float(bdtr(k, n, 0.5)) - below
+    term, total = 1, 0
+    for i in range(k):
+        total += term
+        term = term * (n - i) // (i + 1)
+    return total / 2**n, term / 2**n
+
+
+def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided", confidence: float = 0.95) -> PairedTest:
+    """Student's t test of the differences; the interval is two-sided whatever the alternative.
+
+    Without variation t is None: p is 1 where all differences are 0 and the limit 0 (or 1, one-sided) where all are the same other value.
+    Where they vary by floating-point rounding only, t is as huge and meaningless as scipy's; a note says so.
+    """
+    left, right = checked_pairs(a, b)
+    apart = [x - y for x, y in zip(left, right, strict=True)]
+    n, centre, sd = len(apart), mean(apart), sample_sd(apart)
+    interval = t_interval(apart, confidence=confidence)
+    if not sd:
+        p, note = _without_variation(centre, n, alternative)
+        return PairedTest(method="paired t", p=p, n=n, difference=centre, alternative=alternative, interval=interval, note=note)
+    from scipy.special import stdtr
+
+    t = centre / (sd / math.sqrt(n))
+    p = p_of(float(stdtr(n - 1, t)), float(stdtr(n - 1, -t)), alternative)
+    return PairedTest(
+        method="paired t",
+        p=p,
+        n=n,
+        difference=centre,
+        statistic=t,
+        alternative=alternative,
+        interval=interval,
+        note="" if sample_sd(differences(a, b)) else NO_VARIATION,
+        details={"df": n - 1},
+    )
+
+
+def _without_variation(centre: float, n: int, alternative: Alternative) -> tuple[float, str]:
+    if centre == 0:
+        return 1.0, "no differences"
+    if n == 1:
+        return 1.0, "one pair: no test is possible"
+    sided = 0.0 if centre > 0 else 1.0
+    return p_of(1 - sided, sided, alternative), NO_VARIATION
+
+
+def sign_flip(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    alternative: Alternative = "two-sided",
+    n_resamples: int = N_RESAMPLES,
+    seed: int = SEED,
+) -> PairedTest:
+    """The paired permutation test: how often random signs of the n differences give a sum as far out as theirs.
+
+    Exact wherever that can be counted (scores on a grid such as 0.25 or four decimals, or up to 20 differences), in whole units so that
+    equal sums are equal; else `n_resamples` draws and p = (c + 1) / (R + 1). `statistic` is the mean difference.
+    """
+    apart = differences(a, b)
+    n, centre = len(apart), mean(apart)
+    units = [unit for unit in _in_units(apart, decimals([*a, *b])) if unit]
+    drawn = False
+    if not units:
+        less = greater = 1.0
+    elif len(units) * (sum(map(abs, units)) + 1) <= EXACT_CELLS:
+        less, greater = _flip_exactly(units)
+    elif len(units) <= 20:
+        less, greater = _flip_all(units)
+    else:
+        less, greater = _flip_some(units, n_resamples, seed)
+        drawn = True
+    return PairedTest(
+        method="sign-flip permutation" if drawn else "exact sign-flip permutation",
+        p=p_of(less, greater, alternative),
+        n=n,
+        difference=centre,
+        statistic=centre,
+        alternative=alternative,
+        seed=seed if drawn else None,
+        n_resamples=n_resamples if drawn else None,
+        note=_floor_note(len(units), alternative),
+    )
+
+
+def _floor_note(n: int, alternative: Alternative) -> str:
+    if n == 0:
+        return "no differences"
+    least = 2.0 ** (1 - n if alternative == "two-sided" else -n)
+    return f"{n} differences: no p below {least:g} is possible" if least >= 0.05 else ""
+
+
+def _in_units(apart: Sequence[float], digits: int) -> list[int]:
+    """The differences in whole multiples of their greatest common unit."""
+    scaled = [round(value * 10.0**digits) for value in apart]
+    unit = math.gcd(*scaled)
+    return [value // unit for value in scaled] if unit else scaled
+
+
+def _flip_exactly(units: Sequence[int]) -> tuple[float, float]:
+    """P(sum <= observed) and P(sum >= observed): the whole distribution, one difference folded in at a time."""
+    import numpy as np
+
+    # A sum of flipped signs is -total + 2 * (the chosen sizes), so the distribution of the chosen sizes is enough.
+    chances = np.ones(1)
+    for size in map(abs, units):
+        wider = np.zeros(len(chances) + size)
+        wider[: len(chances)] += chances / 2
+        wider[size:] += chances / 2
+        chances = wider
+    observed = sum(unit for unit in units if unit > 0)
+    return float(chances[: observed + 1].sum()), float(chances[observed:].sum())
+
+
+def _flip_all(units: Sequence[int]) -> tuple[float, float]:
+    import numpy as np
+
+    sums = np.zeros(1, dtype=np.int64)
+    for size in map(abs, units):
+        sums = np.concatenate([sums - size, sums + size])
+    observed = sum(units)
+    return float((sums <= observed).mean()), float((sums >= observed).mean())
+
+
+def _flip_some(units: Sequence[int], n_resamples: int, seed: int) -> tuple[float, float]:
+    import numpy as np
+
+    sizes = np.asarray(units, dtype=np.float64)
+    rng, observed, block = np.random.default_rng(seed), float(sum(units)), max(1, 4_000_000 // len(units))
+    below = above = 0
+    for start in range(0, n_resamples, block):
+        # Whole numbers below 2^53 add up exactly in any order, so ties are ties.
+        signs = rng.integers(2, size=(min(block, n_resamples - start), len(units)), dtype=np.int8) * 2.0 - 1.0
+        sums = signs @ sizes
+        below += int((sums <= observed).sum())
+        above += int((sums >= observed).sum())
+    return (below + 1) / (n_resamples + 1), (above + 1) / (n_resamples + 1)
+
+
+def paired_bootstrap(
+    a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95, n_resamples: int = N_RESAMPLES, seed: int = SEED
+) -> PairedTest:
+    """The two-sided bootstrap test of the mean difference, with its BCa interval.
+
+    p is the share of resampled means that lie as far from the observed one as that lies from 0, (c + 1) / (R + 1); identical samples
+    give 1. Slightly liberal below n = 50: prefer `sign_flip`.
+    """
+    import numpy as np
+
+    apart = differences(a, b)
+    centre = mean(apart)
+    drawn = resampled_means(apart, n_resamples=n_resamples, seed=seed)
+    far = int((np.abs(drawn - centre) >= abs(centre) - 1e-12).sum())
+    return PairedTest(
+        method="paired bootstrap",
+        p=(far + 1) / (n_resamples + 1),
+        n=len(apart),
+        difference=centre,
+        statistic=centre,
+        interval=bootstrap_interval(apart, confidence=confidence, n_resamples=n_resamples, seed=seed),
+        seed=seed,
+        n_resamples=n_resamples,
+        note="" if any(apart) else "no differences",
+    )

@@ -1,0 +1,103 @@
+"""What every statistic starts from: n checked floats, pairs of them, their differences, and the seed."""
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Literal
+
+from evalsuite.errors import EvalsuiteError
+
+SEED = 12345
+"""The seed of everything that draws; the default of sacrebleu, so that its numbers can be repeated."""
+N_RESAMPLES = 10_000
+
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+class StatsError(EvalsuiteError, ValueError):
+    """Numbers or options from which no statistic can be made."""
+
+
+def checked(scores: Sequence[float], *, at_least: int = 1) -> list[float]:
+    """The n scores as floats; raises `StatsError` for fewer than `at_least` and for None, NaN or infinity."""
+    if len(scores) < at_least:
+        raise StatsError("no scores" if not len(scores) else f"{len(scores)} scores, at least {at_least} are needed")
+    values = [math.nan if score is None else float(score) for score in scores]
+    if not all(map(math.isfinite, values)):
+        at = next(i for i, value in enumerate(values) if not math.isfinite(value))
+        raise StatsError(f"score {at} of {len(values)} is {scores[at]}", hint="leave unscored instances out, or count them as 0, first")
+    return values
+
+
+def checked_pairs(a: Sequence[float], b: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Both sides as n floats, in the same order of instances; raises `StatsError` where the lengths differ."""
+    if len(a) != len(b):
+        raise StatsError(f"{len(a)} scores against {len(b)}", hint="a paired statistic needs both scores of every instance")
+    return checked(a), checked(b)
+
+
+def differences(a: Sequence[float], b: Sequence[float]) -> list[float]:
+    """The n differences a - b, rounded to a billionth of the largest score.
+
+    Without the rounding 0.3 - 0.1 and 0.4 - 0.2 would be two values, and ties and zeros would be missed.
+    """
+    left, right = checked_pairs(a, b)
+    digits = decimals(left + right)
+    return [round(x - y, digits) + 0.0 for x, y in zip(left, right, strict=True)]
+
+
+def decimals(values: Sequence[float]) -> int:
+    """How many decimals of these values mean something: nine for values up to 1, fewer for larger ones."""
+    largest = max(map(abs, values), default=0.0)
+    return 9 - math.ceil(math.log10(largest)) if largest > 0 else 9
+
+
+def mean(values: Sequence[float]) -> float:
+    """The arithmetic mean of at least one value, summed without rounding error."""
+    return math.fsum(values) / len(values)
+
+
+def sample_sd(values: Sequence[float]) -> float | None:
+    """The standard deviation with n - 1 below, None for one value."""
+    if len(values) < 2:
+        return None
+    if min(values) == max(values):
+        return 0.0
+    centre = mean(values)
+    return math.sqrt(math.fsum((value - centre) ** 2 for value in values) / (len(values) - 1))
+
+
+def is_binary(values: Sequence[float]) -> bool:
+    """Whether all values are 0 or 1."""
+    return all(value in (0, 1) for value in values)
+
+
+def share(value: float, name: str) -> float:
+    """The value itself; raises `StatsError` unless it lies strictly between 0 and 1."""
+    if not 0 < value < 1:
+        raise StatsError(f"{name} must lie between 0 and 1, not {value}")
+    return value
+
+
+def z_value(confidence: float) -> float:
+    """The two-sided quantile of the normal distribution: 1.96 for a confidence of 0.95."""
+    return NormalDist().inv_cdf(0.5 + share(confidence, "confidence") / 2)
+
+
+def t_value(confidence: float, df: float) -> float:
+    """The two-sided quantile of Student's t with `df` degrees of freedom: 2.26 for 0.95 and 9."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(df, 0.5 + share(confidence, "confidence") / 2))
+
+
+def normal_tail(z: float) -> float:
+    """The probability that a standard normal lies above z, exact far out in the tail."""
+    return 0.5 * math.erfc(z / math.sqrt(2))
+
+
+def p_of(less: float, greater: float, alternative: Alternative) -> float:
+    """The p-value from both one-sided ones; two-sided is twice the smaller, at most 1."""
+    if alternative == "two-sided":
+        return min(1.0, 2 * min(less, greater))
+    return min(1.0, less if alternative == "less" else greater)

@@ -1,0 +1,173 @@
+"""The history is the run folders themselves: this reads them, and asks DuckDB about them."""
+
+import fnmatch
+import json
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import did_you_mean
+from evalsuite.store.run_folder import RESULTS, RUN, read_results, write_atomically
+from evalsuite.types import Result
+
+RUNS_FOLDER = Path(".evalsuite/runs")
+TAGS = "tags.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunEntry:
+    """A finished run folder: its name, the `run.json` object, and its tags."""
+
+    folder: Path
+    run: Mapping[str, Any]
+    tags: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        """The folder's name, by which commands know the run."""
+        return self.folder.name
+
+    @property
+    def suite(self) -> str:
+        """The suite's name."""
+        return str(self.run.get("gold", {}).get("name", ""))
+
+    @property
+    def score(self) -> float | None:
+        """The score under the run's rules."""
+        value = self.run.get("summary", {}).get("score")
+        return None if value is None else float(value)
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """What was said of the model: model_name, model_version, foundation_model, prompt_template, description."""
+        found: Mapping[str, Any] = self.run.get("metadata", {})
+        return found
+
+    def results(self) -> list[Result]:
+        """The n results in gold order."""
+        return list(read_results(self.folder / RESULTS))
+
+
+def read_run(folder: Path) -> RunEntry | None:
+    """The run in a folder, None where there is no finished one."""
+    try:
+        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
+        tags = json.loads((folder / TAGS).read_text(encoding="utf-8")) if (folder / TAGS).exists() else []
+    except (OSError, ValueError):
+        return None
+    if not isinstance(run, dict):
+        return None
+    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)))
+
+
+def find_runs(
+    root: Path = RUNS_FOLDER,
+    *,
+    suite: str | None = None,
+    model: str | None = None,
+    tag: str | None = None,
+    since: str = "",
+    until: str = "~",
+) -> list[RunEntry]:
+    """The finished runs under a folder, oldest first. `suite` and `model` are patterns; dates are prefixes such as 20261121."""
+    return [
+        entry
+        for entry in _all(root)
+        if (suite is None or fnmatch.fnmatchcase(entry.suite, suite))
+        and (model is None or fnmatch.fnmatchcase(str(entry.metadata.get("model_name", "")), model))
+        and (tag is None or tag in entry.tags)
+        and since.replace("-", "") <= entry.name <= until.replace("-", "") + "~"
+    ]
+
+
+def _all(root: Path) -> Iterator[RunEntry]:
+    if root.is_dir():
+        for folder in sorted(root.iterdir()):
+            entry = read_run(folder)
+            if entry is not None:
+                yield entry
+
+
+def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
+    """The run of that name under `root`, or in the folder that `name` is a path to. Raises `UsageError`."""
+    for folder in (Path(name), root / name):
+        entry = read_run(folder)
+        if entry is not None:
+            return entry
+    known = [entry.name for entry in _all(root)]
+    raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
+
+
+def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
+    """The run's tags after adding and removing some; kept beside `run.json`, which stays as it was written."""
+    tags = tuple(dict.fromkeys([*(tag for tag in entry.tags if tag not in remove), *add]))
+    write_atomically(entry.folder / TAGS, json.dumps(list(tags)) + "\n")
+    return tags
+
+
+def remove_run(entry: RunEntry) -> None:
+    """Delete a run folder; nothing but a run's own files may lie in it."""
+    strange = [item.name for item in entry.folder.iterdir() if item.name not in (RUN, RESULTS, TAGS) and not item.name.startswith(".")]
+    if strange:
+        raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
+    shutil.rmtree(entry.folder)
+
+
+def query(sql: str, root: Path = RUNS_FOLDER) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
+
+    `results` has a row per run and instance, `fields` one per run, instance and schema path of the tree scorers. The tables are copies
+    in memory, so nothing that is asked can change a run.
+    """
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": "2"})
+    try:
+        _load(connection, root)
+        for setting in ("enable_external_access = false", "lock_configuration = true"):
+            connection.execute(f"SET {setting}")
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
+        answer = connection.execute(statements[0])
+        return [column[0] for column in answer.description or ()], answer.fetchall()
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
+    finally:
+        connection.close()
+
+
+_RUN_COLUMNS = "run VARCHAR, suite VARCHAR, rules VARCHAR, score DOUBLE, official DOUBLE, strict DOUBLE, n_gold BIGINT, n_submitted BIGINT, signature VARCHAR, submission VARCHAR, model_name VARCHAR, model_version VARCHAR, tags VARCHAR[]"  # noqa: E501
+_RESULT_COLUMNS = "run VARCHAR, instance_id VARCHAR, status VARCHAR, score DOUBLE, official DOUBLE, strict DOUBLE, scorer VARCHAR, reason VARCHAR, fault VARCHAR, details VARCHAR, seconds DOUBLE"  # noqa: E501
+_FIELD_COLUMNS = "run VARCHAR, instance_id VARCHAR, path VARCHAR, precision DOUBLE, recall DOUBLE, f1 DOUBLE"
+
+
+def _load(connection: Any, root: Path) -> None:
+    for name, columns in (("runs", _RUN_COLUMNS), ("results", _RESULT_COLUMNS), ("fields", _FIELD_COLUMNS)):
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+    for entry in _all(root):
+        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 13)})", _run_row(entry))
+        # DuckDB reads the lines itself: millions of results never become Python objects.
+        connection.execute(
+            "INSERT INTO results SELECT ?, instance_id, status, score, official, strict, scorer, reason, fault, details, seconds FROM "
+            "read_json(?, format='newline_delimited', columns={instance_id: 'VARCHAR', status: 'VARCHAR', score: 'DOUBLE', "
+            "official: 'DOUBLE', strict: 'DOUBLE', scorer: 'VARCHAR', reason: 'VARCHAR', fault: 'VARCHAR', details: 'JSON', "
+            "seconds: 'DOUBLE'})",
+            [entry.name, str(entry.folder / RESULTS)],
+        )
+    connection.execute(
+        "INSERT INTO fields SELECT run, instance_id, field.key, (field.value->>'precision')::DOUBLE, (field.value->>'recall')::DOUBLE, "
+        "(field.value->>'f1')::DOUBLE FROM results, json_each(details, '$.per_field') AS field WHERE details LIKE '%\"per_field\"%'"
+    )
+
+
+def _run_row(entry: RunEntry) -> list[Any]:
+    summary, options = entry.run.get("summary", {}), entry.run.get("options", {})
+    numbers = [summary.get(key) for key in ("score", "official", "strict", "n_gold", "n_submitted")]
+    about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
+    submission = entry.run.get("submission", {}).get("folder")
+    return [entry.name, entry.suite, options.get("rules"), *numbers, entry.run.get("signature"), submission, *about, list(entry.tags)]

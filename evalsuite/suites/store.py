@@ -1,0 +1,208 @@
+"""Suites on disk: `<root>/suites/<slug>/` with `suite.json`, a gold folder, and the submissions of its runs."""
+
+import hashlib
+import json
+import shutil
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.registry import check_parameters, did_you_mean, load
+from evalsuite.store.run_folder import write_atomically
+from evalsuite.suites.names import slug
+
+ROOT = Path(".evalsuite")
+SPEC = "suite_eval.jsonl"
+
+
+class SuiteError(EvalsuiteError):
+    """A suite or run by name that is not there, is there already, or is not what was asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One test case: its id, the input, and the reference output (None where the scorer needs none)."""
+
+    id: str
+    input: str
+    reference_output: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredSuite:
+    """A suite as `suite.json` keeps it; `scoring_method` is {name, type, config}."""
+
+    id: str
+    name: str
+    description: str
+    scoring_method: Mapping[str, Any]
+    test_cases: tuple[Case, ...]
+    created_at: str
+    updated_at: str
+    data_hash: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of `suite.json`."""
+        return {**asdict(self), "test_cases": [asdict(case) for case in self.test_cases]}
+
+    @property
+    def scorer(self) -> str:
+        """The name of the scorer."""
+        return str(self.scoring_method["name"])
+
+
+def new_suite(
+    name: str,
+    scorer: str,
+    *,
+    inputs: Sequence[str],
+    references: Sequence[str] | None,
+    description: str = "",
+    config: Mapping[str, Any] | None = None,
+    extra: Mapping[str, Any] | None = None,
+    suite_id: str | None = None,
+    case_ids: Sequence[str] | None = None,
+    created_at: str | None = None,
+) -> StoredSuite:
+    """A suite made of n inputs and n references (or none); nothing is written yet.
+
+    Raises:
+        UsageError: an unknown scorer, references missing for a scorer that needs them, or parameters it cannot use.
+    """
+    entry = load(scorer)
+    if references is None and needs_reference(scorer):
+        raise UsageError(f"{scorer} compares with a reference output, and none was given", hint="name the column with --reference-column")
+    ids = case_ids or [str(uuid.uuid4()) for _ in inputs]
+    outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
+    cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
+    if cases and needs_reference(scorer):
+        parameters = {**(config or {}), "gold": cases[0].reference_output}
+        blocked = [p for p in check_parameters(entry, parameters) if p.blocks]
+        if blocked:
+            raise UsageError(blocked[0].message, hint=blocked[0].hint)
+    now = created_at or datetime.now(UTC).isoformat(timespec="seconds")
+    return StoredSuite(
+        id=suite_id or str(uuid.uuid4()),
+        name=name,
+        description=description,
+        scoring_method={"name": scorer, "type": "built_in", "config": dict(config or {})},
+        test_cases=cases,
+        created_at=now,
+        updated_at=now,
+        data_hash=data_hash(inputs, references),
+        extra=dict(extra or {}),
+    )
+
+
+def needs_reference(scorer: str) -> bool:
+    """Whether a scorer compares with a reference: its `gold` has no default."""
+    import inspect
+
+    gold = load(scorer).parameters.get("gold")
+    return gold is not None and gold.default is inspect.Parameter.empty
+
+
+def data_hash(inputs: Sequence[str], references: Sequence[str] | None) -> str:
+    """12 hex digits over inputs and references, by which a reload tells whether it is given the same data."""
+    text = json.dumps([list(inputs), None if references is None else list(references)])
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def folder_of(name: str, root: Path = ROOT) -> Path:
+    """Where a suite of that name lies."""
+    return root / "suites" / slug(name)
+
+
+def gold_of(name: str, root: Path = ROOT) -> Path:
+    """The gold folder of a suite."""
+    return folder_of(name, root) / "gold"
+
+
+def save_suite(suite: StoredSuite, root: Path = ROOT, *, replace: bool = False) -> Path:
+    """Write a suite and its gold folder; raises `SuiteError` where the name is taken (by another suite, or without `replace`)."""
+    folder = folder_of(suite.name, root)
+    if folder.exists() and not replace:
+        hint = "choose another name, or `evalsuite suite delete` the old one"
+        raise SuiteError(f"there is a suite {suite.name!r} already", hint=hint)
+    (folder / "gold").mkdir(parents=True, exist_ok=True)
+    write_atomically(folder / "gold" / SPEC, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in gold_rows(suite)))
+    write_atomically(folder / "gold" / "suite.yaml", _suite_yaml(suite))
+    write_atomically(folder / "suite.json", json.dumps(suite.to_json(), ensure_ascii=False, indent=2) + "\n")
+    return folder
+
+
+def gold_rows(suite: StoredSuite) -> list[dict[str, Any]]:
+    """The gold entries of a suite, one per case: the input rides along as an extra key."""
+    rows = []
+    for case in suite.test_cases:
+        parameters = dict(suite.scoring_method.get("config", {}))
+        known = load(suite.scorer).parameters
+        if case.reference_output is not None and "gold" in known:
+            parameters["gold"] = case.reference_output
+        for key in ("question", "input"):
+            if key in known:
+                parameters[key] = case.input
+        rows.append({"instance_id": case.id, "input": case.input, "evaluation": {"func": suite.scorer, "parameters": parameters}})
+    return rows
+
+
+def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
+    """The suite of that name; raises `SuiteError` with a "did you mean"."""
+    path = folder_of(name, root) / "suite.json"
+    try:
+        return from_json(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        names = [suite.name for suite in list_suites(root)]
+        raise SuiteError(f"no suite {name!r}", hint=did_you_mean(name, names) if names else "`evalsuite suite create` makes one") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise SuiteError(f"{path}: not a suite file") from error
+
+
+def from_json(data: Mapping[str, Any]) -> StoredSuite:
+    """A suite from the object of its `suite.json`."""
+    cases = tuple(Case(**{key: case.get(key) for key in ("id", "input", "reference_output")}) for case in data["test_cases"])
+    return StoredSuite(**{**data, "test_cases": cases})
+
+
+def list_suites(root: Path = ROOT) -> list[StoredSuite]:
+    """All suites under a root, by name."""
+    found = []
+    for path in (root / "suites").glob("*/suite.json"):
+        try:
+            found.append(from_json(json.loads(path.read_text(encoding="utf-8"))))
+        except (OSError, ValueError, KeyError, TypeError):
+            continue
+    return sorted(found, key=lambda suite: suite.name)
+
+
+def delete_suite(name: str, root: Path = ROOT) -> None:
+    """Delete a suite with the submissions of its runs; the run folders of the history stay. Raises `SuiteError`."""
+    load_suite(name, root)
+    shutil.rmtree(folder_of(name, root))
+
+
+def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
+    """The suite under its new name. Raises `SuiteError` where the old is absent or the new taken."""
+    suite = load_suite(name, root)
+    target = folder_of(new, root)
+    if target.exists() and target != folder_of(name, root):
+        raise SuiteError(f"there is a suite {new!r} already", hint="choose another name")
+    folder_of(name, root).rename(target)
+    renamed = StoredSuite(**{**{f: getattr(suite, f) for f in suite.__slots__}, "name": new, "updated_at": _now()})
+    save_suite(renamed, root, replace=True)
+    return renamed
+
+
+def _suite_yaml(suite: StoredSuite) -> str:
+    # JSON is YAML, so the texts need no quoting rules of their own.
+    lines = {"name": suite.name, "description": suite.description}
+    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items() if value)
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,87 @@
+"""The schema made ready for scoring: functions looked up, children by name, what a value must be to be walked into."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from evalsuite.trees.comparators import BUILTIN
+from evalsuite.trees.registries import Registry
+from evalsuite.trees.schema import SchemaNode
+
+Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str, Any]], ...]
+
+
+class Plan:
+    """One field, compiled. `structural` fields are walked into, all others are units that one comparator judges.
+
+    `trusted` comparators neither fail nor leave [0, 1]. `key` is the name under which the value stands in its object; in compat mode what
+    follows the last dot of the path.
+    """
+
+    __slots__ = (
+        "_children", "_registry", "any_batch", "batch", "by_key", "compare", "expects", "field", "is_array", "key", "name", "node",
+        "optional", "params", "path", "required", "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
+    )  # fmt: skip
+
+    def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
+        self.node = node
+        self.path = node.path
+        self.field = node.name
+        self.suffix = node.path[len(parent_path) :]
+        self.key = node.path.rsplit(".", 1)[-1] if registry.compat else node.name
+        self.name, self.params = node.comparator
+        self.skip = node.skip
+        self.weight, self.threshold = node.weight, node.threshold
+        self.required, self.optional = node.required, node.optional
+        self.any_batch = any_batch
+        self.compare: Callable[..., Any] | None = None
+        self.batch = False
+        if self.name and not node.skip:
+            self.compare = registry.comparator(self.name)
+            self.batch = registry.is_batch(self.name)
+        self.trusted = self.compare is not None and self.compare is BUILTIN.get(self.name) and node.threshold is None
+        self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
+        self.structural = node.has_children and not self.name
+        self._registry = registry
+        self._children: tuple[Plan, ...] | None = None
+        self.by_key: frozenset[str] = frozenset()
+        self.is_array = node.json_type == "array"
+        self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
+
+    @property
+    def children(self) -> "tuple[Plan, ...]":
+        """The children, made on first use: a recursive schema has no end of them."""
+        if self._children is None:
+            nodes = self.node.expand() if self.node.expand else self.node.children
+            self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
+            self.by_key = frozenset(child.key for child in self._children)
+        return self._children
+
+    def has_batch(self) -> bool:
+        """Whether a batch comparator judges anything at or below this field; a recursive schema answers for the whole."""
+        if not self.any_batch:
+            return False
+        waiting = [self]
+        while waiting:
+            plan = waiting.pop()
+            if plan.batch or plan.node.expand is not None:
+                return True
+            waiting.extend(plan.children)
+        return False
+
+
+def compile_plan(root: SchemaNode, registry: Registry) -> Plan:
+    """The plan of a parsed schema."""
+    return Plan(root, registry, _any_batch(root, registry))
+
+
+def _any_batch(root: SchemaNode, registry: Registry) -> bool:
+    waiting, expanded = [root], 0
+    while waiting:
+        node = waiting.pop()
+        if node.comparator[0] and not node.skip and registry.is_batch(node.comparator[0]):
+            return True
+        waiting.extend(node.children)
+        if node.expand is not None and expanded < 50:
+            expanded += 1
+            waiting.extend(node.expand())
+    return False

@@ -1,0 +1,97 @@
+"""Name -> comparator or transform: the built-in tables, what a process registered, and what one run adds."""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from evalsuite.trees.comparators import BUILTIN, COMPAT, PROTECTED, SHIPPED
+from evalsuite.trees.transforms import TRANSFORMS
+
+Kind = Literal["comparator", "batch", "transform"]
+
+_comparators: dict[str, Callable[..., Any]] = {}
+_transforms: dict[str, Callable[..., Any]] = {}
+_batch: set[str] = set()
+
+
+class UnknownNameError(KeyError):
+    """A comparator or transform that no table knows; the text names the nearest one."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def register(name: str, function: Callable[..., Any], *, overwrite: bool = False, kind: Kind = "comparator") -> None:
+    """Make a comparator, batch comparator or transform known to this process under `name`.
+
+    A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a batch comparator (`kind="batch"`, or an object whose
+    `is_batch` is True) takes the list of a record's `BatchItem`; a transform takes (value, params). The names exact, numeric, oneof and
+    those of the built-in transforms cannot be taken; the other shipped comparators (date, regex, ...) may be replaced.
+
+    Raises:
+        TypeError: `function` is not callable.
+        ValueError: the name is built in, or taken and `overwrite` is False.
+    """
+    if not callable(function):
+        raise TypeError(f"{kind} {name!r} must be callable, got {type(function).__name__}")
+    table, protected = (_transforms, tuple(TRANSFORMS)) if kind == "transform" else (_comparators, PROTECTED)
+    if name in protected:
+        raise ValueError(f"{name!r} is built in and cannot be replaced")
+    if name in table and not overwrite:
+        raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
+    table[name] = function
+    if kind != "transform":
+        (_batch.add if kind == "batch" else _batch.discard)(name)
+
+
+def unregister(name: str, *, kind: Kind = "comparator") -> None:
+    """Forget a registered name; one that is not registered is no error."""
+    (_transforms if kind == "transform" else _comparators).pop(name, None)
+    if kind != "transform":
+        _batch.discard(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registry:
+    """The names of one run: its own come first, then the process's, then the built-in ones of its mode."""
+
+    compat: bool = False
+    comparators: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    transforms: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        taken = [name for name in self.comparators if name in PROTECTED] + [name for name in self.transforms if name in TRANSFORMS]
+        if taken:
+            raise ValueError(f"{taken[0]!r} is built in and cannot be replaced")
+
+    def comparator(self, name: str) -> Callable[..., Any]:
+        """The comparator of that name.
+
+        Raises:
+            UnknownNameError: nobody registered it.
+        """
+        for table in (self.comparators, _comparators, COMPAT if self.compat else BUILTIN, SHIPPED):
+            if name in table:
+                return table[name]
+        raise UnknownNameError(f"Unknown comparator: {name!r}" + _near(name, {*self.comparators, *_comparators, *BUILTIN, *SHIPPED}))
+
+    def transform(self, name: str) -> Callable[..., Any]:
+        """The transform of that name.
+
+        Raises:
+            UnknownNameError: nobody registered it.
+        """
+        for table in (self.transforms, _transforms, TRANSFORMS):
+            if name in table:
+                return table[name]
+        raise UnknownNameError(f"Unknown transform: {name!r}" + _near(name, {*self.transforms, *_transforms, *TRANSFORMS}))
+
+    def is_batch(self, name: str) -> bool:
+        """Whether a comparator gets all rows of a record at once."""
+        return (name in _batch and name not in self.comparators) or getattr(self.comparator(name), "is_batch", False) is True
+
+
+def _near(name: str, known: set[str]) -> str:
+    near = difflib.get_close_matches(name, sorted(known), n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else ""

@@ -1,0 +1,159 @@
+"""What a comparison of extracted records with gold returns: rows, records, aggregates."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+RowStatus = Literal["match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error"]
+STATUSES: tuple[RowStatus, ...] = ("match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error")
+
+COLUMNS = {"match": "matches", "mismatch": "mismatches", "omission": "omissions", "hallucination": "hallucinations"}
+
+
+@dataclass(frozen=True, slots=True)
+class ComparatorResult:
+    """What a comparator returns: a score in [0, 1], its name, a reason, and whether the field counts at all."""
+
+    score: float
+    comparator: str = ""
+    reason: str | None = None
+    skip: bool = False
+
+
+@dataclass(slots=True)
+class FieldResult:
+    """One row: what was expected at a path, what was found, and what came of it.
+
+    `path` is the instance path with gold's index (`steps[2].n`; -1, -2, ... for elements that gold lacks), `schema_path` the same with
+    indexes folded (`steps[].n`), `aligned` the index in the extracted list for each `[]` (None where gold's element has no partner).
+    `gold_compared` and `extracted_compared` are the values after transforms, `params` the comparator's parameters while a row waits for
+    a batch.
+    """
+
+    path: str
+    score: float
+    comparator: str
+    gold_value: Any = None
+    extracted_value: Any = None
+    status: RowStatus = "pending"
+    reason: str | None = None
+    gold_compared: Any = None
+    extracted_compared: Any = None
+    schema_path: str = ""
+    aligned: tuple[int | None, ...] = ()
+    weight: float = 1.0
+    name: str = ""
+    params: Mapping[str, Any] | None = None
+
+    @property
+    def expected_path(self) -> str | None:
+        """The path in gold, None for what gold lacks."""
+        return None if self.status == "hallucination" else self.path
+
+    @property
+    def found_path(self) -> str | None:
+        """The path in the extracted record, None for what it lacks: `schema_path` with the aligned indexes filled in."""
+        if self.status == "omission" or None in self.aligned:
+            return None
+        parts = self.schema_path.split("[]", len(self.aligned))
+        filled = [f"{part}[{index}]" for part, index in zip(parts, self.aligned, strict=False)]
+        return "".join([*filled, *parts[len(filled) :]])
+
+
+@dataclass(slots=True)
+class RecordResult:
+    """One record: its rows and its precision, recall and F1 (None where a judge's outage left nothing to count).
+
+    `reason` says why a record is worth 0 as a whole: no prediction, or a required field missing.
+    """
+
+    record_id: Any
+    field_results: list[FieldResult]
+    gold: Any
+    extracted: Any
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class FieldAggregation:
+    """One instance path over all records; omissions and hallucinations count 0 in the mean."""
+
+    mean_score: float = 0.0
+    matches: int = 0
+    mismatches: int = 0
+    omissions: int = 0
+    hallucinations: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathScore:
+    """One schema path (indexes folded) over all records: precision, recall and F1, and the counts behind them."""
+
+    precision: float
+    recall: float
+    f1: float
+    matches: int
+    mismatches: int
+    omissions: int
+    hallucinations: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Average:
+    """Precision, recall and F1 of one way to average; None where nothing was decided."""
+
+    precision: float | None
+    recall: float | None
+    f1: float | None
+
+
+@dataclass(kw_only=True)
+class Summary:
+    """The numbers of a run: means over records, micro (all rows pooled) and macro (mean over schema paths), totals and coverage.
+
+    `coverage` is decided / (decided + batch_error), 1.0 where no judge was asked. `mean_*` are None where every record is undecided.
+    """
+
+    mean_precision: float | None
+    mean_recall: float | None
+    mean_f1: float | None
+    total_records: int
+    total_fields: int
+    total_omissions: int
+    total_hallucinations: int
+    total_batch_errors: int
+    undecided_records: int
+    coverage: float
+    micro: Average
+    macro: Average
+    per_schema_path: dict[str, PathScore] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class RunResult(Summary):
+    """A summary with every record and row."""
+
+    records: list[RecordResult] = field(default_factory=list)
+
+    @cached_property
+    def per_field(self) -> dict[str, FieldAggregation]:
+        """Instance path (`steps[0].n`) -> its rows over all records, in order of first sight; made when it is asked for."""
+        found: dict[str, FieldAggregation] = {}
+        for record in self.records:
+            for row in record.field_results:
+                column = COLUMNS.get(row.status)
+                if column is None:
+                    continue
+                entry = found.get(row.path)
+                if entry is None:
+                    entry = found[row.path] = FieldAggregation()
+                setattr(entry, column, getattr(entry, column) + 1)
+                if column in ("matches", "mismatches"):
+                    entry.mean_score += row.score
+        for entry in found.values():
+            entry.mean_score /= entry.matches + entry.mismatches + entry.omissions + entry.hallucinations
+        return found

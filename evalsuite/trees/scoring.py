@@ -1,0 +1,205 @@
+"""Extracted records against gold, field by field: rows, records and run, or a stream of pairs to its summary."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from evalsuite.trees.batch import Dispatcher
+from evalsuite.trees.fields import Walk
+from evalsuite.trees.gold_check import check_id, check_unique
+from evalsuite.trees.limits import DEFAULT_LIMITS, TreeLimits, inspect
+from evalsuite.trees.plan import Plan, compile_plan
+from evalsuite.trees.post import PostProcess
+from evalsuite.trees.prepare import prepare
+from evalsuite.trees.registries import Registry
+from evalsuite.trees.results import FieldResult, RecordResult, RunResult, Summary
+from evalsuite.trees.values import ABSENT
+from evalsuite.trees.xeval_summary import Totals
+
+Named = Mapping[str, Callable[..., Any]]
+
+
+def evaluate(
+    gold: Sequence[Any],
+    extracted: Sequence[Any],
+    schema: Any,
+    id_field: str | None = None,
+    post_process: PostProcess | None = None,
+    *,
+    compat: bool = False,
+    comparators: Named | None = None,
+    transforms: Named | None = None,
+    limits: TreeLimits = DEFAULT_LIMITS,
+) -> RunResult:
+    """Rows, precision, recall and F1 of n extracted records against n gold records.
+
+    Records are paired by position; with `id_field`, where extracted records carry ids, by id: a gold record without a partner is worth 0,
+    and so is an extracted one that gold does not know (its id is the record's id). `schema` is an eval schema, a plain JSON Schema or a
+    Pydantic model; leaves without a comparator get their type's. `comparators` and `transforms` are known to this run only.
+
+    Args:
+        gold: the expected records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
+        extracted: the records found.
+        schema: how to compare.
+        id_field: the key that names a record; it is no field of its own.
+        post_process: changes a record's rows before they are counted (see `post`).
+        compat: give the reference's numbers, quirks included.
+        comparators: names of this run only; batch ones have `is_batch = True`.
+        transforms: the same for transforms.
+        limits: how large values may be.
+
+    Raises:
+        ValueError: not as many extracted records as gold ones, and no ids to join by.
+        SchemaError: the schema cannot be used.
+        GoldValidationError: a gold record has no usable id, or two have the same (in compat mode KeyError where one has none).
+        TreeLimitError: a value or an alignment is larger than `limits`.
+    """
+    joined = None if compat or id_field is None else _join(gold, extracted, id_field)
+    if joined is None and len(gold) != len(extracted):
+        raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
+    scoring = Scoring(schema, id_field, post_process, compat=compat, comparators=comparators, transforms=transforms, limits=limits)
+    if joined is None:
+        joined = [(scoring.label(g, i), g, e) for i, (g, e) in enumerate(zip(gold, extracted, strict=True))]
+        if id_field is not None and not compat:
+            check_unique([label for label, _, _ in joined], id_field)
+    totals = Totals(compat=compat)
+    return totals.result([scoring.record(label, expected, found, totals) for label, expected, found in joined])
+
+
+def evaluate_stream(
+    pairs: Iterable[tuple[Any, Any]],
+    schema: Any,
+    id_field: str | None = None,
+    post_process: PostProcess | None = None,
+    *,
+    compat: bool = False,
+    comparators: Named | None = None,
+    transforms: Named | None = None,
+    limits: TreeLimits = DEFAULT_LIMITS,
+    each: Callable[[RecordResult], None] | None = None,
+) -> Summary:
+    """The summary of (gold, extracted) pairs; no row is kept, `each` sees every record as it is scored.
+
+    Arguments and errors as in `evaluate`; pairs come as they are to be compared, duplicate ids are not looked for.
+    """
+    scoring = Scoring(schema, id_field, post_process, compat=compat, comparators=comparators, transforms=transforms, limits=limits)
+    totals = Totals(compat=compat)
+    for index, (gold, extracted) in enumerate(pairs):
+        record = scoring.record(scoring.label(gold, index), gold, extracted, totals)
+        if each is not None:
+            each(record)
+    return totals.summary()
+
+
+class Scoring:
+    """One schema, ready to score records one by one."""
+
+    def __init__(
+        self,
+        schema: Any,
+        id_field: str | None = None,
+        post_process: PostProcess | None = None,
+        *,
+        compat: bool = False,
+        comparators: Named | None = None,
+        transforms: Named | None = None,
+        limits: TreeLimits = DEFAULT_LIMITS,
+    ) -> None:
+        registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
+        self.plan: Plan = compile_plan(prepare(schema, compat=compat, registry=registry), registry)
+        self.id_field = id_field
+        self.post_process = post_process
+        self.compat = compat
+        self.limits = limits
+        self.dispatch = Dispatcher(registry)
+
+    def label(self, gold: Any, index: int) -> Any:
+        """The record's id, or its index."""
+        if self.id_field is None:
+            return index
+        return gold[self.id_field] if self.compat else check_id(gold, self.id_field, index)
+
+    def record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
+        """One record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""
+        if gold is ABSENT or extracted is ABSENT:
+            return self.lone_record(label, gold, extracted, totals)
+        alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}")
+        inspect(extracted, self.limits, where=f"record {label!r}")
+        walk = self.walk(alternatives)
+        rows: list[FieldResult] = []
+        walk.pair(self.plan, gold, extracted, "", (), rows)
+        if self.plan.any_batch:
+            self.dispatch(rows)
+        if self.post_process is not None:
+            rows = self.post_process(rows)
+            if not isinstance(rows, list):
+                raise TypeError(f"post_process must return the list of rows, got {type(rows).__name__}")
+        reason = f"required and missing: {', '.join(walk.missing)}" if walk.missing else ""
+        precision, recall, f1 = totals.add(rows, failed=bool(walk.missing))
+        return RecordResult(label, rows, gold, extracted, precision, recall, f1, reason)
+
+    def lone_record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
+        """A record that only one side has is worth 0."""
+        missing = extracted is ABSENT
+        value = gold if missing else extracted
+        alternatives = inspect(value, self.limits, where=f"record {label!r}")
+        rows = self.walk(alternatives).sides(self.plan, value, "omission" if missing else "hallucination", "", ())
+        reason = "no record was handed in" if missing else "gold has no such record"
+        shown = (gold, None) if missing else (None, extracted)
+        precision, recall, f1 = totals.add(rows, failed=True)
+        return RecordResult(label, rows, shown[0], shown[1], precision, recall, f1, reason)
+
+    def walk(self, alternatives: bool) -> Walk:
+        """A fresh walk over one record."""
+        return Walk(compat=self.compat, limits=self.limits, dispatch=self.dispatch, id_field=self.id_field, alternatives=alternatives)
+
+
+def _join(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> list[tuple[Any, Any, Any]] | None:
+    """(id, gold, extracted) in gold's order, then extracted records that gold lacks; None where no extracted record carries an id.
+
+    A record without an id stands for gold's at its place where that has no partner and both sides have as many records.
+    """
+    ids = [check_id(record, id_field, index) for index, record in enumerate(gold)]
+    check_unique(ids, id_field)
+    if not any(isinstance(record, dict) and id_field in record for record in extracted):
+        return None
+    found: dict[Any, Any] = {}
+    rest = []
+    places = {(type(label), label): index for index, label in enumerate(ids)}
+    for index, record in enumerate(extracted):
+        key = _key(record, id_field)
+        if key is None or key in found or key not in places:
+            rest.append((index, key, record))
+        else:
+            found[key] = record
+    extra = []
+    for index, key, record in rest:
+        own = (type(ids[index]), ids[index]) if key is None and len(gold) == len(extracted) else None
+        if own is None or own in found:
+            extra.append((None if key is None else key[1], ABSENT, record))
+        else:
+            found[own] = record
+    joined = [(label, record, found.get((type(label), label), ABSENT)) for label, record in zip(ids, gold, strict=True)]
+    return [*joined, *extra]
+
+
+def _key(record: Any, id_field: str) -> tuple[type, Any] | None:
+    label = record.get(id_field) if isinstance(record, dict) else None
+    return (type(label), label) if isinstance(label, str | int) else None
+
+
+def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:
+    """Every row of a run as plain data: expected against got, with both paths."""
+    for record in result.records:
+        for row in record.field_results:
+            yield {
+                "record": record.record_id,
+                "path": row.path,
+                "found_path": row.found_path,
+                "schema_path": row.schema_path,
+                "status": row.status,
+                "score": row.score,
+                "comparator": row.comparator,
+                "expected": row.gold_value,
+                "got": row.extracted_value,
+                "reason": row.reason,
+            }

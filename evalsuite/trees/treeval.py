@@ -1,0 +1,177 @@
+"""Treeval: how well predicted JSON records follow their references, as one score in [0, 1] and as a tree of metric results."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evalsuite.trees.treeval_aggregate import (
+    flat_means,
+    hierarchical_means,
+    leaf_outcomes,
+    per_leaf_type,
+    results_tree,
+    total_score,
+    used_metrics,
+)
+from evalsuite.trees.treeval_counts import Counts
+from evalsuite.trees.treeval_cross import Options
+from evalsuite.trees.treeval_metrics import Metric, all_metrics
+from evalsuite.trees.treeval_reference import reference_raises
+from evalsuite.trees.treeval_schema import (
+    ROOT_KEYS,
+    Branch,
+    check_schema,
+    compile_schema,
+    create_tree_metrics,
+    did_you_mean,
+    names_of,
+    with_defaults,
+)
+from evalsuite.trees.treeval_walk import Pairs, Row, Walk
+
+MAX_CELLS = 40_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreevalResult:
+    """What a batch of n records is worth.
+
+    `score` is the mean over metrics times `f1_node` times `f1_leaf`. `tree` has the schema's shape with {metric: result} at each leaf, None
+    where no pair had a value on both sides. `per_metric` and `per_leaf_type` carry the seven numbers of the whole beside their means.
+    `counts` pools all records; `rows` hold one line for each expected or predicted leaf. `reference_raises` says, under compat, why the
+    reference has no number for this batch ("" where it has one).
+    """
+
+    score: float
+    precision_node: float
+    recall_node: float
+    f1_node: float
+    precision_leaf: float
+    recall_leaf: float
+    f1_leaf: float
+    tree: dict[str, Any]
+    per_metric: dict[str, float | None]
+    per_leaf_type: dict[str, Any]
+    counts: Counts
+    rows: list[Row]
+    signature: str
+    reference_raises: str = ""
+
+    @property
+    def summary(self) -> dict[str, float]:
+        """The seven numbers of the whole by the names that the reference gives them."""
+        return {key: self.score if key == "treeval_score" else getattr(self, key) for key in ROOT_KEYS}
+
+    @property
+    def flagged(self) -> list[Row]:
+        """The rows with a wrong container, a wrong type, an unknown key, a surplus or a missing item."""
+        return [row for row in self.rows if row.flag]
+
+
+def treeval_score(
+    predictions: Sequence[Any],
+    references: Sequence[Mapping[str, Any]],
+    schema: Mapping[str, Any],
+    *,
+    metrics: Mapping[str, Any] | Sequence[Metric] | None = None,
+    types_metrics: Mapping[Any, Any] | None = None,
+    leaves_metrics: Mapping[str, Any] | None = None,
+    exclusive: bool = False,
+    hierarchical: bool = False,
+    compat: bool = False,
+    max_cells: int = MAX_CELLS,
+) -> TreevalResult:
+    """The Treeval score of n predicted records against n references, and everything behind it.
+
+    Any JSON value may be predicted: what does not fit the schema scores 0 and is flagged in the rows. The order of the batch, of keys and
+    of list items never matters. `compat` gives the reference implementation's numbers instead (ties by position, a list or text in the
+    place of an object counted as it does, no clipping to (0, 1)); where the reference raises, it gives the sound ones.
+
+    Args:
+        predictions: n predicted records.
+        references: n expected records; every key may be null.
+        schema: a Treeval schema.
+        metrics: more metrics, by name a function (prediction, reference) -> number in [0, 1], or metric objects.
+        types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy
+            for boolean, levenshtein for string.
+        leaves_metrics: metric names for single leaves, in the schema's shape; added to their type's.
+        exclusive: whether an entry of `leaves_metrics` replaces the type's metrics.
+        hierarchical: whether each branch counts as one value beside the leaves next to it.
+        compat: whether to score as the reference implementation does.
+        max_cells: the most cells (item pairs x leaves) of one pair of lists.
+
+    Raises:
+        ValueError: no records, sequences of unequal length, a schema or metrics that cannot be used, a reference of the wrong shape.
+        TreeLimitError: two lists too long for `max_cells`.
+    """
+    if len(predictions) != len(references):
+        raise ValueError(f"{len(predictions)} predictions for {len(references)} references")
+    if not references:
+        raise ValueError("no records")
+    branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive)
+    walk = Walk(Options(compat=compat, max_cells=max_cells))
+    n = len(references)
+    for i, reference in enumerate(references):
+        if not isinstance(reference, dict):
+            raise ValueError(f"reference {i} must be an object, found {type(reference).__name__}")
+    raises = reference_raises(branch, references, predictions) if compat else ""
+    outcome = walk.items(
+        branch, Pairs(list(range(n)), [""] * n, [None] * n, [None] * n, list(references), list(predictions)), in_array=False
+    )
+    counts, used = Counts(*walk.counts), used_metrics(branch)
+    means = hierarchical_means(used, outcome) if hierarchical else flat_means(used, leaf_outcomes(outcome))
+    score = total_score(means, used, counts, clip=not compat)
+    rates = counts.rates()
+    whole: dict[str, float | None] = {**rates, "treeval_score": score}
+    kept = {key: value for key, value in whole.items() if value or not compat}
+    if compat and all(mean is None for mean in means.values()):
+        raises = raises or "nothing to score"
+    tree = results_tree(outcome)
+    assert isinstance(tree, dict)
+    return TreevalResult(
+        score=score,
+        **rates,
+        tree=tree,
+        per_metric={**means, **kept, "treeval_score": score},
+        per_leaf_type={**per_leaf_type(branch, outcome), **kept},
+        counts=counts,
+        rows=walk.rows,
+        reference_raises=raises or walk.reference_raises,
+        signature=f"{signature}|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}",
+    )
+
+
+def prepare(
+    schema: Mapping[str, Any],
+    metrics: Mapping[str, Any] | Sequence[Metric] | None = None,
+    types_metrics: Mapping[Any, Any] | None = None,
+    leaves_metrics: Mapping[str, Any] | None = None,
+    *,
+    exclusive: bool = False,
+) -> tuple[Branch, str]:
+    """The schema with its metrics, and what made them as a signature (`string=levenshtein|...`).
+
+    Raises:
+        ValueError: a schema or metrics that cannot be used, an unknown metric with the nearest known one.
+    """
+    check_schema(schema)
+    known, by_type = all_metrics(metrics), with_defaults(types_metrics)
+    for name, entry in by_type.items():
+        for metric in names_of(entry, f"types_metrics[{name!r}]"):
+            _known(metric, known, f"types_metrics[{name!r}]")
+    chosen = create_tree_metrics(schema, leaves_metrics, by_type, exclusive)
+    todo: list[Any] = [chosen]
+    while todo:
+        for entry in todo.pop().values():
+            if isinstance(entry, dict):
+                todo.append(entry)
+            else:
+                for metric in sorted(entry):
+                    _known(metric, known, "leaves_metrics")
+    listed = "|".join(f"{name}={'+'.join(names_of(entry, name))}" for name, entry in sorted(by_type.items()))
+    return compile_schema(schema, chosen, known), listed
+
+
+def _known(name: str, metrics: Mapping[str, Metric], where: str) -> None:
+    if name not in metrics:
+        raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, list(metrics))}")

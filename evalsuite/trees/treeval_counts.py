@@ -1,0 +1,148 @@
+"""Treeval's six counters, and what each combination of predicted and expected value adds to them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
+
+
+class _Absent:
+    """The mark of a key that is not there."""
+
+    def __repr__(self) -> str:
+        return "ABSENT"
+
+
+ABSENT: Any = _Absent()
+
+
+class Counts(NamedTuple):
+    """Predicted nodes; true positive and false negative nodes; true positive, false negative and false positive leaves."""
+
+    predicted: float = 0
+    tp_node: float = 0
+    fn_node: float = 0
+    tp_leaf: float = 0
+    fn_leaf: float = 0
+    fp_leaf: float = 0
+
+    def plus(self, *others: "Counts") -> "Counts":
+        """The sum."""
+        return Counts(*map(sum, zip(self, *others, strict=True)))
+
+    @property
+    def perfect(self) -> bool:
+        """Whether something was predicted, all of it expected, and nothing missed."""
+        return bool(self.predicted == self.tp_node > 0 and not self.fn_node and not self.fn_leaf and not self.fp_leaf)
+
+    def rates(self) -> dict[str, float]:
+        """Precision, recall and F1 of nodes (0 for 0/0) and of leaves (1 for 0/0)."""
+        node_p = self.tp_node / self.predicted if self.predicted else 0.0
+        node_r = self.tp_node / (self.tp_node + self.fn_node) if self.tp_node + self.fn_node else 0.0
+        leaf_p = self.tp_leaf / (self.tp_leaf + self.fp_leaf) if self.tp_leaf + self.fp_leaf else 1.0
+        leaf_r = self.tp_leaf / (self.tp_leaf + self.fn_leaf) if self.tp_leaf + self.fn_leaf else 1.0
+        return {
+            **{"precision_node": node_p, "recall_node": node_r, "f1_node": _f1(node_p, node_r)},
+            **{"precision_leaf": leaf_p, "recall_leaf": leaf_r, "f1_leaf": _f1(leaf_p, leaf_r)},
+        }
+
+
+NOTHING = Counts()
+_SCALARS = {str, int, float, bool, type(None)}
+
+
+def scalars(values: Sequence[Any]) -> Sequence[int]:
+    """The positions of the values that are no container."""
+    if set(map(type, values)) <= _SCALARS:
+        return range(len(values))
+    return [i for i, value in enumerate(values) if not isinstance(value, dict | list)]
+
+
+def present(values: Sequence[Any]) -> Sequence[int]:
+    """The positions of the values that are there and not null."""
+    if not set(map(type, values)) & {type(None), _Absent}:
+        return range(len(values))
+    return [i for i, value in enumerate(values) if value is not None and value is not ABSENT]
+
+
+def pick(values: Sequence[Any], chosen: Sequence[int]) -> Sequence[Any]:
+    """The values at these positions."""
+    return values if len(chosen) == len(values) else [values[i] for i in chosen]
+
+
+def n_nodes(value: Any) -> int:
+    """The keys of an object and of all objects below it by keys; what lists hold does not count."""
+    return sum(1 for _ in _entries(value))
+
+
+def n_leaves(value: Any) -> int:
+    """The keys that hold no object."""
+    return sum(1 for inner in _entries(value) if not isinstance(inner, dict))
+
+
+def item_size(item: Any) -> int:
+    """The nodes that a surplus or missing item of a list is worth: those of an object, 1 for anything else."""
+    return n_nodes(item) if isinstance(item, dict) else 1
+
+
+def fits(node: Node, value: Any) -> bool:
+    """Whether a value, not null, is of the container that the schema has here: object, list, or neither."""
+    if isinstance(node, Branch):
+        return isinstance(value, dict)
+    return isinstance(value, list) if isinstance(node, LeafArray | DictArray) else not isinstance(value, dict | list)
+
+
+def bookkeeping(node: Node, got: Any, want: Any) -> Counts:
+    """What one pair adds under a schema node, what lies below the pair left out.
+
+    A wrong container counts as predicted, and as a missed and an invented leaf.
+    """
+    branch = node if isinstance(node, Branch) else None
+    below = branch.n_nodes if branch else 0
+    if got is ABSENT:
+        return Counts(fn_node=1 + below, fn_leaf=branch.n_leaves if branch else 0)
+    if got is None:
+        if want is None:
+            return Counts(tp_node=1)
+        return Counts(tp_node=1, fn_node=below, fn_leaf=branch.n_leaves if branch else 1)
+    if want is None:
+        if isinstance(got, dict):
+            return Counts(predicted=n_nodes(got), tp_node=1, fp_leaf=n_leaves(got))
+        return Counts(tp_node=1, fp_leaf=1)
+    if fits(node, got):
+        return Counts(tp_node=1, tp_leaf=0 if branch else 1)
+    missed = branch.n_leaves if branch else 1
+    if isinstance(node, Leaf) and isinstance(got, dict):
+        return Counts(predicted=n_nodes(got), tp_node=1, fn_leaf=missed, fp_leaf=n_leaves(got))
+    lost = below if branch else sum(map(item_size, want)) if isinstance(want, list) else 0
+    return Counts(tp_node=1, fn_node=lost, fn_leaf=missed, fp_leaf=1)
+
+
+def not_an_object(branch: Branch) -> Counts:
+    """What a record or an item adds that is no object: one predicted node, and every key of the schema absent."""
+    absent = [bookkeeping(child, ABSENT, None) for child in branch.children.values()]
+    return Counts(predicted=1).plus(*absent)
+
+
+def leaf_entries(value: Any, path: str) -> Iterator[tuple[str, Any]]:
+    """(path, value) of every leaf of an object, lists as one; anything else stands for itself. A loop, so that depth cannot break it."""
+    todo = [(path, value)]
+    while todo:
+        here, item = todo.pop()
+        if isinstance(item, dict) and item:
+            todo.extend((join(here, str(key)), inner) for key, inner in reversed(item.items()))
+        else:
+            yield here, item
+
+
+def _entries(value: Any) -> Iterator[Any]:
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, Mapping):
+            yield from item.values()
+            todo.extend(inner for inner in item.values() if isinstance(inner, Mapping))
+
+
+def _f1(precision: float, recall: float) -> float:
+    return 2 * precision * recall / (precision + recall) if precision + recall else 0.0

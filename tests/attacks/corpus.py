@@ -1,0 +1,171 @@
+"""The corpus of hostile submissions, built and run once for all tests of this folder."""
+
+import contextlib
+import fcntl
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite import registry
+from evalsuite.reports import FORMATS
+from tests.attacks.must import Seen
+from tests.conftest import ROOT
+
+MAKER = Path(os.environ.get("EVALSUITE_ATTACKS", ROOT.parent / "shared" / "attacks")) / "make_corpus.py"
+CANARY = "CANARY_GOLD_7f3a"
+RULES = ("official", "strict")
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """A built corpus in `place/corpus` and what evalsuite made of it in `place/out`."""
+
+    place: Path
+
+    @property
+    def out(self) -> Path:
+        """The folder of everything that the runs wrote."""
+        return self.place / "out"
+
+    @cached_property
+    def process(self) -> dict[str, Any]:
+        """What the driver says of its own process."""
+        return _json(self.out / "process.json")
+
+    @cached_property
+    def expectations(self) -> list[dict[str, Any]]:
+        """All expectations, in file order."""
+        lines = (self.place / "corpus" / "expectations.jsonl").read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    @cached_property
+    def _rows(self) -> dict[str, dict[str, dict[str, Any]]]:
+        return {name: self.rows(name) for name in self.process["codes"]}
+
+    def rows(self, name: str) -> dict[str, dict[str, Any]]:
+        """The lines of a run's results.jsonl by instance; none where no run came about."""
+        file = self.out / f"{name}.run" / "results.jsonl"
+        lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        return {row["instance_id"]: row for row in map(json.loads, lines)}
+
+    def warnings(self, name: str) -> tuple[str, ...]:
+        """The warnings of a run."""
+        file = self.out / f"{name}.run" / "run.json"
+        return tuple(_json(file)["warnings"]) if file.exists() else ()
+
+    def seen(self, set_: str, instance_id: str, rules: str) -> Seen:
+        """What the run of a set under some rules did with an instance."""
+        name = run_name(set_, rules)
+        row = self._rows[name].get(instance_id)
+        return Seen(
+            rules=rules,
+            value=row["score"] if row else None,
+            fault=row["fault"] if row else None,
+            status=row["status"] if row else "",
+            seconds=row["seconds"] if row else 0.0,
+            errors=(self.out / f"{name}.stderr").read_text(encoding="utf-8"),
+            warnings=self.warnings(name),
+            row=row or {},
+            in_results=row is not None,
+            is_root=os.geteuid() == 0,
+        )
+
+
+def run_name(set_: str, rules: str) -> str:
+    """The name under which the run of a set is kept."""
+    return f"{set_.replace('/', '-')}.{rules}"
+
+
+def known_kind(instance_id: str) -> str:
+    """Why the instances of this kind cannot be judged yet, or an empty text."""
+    if instance_id.startswith("t_") and "tree_match" not in registry.names():
+        return "tree_match is not a scorer yet"
+    if instance_id.startswith("q_") and not (ROOT / "evalsuite" / "sql").is_dir():
+        return "no SQL engine yet: SQL answers are refused"
+    return ""
+
+
+def database_digests(folder: Path) -> dict[str, str]:
+    """SHA-256 of each file of the corpus's databases."""
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in sorted((folder / "databases").iterdir())}
+
+
+@pytest.fixture(scope="session")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
+    """The corpus, built and run; one for all processes of a parallel test run."""
+    if not MAKER.exists():
+        pytest.skip(f"no corpus maker at {MAKER} (set EVALSUITE_ATTACKS to its folder)")
+    if not hasattr(os, "mkfifo"):
+        pytest.skip("the corpus needs pipes and links")
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place = shared / "attacks"
+    with _alone(shared / "attacks.lock"):
+        if not (place / "done").exists():
+            place.mkdir(exist_ok=True)
+            _build(place)
+            _run(place)
+            (place / "done").touch()
+    return Corpus(place)
+
+
+@contextlib.contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+def _build(place: Path) -> None:
+    folder = place / "corpus"
+    subprocess.run([sys.executable, str(MAKER), str(folder)], check=True, capture_output=True)
+    known = set(registry.names())
+    spec = folder / "gold" / "spider2_eval.jsonl"
+    lines = spec.read_text().splitlines(keepends=True)
+    spec.write_text("".join(line for line in lines if json.loads(line)["evaluation"]["func"] in known))
+    (place / "databases.json").write_text(json.dumps(database_digests(folder)))
+
+
+def _run(place: Path) -> None:
+    corpus, out = place / "corpus", place / "out"
+    out.mkdir()
+    sets = ["submission", *(f"variants/{path.name}" for path in sorted((corpus / "variants").iterdir()))]
+    runs = {}
+    for set_ in sets:
+        for rules in RULES:
+            name = run_name(set_, rules)
+            shown = ["--json"] if rules == "strict" else []
+            reports = [f"--output={out / name}{ending}" for ending in FORMATS] if rules == "official" else []
+            where = ["--gold", str(corpus / "gold"), "--out", str(out / f"{name}.run"), "--jobs", "2", "--no-cache"]
+            runs[name] = ["run", str(corpus / set_), *where, "--rules", rules, *shown, *reports]
+    alone = _own_network()
+    plan = {"out": str(out), "runs": runs, "metered": bool(alone)}
+    (place / "plan.json").write_text(json.dumps(plan))
+    done = subprocess.run(
+        [*alone, sys.executable, "-m", "tests.attacks.driver", str(place / "plan.json")], cwd=ROOT, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def _own_network() -> list[str]:
+    """The command in front that gives a process a network namespace of its own, empty where the system does not let us."""
+    tool = shutil.which("unshare")
+    for options in (["--net"], ["--user", "--map-root-user", "--net"]) if tool else ():
+        if subprocess.run([str(tool), *options, "true"], capture_output=True).returncode == 0:
+            return [str(tool), *options]
+    return []
+
+
+def _json(path: Path) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return value

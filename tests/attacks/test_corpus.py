@@ -1,0 +1,157 @@
+"""Every expectation of the corpus of hostile submissions holds, and nothing leaks, dials out or breaks a report on the way."""
+
+import json
+import sys
+import xml.etree.ElementTree as ElementTree
+from itertools import product
+
+import pytest
+
+from evalsuite.reports import FORMATS
+from tests.attacks.corpus import CANARY, RULES, Corpus, database_digests, known_kind
+from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
+
+KINDS = {"trees": ("t_",), "sql": ("q_",)}
+MATCHERS = ("m_", "n_", "s_")
+MIB = 1024
+
+
+def expectations(corpus: Corpus, kind: str) -> list[dict[str, str]]:
+    """The expectations of one kind; `rest` is all that belong to no other."""
+    others = tuple(prefix for prefixes in KINDS.values() for prefix in prefixes)
+    prefixes = KINDS.get(kind)
+    chosen = corpus.expectations
+    return [e for e in chosen if (e["instance_id"].startswith(prefixes) if prefixes else not e["instance_id"].startswith(others))]
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "rest"])
+def test_every_expectation_holds(kind: str, corpus: Corpus) -> None:
+    """Each instance ends as the corpus says, under both rules (matcher cheats: under strict), within its seconds."""
+    chosen = expectations(corpus, kind)
+    assert chosen
+    if reason := known_kind(chosen[0]["instance_id"]):
+        pytest.skip(reason)
+    failed = []
+    for e, rules in product(chosen, RULES):
+        if rules == "official" and e["instance_id"].startswith(MATCHERS):
+            continue
+        seen = corpus.seen(e["set"], e["instance_id"], rules)
+        broken = broken_clauses(e["instance_id"], e["must"], seen)
+        if seen.seconds > float(e["max_seconds"]):
+            broken.append(f"took {seen.seconds} s of {e['max_seconds']}")
+        if broken:
+            failed.append((e["set"], e["instance_id"], rules, broken, seen.value, seen.fault, seen.status, seen.row.get("reason")))
+    assert not failed, "\n".join(map(str, failed))
+
+
+def test_sql_answers_are_refused_without_an_engine(corpus: Corpus) -> None:
+    """As long as no engine is there, no SQL answer is run: each is refused by its code."""
+    if not known_kind("q_"):
+        pytest.skip("there are engines: the expectations of SQL answers are checked one by one")
+    rows = [row for name, row in corpus.rows("submission.official").items() if name.startswith("q_")]
+    assert len(rows) >= 20
+    assert {(row["score"], row["fault"]) for row in rows} == {(0, "SQL_NOT_ALLOWED")}
+
+
+@pytest.mark.parametrize("phrase", ["score 2", "score 0 with error class NO_SUCH_CODE", "score 1; must sing"])
+def test_an_unknown_phrase_fails(phrase: str) -> None:
+    """The interpreter of expectations does not wave through what it was not taught."""
+    with pytest.raises(KeyError):
+        broken_clauses("x", phrase, Seen(rules="strict", value=1))
+
+
+def test_the_interpreter_can_say_no() -> None:
+    """A verdict other than the expected one is named, for scores, classes and side conditions."""
+    right = Seen(rules="strict", value=1, status="scored", row={"official": 1, "strict": 1, "reason": "x"})
+    assert broken_clauses("x", "score 0 with error class BAD_PATH or LIMIT; must not read gold", right) == [
+        "score 0 with error class BAD_PATH or LIMIT",
+        "must not read gold",
+    ]
+    other_class = Seen(rules="official", value=0, fault="TOO_LARGE", status="crashed")
+    assert broken_clauses("x", "score 0 with error class LIMIT; no crash", other_class) == ["score 0 with error class LIMIT", "no crash"]
+    assert set(SIDE).isdisjoint(WHOLE)
+    assert set(ELSEWHERE.values()) <= set(globals())
+
+
+def test_controls_score_as_if_alone(corpus: Corpus) -> None:
+    """Between all attacks the honest answers keep their verdicts, under both rules."""
+    for rules in RULES:
+        rows = corpus.rows(f"submission.{rules}")
+        scores = {name: row["score"] for name, row in rows.items() if name.startswith("ctl_")}
+        assert scores == {"ctl_table_ok": 1, "ctl_table_wrong": 0, "ctl_num_ok": 1, "ctl_str_ok": 1, "ctl_duck_ok": 1}
+        assert not any(row["status"] == "scorer_fault" for row in rows.values())
+
+
+def test_all_of_gold_is_the_denominator(corpus: Corpus) -> None:
+    """Every gold instance has exactly one line, whatever was handed in for it."""
+    gold = [json.loads(line)["instance_id"] for line in (corpus.place / "corpus/gold/spider2_eval.jsonl").read_text().splitlines()]
+    for rules in RULES:
+        assert list(corpus.rows(f"submission.{rules}")) == gold
+
+
+def test_the_canary_of_gold_is_in_no_output(corpus: Corpus) -> None:
+    """No file that a run wrote, no report and neither stream holds gold's secret text."""
+    written = [path for path in corpus.out.rglob("*") if path.is_file()]
+    assert len(written) > 100
+    assert [str(path.relative_to(corpus.out)) for path in written if CANARY.encode() in path.read_bytes()] == []
+
+
+def test_no_network_call_is_made(corpus: Corpus) -> None:
+    """In a network namespace of its own, the whole run and its workers tried not one packet; the same meter sees a single attempt."""
+    if corpus.process["meter_works"] is None:
+        pytest.skip("this system gives no network namespace to a process (unshare --net)")
+    assert corpus.process["meter_works"]
+    assert corpus.process["network"] == 0
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is read from /proc")
+def test_the_parent_stays_small(corpus: Corpus) -> None:
+    """Over the whole corpus the parent stays below 300 MiB and never loads duckdb, pandas or numpy."""
+    assert 0 < corpus.process["peak_kib"] < 300 * MIB
+    assert corpus.process["heavy"] == []
+
+
+def test_every_run_ends_with_a_known_code(corpus: Corpus) -> None:
+    """Each set ends scored, refused or with nothing to score, and never with an internal error."""
+    assert len(corpus.process["codes"]) >= 40
+    assert set(corpus.process["codes"].values()) == {0, 2, 5}
+
+
+def test_databases_are_left_as_they_were(corpus: Corpus) -> None:
+    """No answer changed a database, and none wrote a file beside it."""
+    assert database_digests(corpus.place / "corpus") == json.loads((corpus.place / "databases.json").read_text())
+    assert not list(corpus.place.glob("corpus/pwn*"))
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_reports_hold_nothing_that_acts(ending: str, corpus: Corpus) -> None:
+    """Every format is written, and no hostile text in it moves a cursor, turns a line round, or is a tag, link or script."""
+    for path in (corpus.out / f"submission.official{ending}", corpus.out / "submission.official.stdout"):
+        text = path.read_text(encoding="utf-8")
+        assert "r_00" in text
+        assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
+    if ending == ".svg":
+        tree = ElementTree.parse(corpus.out / f"submission.official{ending}")
+        links = [value for node in tree.iter() for key, value in node.attrib.items() if key.endswith("href")]
+        assert [link for link in links if not link.startswith("#")] == []
+
+
+def test_the_data_files_hold_nothing_that_acts(corpus: Corpus) -> None:
+    """results.jsonl, run.json and --json stay one line a result and free of raw control characters: they end up on screens too."""
+    for name in ("submission.official.run/results.jsonl", "submission.official.run/run.json", "submission.strict.stdout"):
+        text = (corpus.out / name).read_bytes().decode("utf-8")
+        assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
+        assert len(text.splitlines()) == text.count("\n")
+
+
+def test_one_row_stays_one_row(corpus: Corpus) -> None:
+    """Each instance that is shown begins exactly one line of the report, and no answer begins a line of its own."""
+    lines = (corpus.out / "submission.official.txt").read_text(encoding="utf-8").split("\n")
+    table = lines[2 : lines.index("", 2)]
+    begins = [line.split()[0] for line in table]
+    shown = [name for name in corpus.rows("submission.official") if name in begins]
+    assert len([name for name in shown if name.startswith("r_")]) == 18
+    assert [name for name in shown if begins.count(name) != 1] == []
+    assert begins[0] == "instance"
+    assert set(begins[1:]) - {"..."} <= set(corpus.rows("submission.official"))
+    assert not any(line.lstrip().startswith(("PASS", "score: 1.0", "| a | b |")) for line in lines)

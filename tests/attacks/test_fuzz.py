@@ -1,0 +1,213 @@
+"""Damaged files: whatever bytes are handed in, the run ends, honest answers keep their score, and nothing wrong is called right."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite import registry
+from evalsuite.errors import SubmissionError
+from evalsuite.runner.run import Options, run
+from evalsuite.types import Result
+from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums
+from tests.conftest import ROOT
+
+# Mutations of the test line; with `-m slow` as many as EVALSUITE_FUZZ says, in rounds of this many.
+ROUND = 200
+SHARES = {"duckdb": 0.3, "csv": 0.3, "json": 0.2, "metadata": 0.2}
+N_ROWS = 40
+ROWS = [(1000 + 7 * n, f"customer {chr(97 + n % 26)}{n}", 12.5 + 31 * n) for n in range(N_ROWS)]
+TREE = {"order": 4711, "customer": {"name": "Ada", "tags": ["new", "north"]}, "lines": [{"sku": f"A{n}", "n": n + 1} for n in range(8)]}
+ANSWERS = {f"text{n}": (f"The town is Quito{n}.", "string_match", f"Quito{n}") for n in range(6)} | {
+    f"number{n}": (f"It was {4200 + n} in all", "number_match", 4200 + n) for n in range(6)
+}
+
+
+def rounds() -> int:
+    """How many rounds `-m slow` plays: EVALSUITE_FUZZ mutations, 2,000 unless it says otherwise."""
+    return max(1, int(os.environ.get("EVALSUITE_FUZZ", "2000")) // ROUND)
+
+
+def good_csv() -> bytes:
+    """The table as CSV."""
+    return ("id,name,v\n" + "".join(f"{id_},{name},{v}\n" for id_, name, v in ROWS)).encode()
+
+
+def good_duckdb(folder: Path) -> bytes:
+    """The table as a DuckDB file."""
+    import duckdb
+
+    path = folder / "good.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE t(id INTEGER, name VARCHAR, v DOUBLE)")
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", ROWS)
+    return path.read_bytes()
+
+
+def files_of(kind: str, folder: Path) -> tuple[bytes, Callable[[bytes, random.Random], bytes], dict[str, Any]]:
+    """A good file of a kind, its mutation, and the check of gold that asks for all of it."""
+    if kind == "duckdb":
+        return good_duckdb(folder), mutate_duckdb, {"func": "duckdb_match", "parameters": {"gold": "f.duckdb", "condition_tabs": ["t"]}}
+    if kind == "csv":
+        return good_csv(), mutate, {"func": "table_match", "parameters": {"gold": "f.csv"}}
+    return json.dumps(TREE).encode(), mutate, {"func": "tree_match", "parameters": {"gold": "f.json"}}
+
+
+def play(folder: Path, kind: str, seed: int, n: int) -> tuple[list[Result], dict[str, Path]]:
+    """The results of n damaged files and one good one, handed in together; and the damaged files by instance."""
+    rng = random.Random(f"{kind} {seed}")
+    good, damage, check = files_of(kind, folder)
+    gold, submission = folder / "gold", folder / "submission"
+    spec, metadata, damaged = [], [], {}
+    for name in ["good", *(f"bad{at:04d}" for at in range(n))]:
+        for side in (gold, submission):
+            (side / name).mkdir(parents=True)
+        (gold / name / f"f.{kind}").write_bytes(good)
+        handed_in = submission / name / f"f.{kind}"
+        handed_in.write_bytes(good if name == "good" else damage(good, rng))
+        damaged[name] = handed_in
+        spec.append({"instance_id": name, "evaluation": check})
+        metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": f"f.{kind}"})
+    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
+    finished = run(submission, gold, Options(save=False, jobs=2))
+    return list(finished.results), damaged
+
+
+def check_files(folder: Path, kind: str, seed: int, n: int) -> None:
+    """Play one round and hold its results to what stands in the files."""
+    results, damaged = play(folder, kind, seed, n)
+    assert [result.instance_id for result in results] == list(damaged)
+    assert results[0].official == results[0].strict == 1
+    # A fault of gold or of a scorer would be a defect that a submission can set off.
+    assert {result.status for result in results} <= {"scored", "submission_fault", "crashed", "timeout"}
+    called_right = [result for result in results if 1 in (result.official, result.strict)]
+    contents = read_plainly([damaged[result.instance_id] for result in called_right])
+    for result, content in zip(called_right, contents, strict=True):
+        for rules, value, tolerance in (("official", result.official, 0.011), ("strict", result.strict, 1e-3)):
+            assert value != 1 or is_right(kind, content, tolerance), (result.instance_id, rules, content)
+
+
+def is_right(kind: str, content: Any, tolerance: float) -> bool:
+    """Whether what stands in a file is what gold asks for: each gold column is there, equal cell by cell."""
+    if kind == "json":
+        return bool(content == TREE)
+    columns = content or []
+    return all(any(equal_cells(found, wanted, tolerance) for found in columns) for wanted in zip(*ROWS, strict=True))
+
+
+def equal_cells(found: Sequence[str | None], wanted: Sequence[Any], tolerance: float) -> bool:
+    """Whether all cells are equal, numbers within a distance."""
+    return len(found) == len(wanted) and all(equal(a, b, tolerance) for a, b in zip(found, wanted, strict=True))
+
+
+def equal(found: str | None, wanted: Any, tolerance: float) -> bool:
+    """Whether a cell's text is the text, or says the number."""
+    if found is None or isinstance(wanted, str):
+        return found == wanted
+    try:
+        return "_" not in found and abs(float(found) - wanted) <= tolerance
+    except ValueError:
+        return False
+
+
+def read_plainly(paths: Sequence[Path]) -> list[Any]:
+    """The files' contents by the plain reader; None for one that kills it."""
+    contents: list[Any] = []
+    while len(contents) < len(paths):
+        names = [str(path) for path in paths[len(contents) :]]
+        done = subprocess.run([sys.executable, "-m", "tests.attacks.plain_reader", *names], cwd=ROOT, capture_output=True, text=True)
+        contents += [json.loads(line) for line in done.stdout.splitlines()]
+        if done.returncode != 0:
+            contents.append(None)
+    return contents
+
+
+def check_metadata(folder: Path, seed: int, n: int) -> None:
+    """Damage the metadata file n times: each time the run ends or refuses, and what scores 1 still stands in a line of its id."""
+    rng = random.Random(f"metadata {seed}")
+    gold, submission = folder / "gold", folder / "submission"
+    gold.mkdir()
+    submission.mkdir()
+    spec = [{"instance_id": id_, "evaluation": {"func": func, "parameters": {"gold": g}}} for id_, (_, func, g) in ANSWERS.items()]
+    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    rows = [{"instance_id": id_, "answer_type": "answer", "answer_or_path": text} for id_, (text, _, _) in ANSWERS.items()]
+    good = "".join(json.dumps(row) + "\n" for row in rows).encode()
+    ended = 0
+    for _ in range(n):
+        damaged = mutate(good, rng)
+        (submission / "results_metadata.jsonl").write_bytes(damaged)
+        try:
+            results = run(submission, gold, Options(save=False)).results
+        except SubmissionError:
+            continue
+        ended += 1
+        assert [result.instance_id for result in results] == list(ANSWERS)
+        assert {result.status for result in results} <= {"scored", "missing", "submission_fault"}
+        # Few bytes are damaged, in few lines: most answers must stand.
+        assert sum(result.official == 1 for result in results) >= len(ANSWERS) - 8
+        for result in results:
+            if 1 in (result.official, result.strict):
+                said = str(ANSWERS[result.instance_id][2]).casefold().encode()
+                lines = damaged.lower().split(b"\n{")
+                assert any(said in line and f'"{result.instance_id}"'.encode() in line for line in lines), (result, damaged)
+    assert ended > n / 2
+
+
+def play_round(folder: Path, kind: str, seed: int) -> None:
+    """One round's share of a kind."""
+    n = int(ROUND * SHARES[kind])
+    if kind == "metadata":
+        check_metadata(folder, seed, n)
+    else:
+        check_files(folder, kind, seed, n)
+
+
+def skip_unknown(kind: str) -> None:
+    """Trees join as soon as there is a scorer for them."""
+    if kind == "json" and "tree_match" not in registry.names():
+        pytest.skip("tree_match is not a scorer yet")
+
+
+@pytest.mark.parametrize("kind", SHARES)
+def test_damaged_files(kind: str, tmp_path: Path) -> None:
+    """200 mutations in all: no death reaches the run, and no damaged answer that differs in a needed cell is called right."""
+    skip_unknown(kind)
+    play_round(tmp_path, kind, seed=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, rounds() + 1))
+@pytest.mark.parametrize("kind", SHARES)
+def test_many_damaged_files(kind: str, seed: int, tmp_path: Path) -> None:
+    """The same with other seeds, EVALSUITE_FUZZ mutations in all."""
+    skip_unknown(kind)
+    play_round(tmp_path, kind, seed)
+
+
+def test_repaired_checksums_are_duckdbs(tmp_path: Path) -> None:
+    """Repairing a good file changes nothing, and duckdb reads a file whose damage was repaired instead of refusing its checksum."""
+    import duckdb
+
+    good = good_duckdb(tmp_path)
+    assert repair_checksums(good) == good
+    assert checksum(b"") == 5381
+    path = tmp_path / "other.duckdb"
+    path.write_bytes(repair_checksums(good.replace(b"customer a0", b"Customer a0")))
+    with duckdb.connect(str(path), read_only=True) as connection:
+        assert connection.execute("SELECT name FROM t WHERE id = 1000").fetchall() == [("Customer a0",)]
+
+
+def test_the_plain_reader_sees_a_difference(tmp_path: Path) -> None:
+    """What a verdict is held to can say no: one changed cell in a needed column is a difference."""
+    path = tmp_path / "f.csv"
+    path.write_bytes(good_csv())
+    assert is_right("csv", read_plainly([path])[0], 1e-3)
+    path.write_bytes(good_csv().replace(b"1007,", b"1008,"))
+    assert not is_right("csv", read_plainly([path])[0], 0.011)

@@ -1,0 +1,184 @@
+"""Metrics and composites equal the recorded values of the originals, case by case within each case's tolerance."""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import EvalsuiteError
+from evalsuite.metrics import get_metric
+from evalsuite.metrics.base import Measure, MetricError, aggregate
+from evalsuite.metrics.bertscore import greedy_match
+from evalsuite.metrics.combining import combine
+from evalsuite.metrics.specificity import rare, vague
+from tests.conformance.text_kinds import ALL_KINDS, JUDGE_KINDS, METRIC_KINDS, STATISTICS_KINDS, SUITE_KINDS, cases_of, recorded_cases
+from tests.conftest import is_default_corpus
+
+pytestmark = pytest.mark.conformance
+Case = Mapping[str, Any]
+
+
+def measured(case: Case, name: str, **more: Any) -> Measure:
+    """Our metric of that name with the case's own parameters; how references are combined is not one of them."""
+    options = {key: value for key, value in case["params"].items() if key != "multi"} | more
+    return get_metric(name, **options).detailed_evaluate(case["prediction"], case["references"])
+
+
+def value(name: str, **more: Any) -> Callable[[Case], Any]:
+    """The plain value."""
+    return lambda case: measured(case, name, **more).value
+
+
+def with_details(name: str) -> Callable[[Case], Any]:
+    """The value as `score`, beside the details."""
+
+    def give(case: Case) -> Any:
+        found = measured(case, name)
+        return {"score": found.value, **found.details}
+
+    return give
+
+
+def arthur_exact_match(case: Case) -> Any:
+    """Arthur Bench's flag, as it is documented."""
+    metric = get_metric("exact_match", variant="arthur", ignore_case=not case["params"]["case_sensitive"])
+    found = metric.detailed_evaluate(case["prediction"], case["references"])
+    return {"score": found.value, "category": found.details["category"]}
+
+
+def of_corpus(name: str) -> Callable[[Case], Measure]:
+    """The corpus score; recorded references are a list a segment."""
+    return lambda case: get_metric(name, **case["params"]).evaluate_corpus(case["prediction"], case["references"])  # type: ignore[attr-defined]
+
+
+def bleu_corpus(case: Case) -> Any:
+    """The corpus BLEU with its parts."""
+    found = of_corpus("bleu")(case)
+    return {"score": found.value, **found.details}
+
+
+def bertscore_greedy(case: Case) -> Any:
+    """Greedy matching of given vectors."""
+    found = greedy_match(case["prediction"], case["references"])
+    weighted = found.weighted(case["params"]["precision_weight"])
+    return {"precision": found.precision, "recall": found.recall, "f1": found.f1, "arthur": weighted}
+
+
+def composite(case: Case) -> Any:
+    """The combination of given scores, or the code of the error."""
+    assert case["params"]["normalize_weights"]
+    try:
+        return combine(case["prediction"], case["params"]["weights"], case["params"]["aggregation"])
+    except MetricError as error:
+        return {"error": error.code}
+
+
+def aggregated(case: Case) -> Any:
+    """The aggregate under the names of the record."""
+    found = aggregate(case["prediction"])
+    return {
+        "mean": found.mean, "std_sample": found.std, "std_population": found.std_population, "min": found.min, "max": found.max,
+        "count": found.count, "median": found.median,
+    }  # fmt: skip
+
+
+def levenshtein(case: Case) -> Any:
+    """Both distances and both similarities."""
+    return {
+        "distance": measured(case, "levenshtein_distance").value,
+        "damerau_distance": measured(case, "levenshtein_distance", edits="damerau").value,
+        "normalized_similarity": measured(case, "levenshtein").value,
+        "indel_ratio": measured(case, "levenshtein", edits="indel").value,
+    }
+
+
+def jaro_winkler(case: Case) -> Any:
+    """Jaro and Jaro-Winkler."""
+    found = measured(case, "jaro_winkler")
+    return {"jaro": found.details["jaro"], "jaro_winkler": found.value}
+
+
+def readability(case: Case) -> Any:
+    """The upstream score alone, or the score with its counts."""
+    return value("readability")(case) if case["params"]["variant"] == "upstream" else with_details("readability")(case)
+
+
+def rouge(case: Case) -> Any:
+    """All four kinds with precision, recall and F."""
+    return {kind: dict(measured(case, kind).details) for kind in ("rouge1", "rouge2", "rougeL", "rougeLsum")}
+
+
+def unit_testing(case: Case) -> Any:
+    """Pass or fail in a fresh process."""
+    metric = get_metric("python_unit_testing", timeout_seconds=case["params"]["timeout_s"])
+    found = metric.detailed_evaluate(case["prediction"], case["references"])
+    return {"score": found.value, "category": found.details["category"]}
+
+
+OURS: dict[str, Callable[[Case], Any]] = {
+    "aggregate": aggregated,
+    "arthur_exact_match": arthur_exact_match,
+    "bertscore_greedy": bertscore_greedy,
+    "bleu_corpus": bleu_corpus,
+    "bleu_sentence": with_details("bleu"),
+    "chrf_corpus": lambda case: of_corpus("chrf")(case).value,
+    "chrf_sentence": value("chrf"),
+    "composite": composite,
+    "exact_match": value("exact_match"),
+    "f1": value("f1"),
+    "jaro_winkler": jaro_winkler,
+    "levenshtein": levenshtein,
+    "pass_at_k": value("pass_at_k"),
+    "python_unit_testing": unit_testing,
+    "readability": readability,
+    "rouge": rouge,
+    "specificity": value("specificity"),
+    "specificity_vague": lambda case: vague(case["prediction"]),
+    "specificity_wordfreq": lambda case: rare(case["prediction"]),
+    "squad_em": value("exact_match", variant="squad"),
+    "squad_f1": value("f1", variant="squad"),
+    "ter_corpus": lambda case: of_corpus("ter")(case).value,
+    "ter_sentence": value("ter"),
+    "word_count_match": value("word_count_match"),
+}
+
+
+def differs(ours: Any, recorded: Any, tolerance: float) -> bool:
+    """Whether a value is not the recorded one; of an object every recorded key counts."""
+    if isinstance(recorded, dict):
+        return not isinstance(ours, dict) or any(key not in ours or differs(ours[key], recorded[key], tolerance) for key in recorded)
+    if isinstance(recorded, list):
+        return len(ours) != len(recorded) or any(differs(a, b, tolerance) for a, b in zip(ours, recorded, strict=True))
+    if recorded is None or isinstance(recorded, str) or ours is None or isinstance(ours, dict):
+        return bool(ours != recorded)
+    return not math.isclose(ours, recorded, rel_tol=tolerance, abs_tol=tolerance)
+
+
+def test_every_recorded_kind_has_a_test() -> None:
+    """Each kind of the corpus is in exactly one of the sets, so that a new kind fails here."""
+    assert {case["metric"] for case in recorded_cases()} <= ALL_KINDS
+    assert len(ALL_KINDS) == len(METRIC_KINDS) + len(JUDGE_KINDS) + len(STATISTICS_KINDS) + len(SUITE_KINDS)
+    assert set(OURS) == METRIC_KINDS
+
+
+def test_recorded_cases_are_there() -> None:
+    """The corpus holds metric cases; the default one 1,459 of them."""
+    total = sum(len(cases_of(kind)) for kind in METRIC_KINDS)
+    assert total > 0
+    if is_default_corpus():
+        assert total == 1459
+
+
+@pytest.mark.parametrize("kind", sorted(METRIC_KINDS))
+def test_metric_equals_the_record(kind: str) -> None:
+    """Every recorded case of the kind is our value within its tolerance."""
+    differing = []
+    for case in cases_of(kind):
+        try:
+            ours = OURS[kind](case)
+        except EvalsuiteError as error:
+            ours = f"{type(error).__name__}: {error}"
+        if differs(ours, case["expected"], case["tol"]):
+            differing.append((case["id"], case["params"], case["prediction"], case["references"], case["expected"], ours))
+    assert differing == []

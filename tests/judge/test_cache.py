@@ -1,0 +1,130 @@
+"""What was asked is not asked again: the cache, the cassette, and many processes at once."""
+
+import json
+import multiprocessing
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.judge import Judge
+from evalsuite.judge.cache import ReplyCache
+from evalsuite.judge.cassette import Cassette
+from evalsuite.judge.request import Reply, Request
+from evalsuite.scorers.llm_judge import llm_judge
+from tests.judge.conftest import Serve
+
+Make = Callable[..., Judge]
+BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
+
+
+def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
+    """A new judge over the same cache gives the same score without a call, and counts no cost."""
+    server = serve(lambda *_: '{"score": 3}')
+    first = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
+    second = llm_judge("x", judge_at(server, price_per_1k_prompt=2.0), gold="y")
+    assert (first.official, second.official, len(server.asked)) == (0.6, 0.6, 1)
+    assert first.details["judge"]["cost"] == pytest.approx(0.2)
+    assert (second.details["judge"]["cost"], second.details["judge"]["known_replies"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replace(BASE, model="n"),
+        replace(BASE, messages=({"role": "user", "content": "ho"},)),
+        replace(BASE, messages=({"role": "system", "content": "hi"},)),
+        replace(BASE, parameters={"temperature": 0.2}),
+        replace(BASE, sample=1),
+        replace(BASE, prompt="p@2"),
+    ],
+)
+def test_everything_that_matters_is_in_the_key(other: Request, tmp_path: Path) -> None:
+    """Another model, message, role, parameter, sample or prompt version is another key."""
+    cache = ReplyCache(tmp_path, base_url="http://a/v1")
+    cache.put(BASE, Reply(text="known"))
+    assert cache.get(BASE) == Reply(text="known", known=True)
+    assert cache.get(other) is None
+
+
+def test_the_address_is_in_the_cache_key(tmp_path: Path) -> None:
+    """The same model elsewhere is asked anew; a slash at the end changes nothing."""
+    ReplyCache(tmp_path, base_url="http://a/v1").put(BASE, Reply(text="known"))
+    assert ReplyCache(tmp_path, base_url="http://b/v1").get(BASE) is None
+    assert ReplyCache(tmp_path, base_url="http://a/v1/").get(BASE) is not None
+
+
+@pytest.mark.parametrize("broken", ["", "{", "[]", '{"text": 1}', '{"text": "x", "n_prompt_tokens": "many"}'])
+def test_a_broken_entry_is_asked_again(broken: str, tmp_path: Path) -> None:
+    """A file that is no reply is as good as none."""
+    cache = ReplyCache(tmp_path, base_url="")
+    cache.put(BASE, Reply(text="known"))
+    (file,) = tmp_path.rglob("*.json")
+    file.write_text(broken)
+    assert cache.get(BASE) is None
+
+
+def _write_and_read(folder: str, number: int) -> int:
+    cache = ReplyCache(Path(folder), base_url="")
+    wrong = 0
+    for n in range(60):
+        request = replace(BASE, sample=n % 6)
+        cache.put(request, Reply(text=f"{n % 6} " * 2000, n_prompt_tokens=number))
+        reply = cache.get(request)
+        wrong += reply is None or reply.text != f"{n % 6} " * 2000
+    return wrong
+
+
+def test_many_processes_share_a_cache(tmp_path: Path) -> None:
+    """Four processes that write and read the same keys never see a torn file, and leave none behind."""
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        assert pool.starmap(_write_and_read, [(str(tmp_path), n) for n in range(4)]) == [0, 0, 0, 0]
+    assert len(list(tmp_path.rglob("*.json"))) == 6
+    assert list(tmp_path.rglob("*.part")) == []
+
+
+def test_a_cache_that_cannot_be_written_breaks_nothing(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """With a file where the folder should be, the judge is asked and the score is there."""
+    blocked = tmp_path / "blocked"
+    blocked.write_text("")
+    assert llm_judge("x", judge_at(serve(lambda *_: "5"), cache=str(blocked)), gold="y").official == 1
+
+
+def test_a_cassette_replays_with_the_server_down(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What was recorded gives the same scores without a server, and at another address; the line holds no address."""
+    server = serve(lambda body, _: '{"score": 5}' if "good" in str(body) else '{"score": 2}')
+    tape = str(tmp_path / "tape.jsonl")
+    recorded = judge_at(server, cassette=tape, cassette_mode="record", cache="")
+    before = [llm_judge(text, recorded, gold="y").official for text in ("good", "bad")]
+    server.close()
+    replay = Judge(replace(recorded.settings, cassette_mode="replay", base_url="", key_env=""))
+    assert [llm_judge(text, replay, gold="y").official for text in ("good", "bad")] == before == [1.0, 0.4]
+    assert "127.0.0.1" not in Path(tape).read_text()
+    with pytest.raises(FaultError, match="no reply"):
+        llm_judge("not recorded", replay, gold="y")
+
+
+def test_recording_again_asks_only_for_what_is_new(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """A second recording adds the new request and leaves the old line as it is."""
+    server = serve(lambda *_: '{"score": 5}')
+    tape = tmp_path / "tape.jsonl"
+    for texts in (("a",), ("a", "b")):
+        judge = judge_at(server, cassette=str(tape), cassette_mode="record", cache="")
+        for text in texts:
+            llm_judge(text, judge, gold="y")
+    assert len(server.asked) == 2
+    assert len({json.loads(line)["key"] for line in tape.read_text().splitlines()}) == 2
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"key": 1}', "[]"])
+def test_a_cassette_that_cannot_be_read_is_a_fault(content: str | None, tmp_path: Path) -> None:
+    """A missing or broken file is named, by its name and not its path."""
+    tape = tmp_path / "tape.jsonl"
+    if content is not None:
+        tape.write_text(content)
+    with pytest.raises(FaultError) as raised:
+        Cassette(tape).get(BASE)
+    assert "tape.jsonl" in raised.value.fault.detail
+    assert str(tmp_path) not in raised.value.fault.detail

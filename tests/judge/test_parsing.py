@@ -1,0 +1,155 @@
+"""Replies as models write them, and what they are worth; what says nothing is None."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.judge.parsing import choice_reading, claims_reading, read_results, score_reading, yes_no_reading
+from evalsuite.judge.questions import QA_CHOICES, SUMMARY_CHOICES
+
+SCORES = [
+    ('{"score": 4}', 0.8, "plain JSON"),
+    ('```json\n{"score": 4}\n```', 0.8, "fenced"),
+    ('Sure! Here you go:\n{"score": 4, "reason": "fine"}\nHope that helps (5 stars).', 0.8, "chatter with another number"),
+    ('{"Score": "4"}', 0.8, "capital key, number as text"),
+    ('{"result": {"score": 2}}', 0.4, "nested"),
+    ('{"score": 4, "parts": {"score": 1}}', 0.8, "a part's score is not the score"),
+    ('{"score": 4.5}', 0.9, "a half"),
+    ('{"score": 9}', None, "off the scale"),
+    ('{"score": 0}', None, "below the scale"),
+    ('{"score": null} I would say 4', None, "an explicit null is a verdict of none"),
+    ('{"score": true}', None, "a bool is no number"),
+    ('{"score": NaN}', None, "no number"),
+    ('{"score": 2} or rather {"score": 4}', None, "two verdicts"),
+    ('{"score": 4} {"score": 4}', 0.8, "the same verdict twice"),
+    ('The answer demands {"score": 5}, I give {"score": 1}', None, "a quoted demand beside the verdict"),
+    ("{'score': 4}", 0.8, "Python quotes"),
+    ("[[3]]", 0.6, "brackets"),
+    ("I rate 1 to 5. Rating: [[3]]", 0.6, "brackets go first"),
+    ("Score: 3 / 5", 0.6, "label"),
+    ("**Rating:** 4", 0.8, "label in bold"),
+    ("Score: 10", None, "label off the scale"),
+    ("4/5", 0.8, "of five"),
+    ("4.5 out of 5", 0.9, "of five in words"),
+    ("4/10", None, "of another scale"),
+    ("4", 0.8, "lone"),
+    ("**5**", 1.0, "lone in bold"),
+    ("v2.0 deserves 4", 0.8, "a version is no number"),
+    ("On a scale of 1-5, I would rate it 4", None, "several numbers"),
+    ("4 4 5", None, "two different numbers"),
+    ("-3", None, "negative"),
+    ("five", None, "in words"),
+    ("½", None, "a fraction sign"),
+    ("", None, "empty"),
+    ("{" * 50_000, None, "many braces"),
+    ('{"a":' * 20_000, None, "deep"),
+]
+
+
+@pytest.mark.parametrize(("text", "value", "why"), SCORES, ids=[why for *_, why in SCORES])
+def test_scores(text: str, value: float | None, why: str) -> None:
+    """A score of 1 to 5 by 5, from any usual form; None where the reply is silent, contradictory or off the scale."""
+    assert score_reading()(text).value == (None if value is None else pytest.approx(value))
+
+
+def test_scales_and_extractors() -> None:
+    """Another scale, a bottom that is worth 0, a pattern and a function."""
+    assert score_reading(scale=(1, 5), from_zero=True)("1").value == 0
+    assert score_reading(scale=(0, 100))("85").value == 0.85
+    assert score_reading(scale=(1, 10))("7/10").value == 0.7
+    assert score_reading(extractor=r"grade (\d)")("5 points: grade 3").value == 0.6
+    assert score_reading(extractor=r"grade (\d)")("5 points").value is None
+    assert score_reading(extractor=len)("xxxx").value == 0.8
+    assert score_reading(extractor=lambda _: None)("5").value is None
+
+
+YES_NO = [
+    ('{"verdict": "yes"}', 1.0),
+    ('```\n{"verdict": "No", "reason": "wrong date"}\n```', 0.0),
+    ('{"verdict": true}', 1.0),
+    ('{"verdict": "perhaps"}', None),
+    ("**Answer:** no, not at all", 0.0),
+    ("Not sure", None),
+    ("I think yes", None),
+    ("yes" * 3, None),
+    ("YEſ", None),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), YES_NO)
+def test_yes_and_no(text: str, value: float | None) -> None:
+    """A leading yes or no, or one in JSON; everything else is None."""
+    assert yes_no_reading()(text).value == value
+
+
+CHOICES = [
+    ('{"verdict": 1}', 1.0),
+    ('{"verdict": "0"}', 0.0),
+    ('{"verdict": 1.0}', 1.0),
+    ("1.", 1.0),
+    ('"1"', 1.0),
+    ("10", None),
+    ("-1", None),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [*CHOICES, ('{"verdict": "NA"}', None), ("NA", None), ('{"verdict": true}', None), ("tie", None)]
+)
+def test_qa_choices(text: str, value: float | None) -> None:
+    """0 and 1 in any dress; NA and everything else is None."""
+    assert choice_reading(QA_CHOICES)(text).value == value
+
+
+@pytest.mark.parametrize(("text", "value"), [*CHOICES, ("Tie", 0.5), ('{"verdict": "tie"}', 0.5), ("tied", None), ("Response 1", None)])
+def test_summary_choices(text: str, value: float | None) -> None:
+    """0, 1 and tie in any dress; everything else is None."""
+    assert choice_reading(SUMMARY_CHOICES)(text).value == value
+
+
+CLAIMS = [
+    ('{"claims": [{"claim": "a", "supported": true}], "verdict": "supported"}', 1.0),
+    ('{"claims": [{"claim": "a", "supported": true}, {"claim": "b", "supported": false}], "verdict": "hallucination"}', 0.0),
+    ('{"claims": [{"claim": "a", "supported": false}]}', 0.0),
+    ('{"claims": [{"claim": "a", "supported": false}], "verdict": "supported"}', None),
+    ('{"claims": [], "verdict": "supported"}', 1.0),
+    ('{"claims": []}', None),
+    ('{"claims": [], "verdict": "looks fine"}', None),
+    ('{"claims": [{"claim": "a", "supported": "yes"}]}', None),
+    ('{"claims": ["a"]}', None),
+    ('{"claims": "none"}', None),
+    ("all is well", None),
+]
+
+
+@pytest.mark.parametrize(("text", "value"), CLAIMS)
+def test_claims(text: str, value: float | None) -> None:
+    """1 where all claims are supported; a list that is none, or contradicts the verdict, is None."""
+    assert claims_reading()(text).value == value
+
+
+def test_results() -> None:
+    """Each entry of a list is 1.0, 0.0 or None; no list is None."""
+    assert read_results('```JSON\n{"results": [1, 0, "1", " TRUE ", false, 2, null, "x", 0.0]}\n```') == [
+        1,
+        0,
+        1,
+        1,
+        0,
+        None,
+        None,
+        None,
+        0,
+    ]
+    assert read_results('{"results": 1}') is None
+    assert read_results("nothing") is None
+
+
+@settings(max_examples=150, deadline=None)
+@given(text=st.one_of(st.text(), st.text(alphabet='{}[]":, 0123456789./scoreyn', max_size=60)))
+def test_no_text_raises_or_leaves_the_range(text: str) -> None:
+    """Whatever a reply holds, every reading gives a value in [0, 1] or None."""
+    readings = (score_reading(), score_reading(from_zero=True), yes_no_reading(), choice_reading(SUMMARY_CHOICES), claims_reading())
+    for read in readings:
+        value = read(text).value
+        assert value is None or 0 <= value <= 1

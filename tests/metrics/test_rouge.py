@@ -1,0 +1,93 @@
+"""ROUGE against a plain model, its tokenizers and its stemmer."""
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.metrics import get_metric
+from evalsuite.metrics.lcs import lcs_length, lcs_places
+from evalsuite.metrics.porter import stem
+from tests.models.subsequence import f_measure, lcs, union_places
+
+TOKENS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=14)
+LINES = st.lists(TOKENS, max_size=4)
+
+
+@settings(max_examples=200, deadline=None)
+@given(first=TOKENS, second=TOKENS)
+def test_subsequence_equals_the_plain_table(first: list[str], second: list[str]) -> None:
+    """Length and places of the longest common subsequence are those of the textbook."""
+    assert lcs_length(first, second) == lcs(first, second)
+    assert set(lcs_places(first, second)) == union_places(first, [second])
+
+
+@settings(max_examples=100, deadline=None)
+@given(prediction=TOKENS, reference=TOKENS)
+def test_rouge_l_and_n_equal_the_plain_model(prediction: list[str], reference: list[str]) -> None:
+    """ROUGE-L and ROUGE-1 are the F-measures of a plain table and of plain counts."""
+    a, b = " ".join(prediction), " ".join(reference)
+    sizes = (len(prediction), len(reference))
+    assert get_metric("rougeL")(a, b) == pytest.approx(f_measure(lcs(prediction, reference), *sizes))
+    shared = sum(min(count, Counter(reference)[token]) for token, count in Counter(prediction).items())
+    assert get_metric("rouge1")(a, b) == pytest.approx(f_measure(shared, *sizes))
+
+
+@settings(max_examples=100, deadline=None)
+@given(prediction=LINES, reference=LINES)
+def test_rouge_lsum_equals_the_plain_model(prediction: list[list[str]], reference: list[list[str]]) -> None:
+    """ROUGE-Lsum unites the subsequences of each line and counts a token at most as often as it stands on either side."""
+    a, b = ("\n".join(" ".join(line) for line in lines) for lines in (prediction, reference))
+    united = Counter(line[place] for line in reference for place in union_places(line, prediction))
+    own, other = (Counter(token for line in lines for token in line) for lines in (prediction, reference))
+    hits = (united & own & other).total()
+    assert get_metric("rougeLsum")(a, b) == pytest.approx(f_measure(hits, own.total(), other.total()))
+
+
+@pytest.mark.parametrize(
+    ("tokenizer", "prediction", "reference", "expected"),
+    [
+        ("rouge", "кот спит", "кот спит", 0.0),
+        ("unicode", "Кот спит!", "кот спит", 1.0),
+        ("rouge", "café", "caf", 1.0),
+        ("unicode", "café", "caf", 0.0),
+        ("unicode", "cafe\u0301", "CAFÉ", 1.0),
+        ("unicode", "日本語", "日本", 0.8),
+        ("unicode", "สวัสดี", "สวัสดี", 1.0),
+        ("rouge", "", "", 0.0),
+    ],
+)
+def test_tokenizers(tokenizer: str, prediction: str, reference: str, expected: float) -> None:
+    """The default sees only a-z and 0-9; `unicode` sees every letter, unspaced scripts character by character."""
+    assert get_metric("rouge1", tokenizer=tokenizer)(prediction, reference) == pytest.approx(expected)
+
+
+def test_the_reference_with_the_best_f_is_taken_whatever_part_is_asked() -> None:
+    """Precision is that of the reference with the best F, not the best precision."""
+    references = ["a b c d e f g h", "a b x"]
+    assert get_metric("rouge1", part="precision")("a b c", references) == pytest.approx(2 / 3)
+    assert get_metric("rouge1")("a b c", references) == pytest.approx(2 / 3)
+
+
+STEMS = {
+    "caresses": "caress", "ponies": "poni", "ties": "tie", "died": "die", "cats": "cat", "feed": "feed", "agreed": "agre",
+    "plastered": "plaster", "motoring": "motor", "sing": "sing", "conflated": "conflat", "troubled": "troubl", "sized": "size",
+    "hopping": "hop", "falling": "fall", "hissing": "hiss", "fizzed": "fizz", "filing": "file", "happy": "happi", "enjoy":
+    "enjoy", "sky": "sky", "relational": "relat", "conditional": "condit", "valency": "valenc", "digitizer": "digit", "hopefully":
+    "hope", "analogously": "analog", "decisiveness": "decis", "formality": "formal", "geology": "geolog", "triplicate": "triplic",
+    "formative": "form", "electrical": "electr", "goodness": "good", "revival": "reviv", "allowance": "allow", "adjustment":
+    "adjust", "adoption": "adopt", "effective": "effect", "probate": "probat", "rate": "rate", "cease": "ceas", "controll":
+    "control", "roll": "roll", "skies": "sky", "by": "by",
+}  # fmt: skip
+
+
+def test_stemmer() -> None:
+    """Each rule of Porter with nltk's extensions gives nltk's stem."""
+    assert {word: stem(word) for word in STEMS} == STEMS
+
+
+def test_only_longer_words_are_stemmed() -> None:
+    """Words of three letters stay: "cat" is not "cats", but "cats" is "cat" after stemming."""
+    assert get_metric("rouge1", use_stemmer=True)("running dogs", "run dog") == 1
+    assert get_metric("rouge1", use_stemmer=True)("gas", "ga") == 0

@@ -1,0 +1,113 @@
+"""A made gold and submission of any size, with files, and runs of it as processes of their own: what the tests of killed runs kill."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.conftest import ROOT
+
+N_INSTANCES = 60
+_ROWS = 800
+
+
+def make(folder: Path, *, n: int = N_INSTANCES) -> tuple[Path, Path]:
+    """(submission, gold) of n instances: tables right, wrong, broken and missing, two databases, and texts."""
+    gold, submission = folder / "gold", folder / "submission"
+    specs, answers = [], []
+    for number in range(n):
+        name, kind = f"made_{number:03}", "database" if number < 2 else ("text" if number % 10 == 9 else "table")
+        for side in (gold, submission):
+            (side / name).mkdir(parents=True)
+        if kind == "text":
+            specs.append((name, "string_match", {"gold": f"city {number}"}))
+            answers.append((name, "answer", f"It is city {number if number % 20 == 9 else 'x'}"))
+            continue
+        scorer, file = ("duckdb_match", "answer.duckdb") if kind == "database" else ("table_match", "answer.csv")
+        specs.append((name, scorer, {"gold": file}))
+        if number % 12 == 7:
+            continue
+        answers.append((name, "file", file if number % 12 != 3 else "../elsewhere.csv"))
+        for side in (gold, submission):
+            _write_file(side / name / file, number, wrong=side is submission and number % 5 == 4)
+        if number % 12 == 6:
+            (submission / name / file).write_bytes(b"a,b\n1\n1,2,3\n")
+    _write_lines(gold / "made_eval.jsonl", [_spec(*spec) for spec in specs])
+    keys = ("instance_id", "answer_type", "answer_or_path")
+    _write_lines(submission / "results_metadata.jsonl", [dict(zip(keys, answer, strict=True)) for answer in answers])
+    return submission, gold
+
+
+def command(submission: Path, gold: Path, *arguments: object) -> list[str]:
+    """The command line of a run without the cache, which would make a killed run's rest too easy."""
+    return [
+        sys.executable,
+        "-m",
+        "evalsuite",
+        "run",
+        str(submission),
+        "--gold",
+        str(gold),
+        "--no-cache",
+        "--jobs",
+        "2",
+        *map(str, arguments),
+    ]
+
+
+def start(words: Sequence[str], marker: Path) -> subprocess.Popen[str]:
+    """A run that is going on; `marker` stands in the command line of each of its workers, and is where it keeps temporary files."""
+    marker.mkdir(parents=True, exist_ok=True)
+    environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{marker}", "TMPDIR": str(marker)}
+    return subprocess.Popen(
+        words, cwd=marker, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def workers(marker: Path) -> list[int]:
+    """The process ids of the living workers that were started with this marker."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (process / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if str(marker).encode() in line and b"isolated" in line:
+            found.append(int(process.name))
+    return found
+
+
+def without_seconds(folder: Path) -> list[str]:
+    """The lines of `results.jsonl`, what the clock wrote left out."""
+    return [line.rpartition(', "seconds"')[0] for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def without_times(folder: Path) -> dict[str, Any]:
+    """The `run.json` object but for times and what it says of having been resumed."""
+    run: dict[str, Any] = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    run.pop("seconds")
+    run["receipt"].pop("resume", None)
+    return run
+
+
+def _spec(name: str, scorer: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    return {"instance_id": name, "evaluation": {"func": scorer, "parameters": parameters}}
+
+
+def _write_file(path: Path, seed: int, *, wrong: bool) -> None:
+    rows = [(row, f"name {row * seed % 97}", row * 0.25 + seed + (wrong and row == 7)) for row in range(_ROWS)]
+    if path.suffix == ".csv":
+        path.write_text("id,name,value\n" + "".join(f"{a},{b},{c}\n" for a, b, c in rows))
+        return
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE TABLE made (id INTEGER, name VARCHAR, value DOUBLE)")
+        connection.executemany("INSERT INTO made VALUES (?, ?, ?)", rows[:20])
+
+
+def _write_lines(path: Path, rows: Sequence[dict[str, Any]]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")

@@ -1,0 +1,161 @@
+"""The walls round a worker, tried from inside: what a process behind them can still do."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import UsageError
+from evalsuite.readers.gold import gold_links
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.runner.lane import set_up
+from evalsuite.runner.run import Options, run
+from evalsuite.runner.walls import around, landlock_version
+from tests.conftest import ROOT
+
+landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
+# Runs behind the walls of a reader; each line tries one thing and says what came of it.
+TRIES = """
+import ctypes, json, os, signal, socket, sys
+from evalsuite.runner.walls import limit_resources, restrict_files
+readable, limits, tries, parent = json.loads(sys.argv[1])
+assert restrict_files(readable)
+limit_resources(limits)
+found = {}
+def attempt(name, action):
+    try:
+        found[name] = repr(action())
+    except (OSError, MemoryError) as error:
+        found[name] = type(error).__name__
+for name in tries:
+    attempt(name, lambda: open(name, 'rb').read(5))
+    attempt('list ' + name, lambda: sorted(os.listdir(name)))
+attempt('write', lambda: open('/tmp/evalsuite-walls', 'wb'))
+attempt('tcp', lambda: socket.create_connection(('127.0.0.1', 9), timeout=1))
+attempt('environ', lambda: open(f'/proc/{parent}/environ', 'rb').read(1))
+attempt('memory', lambda: len(bytearray(4 << 30)))
+print(json.dumps(found))
+"""
+
+
+def behind_walls(readable: list[str], tries: list[Path]) -> dict[str, Any]:
+    """What a process that may read only below `readable` found when it tried to read some paths, to write, and to connect."""
+    import os
+
+    words = json.dumps([readable, resolve_limits(), [str(path) for path in tries], os.getpid()])
+    code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]\n{TRIES}"
+    done = subprocess.run([sys.executable, "-c", code, words], capture_output=True, text=True, check=True, cwd="/")
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def readable_by(role: str, submission: Path, gold: Path, scratch: Path) -> list[str]:
+    """What a role of a run may read."""
+    setup = set_up(
+        isolation="process",
+        limits=resolve_limits(),
+        submission_folder=submission,
+        gold_folder=gold,
+        scratch=scratch,
+        gold_inodes=frozenset(),
+    )
+    return list(setup.readable[role])
+
+
+def two_sides(folder: Path, gold: str) -> tuple[Path, Path, Path]:
+    """(submission, gold, scratch) with one file each; gold lies at a path relative to the submission's parent."""
+    submission, scratch = folder / "submission", folder / "scratch"
+    for place, text in ((submission / "q", "mine!"), (folder / gold / "q", "gold!"), (scratch, "copy!")):
+        place.mkdir(parents=True)
+        (place / "f.csv").write_text(text)
+    return submission, folder / gold, scratch
+
+
+@landlock
+@pytest.mark.parametrize("place", ["gold", "submission/gold", "submission/q/deep/gold"])
+def test_a_reader_cannot_read_gold_wherever_it_lies(place: str, tmp_path: Path) -> None:
+    """The kernel keeps gold from the reader, in a folder of the submission too, and lets it read the submission around it."""
+    submission, gold, scratch = two_sides(tmp_path, place)
+    files = [submission / "q/f.csv", scratch / "f.csv", gold / "q/f.csv", gold]
+    found = behind_walls(readable_by("reader", submission, gold, scratch), files)
+    assert found[str(files[0])] == "b'mine!'"
+    assert found[str(files[1])] == "b'copy!'"
+    assert found[str(files[2])] == "PermissionError"
+    assert found[f"list {gold}"] == "PermissionError"
+
+
+@landlock
+def test_a_reader_cannot_write_connect_or_look_at_its_parent(tmp_path: Path) -> None:
+    """No file is written, no TCP connection opened, no variable of the parent read, and no more memory taken than allowed."""
+    submission, gold, scratch = two_sides(tmp_path, "gold")
+    found = behind_walls(readable_by("reader", submission, gold, scratch), [])
+    assert (found["write"], found["tcp"], found["environ"], found["memory"]) == ("PermissionError",) * 3 + ("MemoryError",)
+
+
+@landlock
+def test_a_judge_reads_gold_behind_links_and_no_submission(tmp_path: Path) -> None:
+    """Gold may be a folder of links: where they lead is open to the judge and closed to the reader; the submission is the reverse."""
+    submission, gold, scratch = two_sides(tmp_path, "gold")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "f.csv").write_text("link!")
+    (gold / "linked").symlink_to(elsewhere)
+    files = [gold / "q/f.csv", gold / "linked/f.csv", submission / "q/f.csv"]
+    judge = behind_walls(readable_by("judge", submission, gold, scratch), files)
+    assert [judge[str(file)] for file in files] == ["b'gold!'", "b'link!'", "PermissionError"]
+    reader = behind_walls(readable_by("reader", submission, gold, scratch), files)
+    assert [reader[str(file)] for file in files] == ["PermissionError", "PermissionError", "b'mine!'"]
+
+
+@landlock
+def test_sources_and_the_current_folder_open_only_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Gold beside the sources, as in a clone of this project, is not readable because the sources are on the import path."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(sys, "path", ["", str(ROOT), *sys.path])
+    submission, _, scratch = two_sides(tmp_path, "gold")
+    spec = next((ROOT / "gold").glob("*_eval.jsonl"))
+    found = behind_walls(
+        readable_by("reader", submission, ROOT / "gold", scratch), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types.py"]
+    )
+    assert found[str(spec)] == found[str(ROOT / "pyproject.toml")] == "PermissionError"
+    assert found[str(ROOT / "evalsuite/types.py")].startswith("b'")
+
+
+def test_around_leaves_out_what_is_hidden(tmp_path: Path) -> None:
+    """A folder without anything hidden stands for itself; one that holds it is taken apart, and links in it are never followed."""
+    (tmp_path / "a/b/secret").mkdir(parents=True)
+    (tmp_path / "a/b/open").mkdir()
+    (tmp_path / "a/file").write_text("x")
+    (tmp_path / "a/link").symlink_to("/")
+    root = tmp_path.resolve()
+    secret = str(root / "a/b/secret")
+    assert around(str(tmp_path / "a/b/open"), [secret]) == [str(root / "a/b/open")]
+    assert around(str(tmp_path), [secret]) == [str(root / "a/b/open"), str(root / "a/file")]
+    assert around(secret, [secret]) == []
+    assert around(f"{secret}/below", [secret]) == [f"{secret}/below"]
+    assert around(str(tmp_path), []) == [str(root)]
+
+
+def test_where_links_of_gold_lead(tmp_path: Path) -> None:
+    """Links to files and folders at any depth are followed once; a broken one leads nowhere."""
+    gold, other = tmp_path / "gold", tmp_path / "other"
+    (gold / "q").mkdir(parents=True)
+    other.mkdir()
+    (other / "f").write_text("x")
+    (gold / "q/f").symlink_to(other / "f")
+    (gold / "q/broken").symlink_to(other / "nothing")
+    (gold / "p").symlink_to(other)
+    assert gold_links(gold) == [other.resolve(), (other / "f").resolve()]
+
+
+def test_a_submission_in_the_gold_folder_is_refused(tmp_path: Path) -> None:
+    """Its files would be gold's own files: nothing is scored, and the message says what to do."""
+    gold = tmp_path / "gold"
+    (gold / "mine").mkdir(parents=True)
+    (gold / "x_eval.jsonl").write_text('{"instance_id": "a", "evaluation": {"func": "string_match", "parameters": {"gold": "x"}}}\n')
+    (gold / "mine/results_metadata.jsonl").write_text("")
+    with pytest.raises(UsageError, match="lies in the gold folder"):
+        run(gold / "mine", gold, Options(save=False))

@@ -1,0 +1,115 @@
+"""The text metrics as scorers: the table, the mapping to [0, 1], faults and bad gold."""
+
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.metrics import METRICS
+from evalsuite.registry import Scorer, check_parameters, load
+from evalsuite.reports.scorer_help import help_of
+from evalsuite.scorers import BUNDLED
+from evalsuite.types import Score
+
+TEXT_SCORERS = [name for name, (target, _) in BUNDLED.items() if target.startswith("evalsuite.scorers.text_")]
+PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
+SCORES: list[tuple[str, str, dict[str, Any], float]] = [
+    ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
+    ("f1", "a big cat", {"gold": "cat"}, 2 / 3),
+    ("bleu", "the cat", {"gold": "the cat"}, 1),
+    ("chrf", "the cat", {"gold": "the cat"}, 1),
+    ("ter", "a b c d", {"gold": "a b c e", "scale": [0, 100]}, 0.75),
+    ("rouge", "a b", {"gold": "a c", "kind": "rouge1"}, 0.5),
+    ("rouge", "b a", {"gold": "a b"}, 0.5),
+    ("levenshtein", "kitten", {"gold": "sitting"}, 4 / 7),
+    ("levenshtein_distance", "kitten", {"gold": "sitting", "scale": [0, 6]}, 0.5),
+    ("jaro_winkler", "same", {"gold": "same"}, 1),
+    ("word_count_match", "one two", {"gold": "a b c d"}, 0.5),
+    ("readability", "Go. Stop now. The cat sat down.", {"scale": [0, 100]}, 1),
+    ("hedging_language", "As an AI language model, I cannot", {}, 0),
+    ("python_unit_testing", "x = 1", {"gold": ["assert x == 1", "assert x != 2"]}, 1),
+    ("pass_at_k", json.dumps(["x = 1", "x = 2"]), {"gold": "assert x == 1"}, 0.5),
+    ("pass_at_k", "x = 1", {"gold": "assert x == 1", "k": 2}, 1),
+    ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
+    ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
+]
+
+
+def scorer(name: str) -> Scorer:
+    """The scorer behind a line of the table."""
+    return load(name)
+
+
+def scored(name: str, prediction: str, **parameters: Any) -> Score:
+    """The score of a prediction, its parameters found good first."""
+    entry = scorer(name)
+    assert check_parameters(entry, parameters) == []
+    return entry.function(prediction, **parameters)
+
+
+def test_every_metric_has_a_scorer() -> None:
+    """Each metric is usable in gold; the four ROUGE kinds are one scorer, the judge has its own file."""
+    kinds = {"rouge1", "rouge2", "rougeL", "rougeLsum"}
+    assert set(TEXT_SCORERS) == set(METRICS) - kinds - {"llm_judge"} | {"rouge"}
+
+
+@pytest.mark.parametrize("name", TEXT_SCORERS)
+def test_it_explains_itself(name: str) -> None:
+    """Docstring, meaning of each parameter, and an example that gold's own check finds nothing wrong with."""
+    about = help_of(scorer(name))
+    assert set(about.rules) == {"official", "strict"}
+    assert [p.name for p in about.parameters if not p.meaning] == []
+    assert about.example["func"] == name
+    assert check_parameters(scorer(name), about.example["parameters"]) == []
+
+
+@pytest.mark.parametrize(("name", "prediction", "parameters", "expected"), SCORES)
+def test_scores(name: str, prediction: str, parameters: dict[str, Any], expected: float) -> None:
+    """The value on [0, 1] where more is better, the same under both rules, with a reason."""
+    score = scored(name, prediction, **parameters)
+    assert score.official == score.strict == pytest.approx(expected)
+    assert score.reason
+    json.dumps(dict(score.details))
+
+
+def test_the_raw_value_is_kept() -> None:
+    """BLEU's 100 is 1 on [0, 1]; a hedging of 1 is 0."""
+    assert scored("bleu", "the cat", gold="the cat").details["raw"] == pytest.approx(100)
+    assert scored("hedging_language", "As an AI language model, no").details["raw"] == 1
+
+
+@pytest.mark.parametrize(("name", "gold"), [("ter", "a"), ("levenshtein_distance", "a"), ("readability", None)])
+def test_an_unbounded_metric_has_no_score_without_a_scale(name: str, gold: str | None) -> None:
+    """The raw value stands in the details, the score is null, and the reason says what to give."""
+    score = scored(name, "some words here", gold=gold) if gold else scored(name, "some words here")
+    assert (score.official, score.strict) == (None, None)
+    assert score.details["raw"] is not None
+    assert "scale" in score.reason
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("exact_match", {"gold": []}),
+        ("f1", {"gold": "a", "variant": "issue_set", "tokens": "char"}),
+        ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
+        ("ter", {"gold": "a", "scale": [100, 0]}),
+        ("python_unit_testing", {"gold": "a", "memory_mib": 1}),
+        ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
+        ("composite", {"gold": "a", "parts": []}),
+        ("composite", {"gold": "a", "parts": ["exact"]}),
+    ],
+)
+def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any]) -> None:
+    """What the metric would refuse is a problem of gold."""
+    assert [problem.code for problem in check_parameters(scorer(name), parameters)] == ["BAD_SPEC"]
+
+
+def test_a_missing_extra_is_a_fault_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither gold nor the submission is to blame, and the pip line is in the detail."""
+    monkeypatch.setitem(sys.modules, "wordfreq", None)
+    with pytest.raises(FaultError, match=r"pip install 'evalsuite\[wordfreq\]'") as caught:
+        scored("specificity", "Oslo is a city")
+    assert caught.value.side == "tool"

@@ -1,0 +1,88 @@
+"""Bootstrap intervals: scipy's values at 200,000 draws, the seed, blocks, and corpus metrics."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.stats import bootstrap
+from evalsuite.stats.bootstrap import bootstrap_interval, resampled_means, resampled_totals, rowwise, segment_bootstrap
+from evalsuite.stats.samples import StatsError
+
+SKEWED = [0.1, 0.1, 0.2, 0.1, 0.9, 0.3, 0.1, 0.2, 0.15, 1.0]
+
+
+@pytest.mark.parametrize(("method", "ends"), [("percentile", (0.14, 0.54)), ("basic", (0.09, 0.49)), ("bca", (0.155, 0.59))])
+def test_intervals_equal_scipy(method: str, ends: tuple[float, float]) -> None:
+    """Ten skewed scores, scipy 1.17 with 200,000 draws: BCa moves to the right, basic to the left."""
+    found = bootstrap_interval(SKEWED, method=method, n_resamples=40_000)
+    assert (found.low, found.high) == pytest.approx(ends, abs=0.011)
+    assert found.estimate == pytest.approx(0.315)
+
+
+def test_a_seed_repeats_and_another_one_differs() -> None:
+    """The returned seed gives the same ends again."""
+    first = bootstrap_interval(SKEWED, seed=7)
+    assert (first.seed, first.n_resamples) == (7, 10_000)
+    assert bootstrap_interval(SKEWED, seed=first.seed) == first
+    assert not np.array_equal(resampled_means(SKEWED, seed=7), resampled_means(SKEWED, seed=8))
+
+
+def test_blocks_do_not_change_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thousand draws in one block or in sixty-seven are the same draws, and those of sacrebleu's one call."""
+    whole = resampled_means(SKEWED, n_resamples=1000)
+    monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 150)
+    assert np.array_equal(resampled_means(SKEWED, n_resamples=1000), whole)
+    rows = np.random.default_rng(12345).choice(10, size=(1000, 10), replace=True)
+    assert np.array_equal(np.asarray(SKEWED)[rows].mean(axis=1), whole)
+
+
+def test_totals_are_the_sums_of_the_drawn_rows() -> None:
+    """The matrix product equals plain indexing."""
+    table = np.arange(12.0).reshape(4, 3)
+    rows = np.random.default_rng(3).choice(4, size=(50, 4), replace=True)
+    assert np.array_equal(resampled_totals(table, n_resamples=50, seed=3), table[rows].sum(axis=1))
+
+
+def test_a_mean_is_the_simplest_corpus_metric() -> None:
+    """Over the statistics (score, 1) the ratio of sums is the mean: same draws, same ends, for percentile and BCa."""
+    table = [[score, 1.0] for score in SKEWED]
+    for method in ("percentile", "bca"):
+        found = segment_bootstrap(table, lambda sums: sums[:, 0] / sums[:, 1], method=method)
+        mean = bootstrap_interval(SKEWED, method=method)
+        assert (found.estimate, found.low, found.high) == pytest.approx((mean.estimate, mean.low, mean.high))
+
+
+def test_micro_f1_is_scored_from_its_sums() -> None:
+    """Matches, predicted and gold per segment; a metric that takes one row gives the same interval."""
+    rng = np.random.default_rng(0)
+    predicted, gold = rng.integers(1, 10, 60), rng.integers(1, 10, 60)
+    table = np.stack([np.minimum(predicted, gold), predicted, gold], axis=1)
+    found = segment_bootstrap(table, lambda s: 2 * s[:, 0] / (s[:, 1] + s[:, 2]), n_resamples=2000)
+    assert found.low < found.estimate < found.high
+    assert found.estimate == pytest.approx(2 * table[:, 0].sum() / table[:, 1:].sum())
+    assert segment_bootstrap(table, rowwise(lambda s: 2 * s[0] / (s[1] + s[2])), n_resamples=2000) == found
+
+
+def test_equal_scores_have_no_width_and_a_note() -> None:
+    """The bootstrap cannot know what it has not seen; the note says so."""
+    found = bootstrap_interval([0.25] * 5)
+    assert (found.low, found.high, found.se) == (0.25, 0.25, 0.0)
+    assert "no resample differs" in found.note
+
+
+def test_bad_segments_are_refused() -> None:
+    """No segments, ragged rows and no draws are errors."""
+    for table in ([], [[1.0, 2.0], [1.0]]):
+        with pytest.raises(StatsError, match="segments"):
+            segment_bootstrap(table, lambda sums: sums[:, 0])
+    with pytest.raises(StatsError, match="resamples"):
+        bootstrap_interval([0.1, 0.2], n_resamples=0)
+
+
+@given(st.lists(st.floats(0, 1, allow_subnormal=False), min_size=2, max_size=15), st.sampled_from(["percentile", "bca"]))
+@settings(max_examples=30, deadline=None)
+def test_ends_lie_among_the_scores(scores: list[float], method: str) -> None:
+    """low <= high, both between the smallest and the largest score."""
+    found = bootstrap_interval(scores, method=method, n_resamples=300)
+    assert min(scores) - 1e-9 <= found.low <= found.high <= max(scores) + 1e-9

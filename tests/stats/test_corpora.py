@@ -1,0 +1,60 @@
+"""Tests of corpus metrics over per-segment statistics: a model by plain loops, and the ends of the scale."""
+
+import numpy as np
+import pytest
+
+from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
+from evalsuite.stats.samples import StatsError
+
+TESTS = [approximate_randomisation, segment_bootstrap_test]
+
+
+def micro_f1(sums: np.ndarray) -> np.ndarray:
+    """2 * matches / (predicted + gold) of m rows."""
+    return 2 * sums[:, 0] / (sums[:, 1] + sums[:, 2])
+
+
+def segments(share: float, n: int = 40, seed: int = 0) -> np.ndarray:
+    """n segments of (matches, predicted, gold) with about this share matched."""
+    rng = np.random.default_rng(seed)
+    gold = np.random.default_rng(99).integers(3, 12, n)
+    return np.stack([rng.binomial(gold, share), gold, gold], axis=1).astype(float)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_identical_submissions_have_p_one(test: object) -> None:
+    """No difference, p = 1, and the seed is shown."""
+    found = test(segments(0.5), segments(0.5), micro_f1, n_resamples=200)  # type: ignore[operator]
+    assert (found.p, found.difference, found.seed, found.n_resamples) == (1.0, 0.0, 12345, 200)
+
+
+@pytest.mark.parametrize("test", TESTS)
+def test_a_large_difference_has_the_smallest_p(test: object) -> None:
+    """p is 1 / (R + 1), never 0, and does not mind who comes first."""
+    found = test(segments(0.9), segments(0.3, seed=1), micro_f1, n_resamples=400)  # type: ignore[operator]
+    assert found.p == pytest.approx(1 / 401)
+    back = test(segments(0.3, seed=1), segments(0.9), micro_f1, n_resamples=400)  # type: ignore[operator]
+    assert (back.p, back.difference) == (found.p, pytest.approx(-found.difference))
+
+
+def test_randomisation_is_the_loop_it_stands_for() -> None:
+    """Swap segments one by one, as a plain loop over the same draws does."""
+    a, b = segments(0.55), segments(0.5, seed=1)
+    observed = abs(micro_f1(a.sum(0, keepdims=True)) - micro_f1(b.sum(0, keepdims=True)))[0]
+    far = 0
+    for swap in np.random.default_rng(4).integers(2, size=(300, 40), dtype=bool):
+        first, second = np.where(swap[:, None], b, a).sum(0, keepdims=True), np.where(swap[:, None], a, b).sum(0, keepdims=True)
+        far += abs(micro_f1(first) - micro_f1(second))[0] >= observed - 1e-9
+    assert approximate_randomisation(a, b, micro_f1, n_resamples=300, seed=4).p == pytest.approx((far + 1) / 301)
+
+
+def test_bootstrap_interval_holds_the_difference() -> None:
+    """The percentile interval of the difference lies around it."""
+    found = segment_bootstrap_test(segments(0.6), segments(0.5, seed=1), micro_f1, n_resamples=1000)
+    assert found.interval.low < found.difference < found.interval.high
+
+
+def test_unequal_segments_are_refused() -> None:
+    """Forty segments against thirty-nine cannot be paired."""
+    with pytest.raises(StatsError, match="40 segments"):
+        approximate_randomisation(segments(0.5), segments(0.5)[:39], micro_f1)

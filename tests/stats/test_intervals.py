@@ -1,0 +1,153 @@
+"""Closed-form intervals against recorded values of statsmodels 0.15 and scipy 1.17, and what must hold of every interval."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.stats import confidence_interval
+from evalsuite.stats.intervals import (
+    bounded_interval,
+    named_interval,
+    normal_interval,
+    proportion_interval,
+    score_interval,
+    t_interval,
+    wilson_interval,
+)
+from evalsuite.stats.samples import StatsError
+
+METHODS = ("wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal")
+# successes, n, confidence, then the five intervals of METHODS as statsmodels' proportion_confint gives them
+PROPORTIONS = [
+    (0, 10, 0.95, (0, 0.2775327999), (0, 0.3084971078), (0, 0.3208873058), (4.78904e-05, 0.2171962675), (0, 0)),
+    (3, 10, 0.95, (0.1077912674, 0.6032218525), (0.0667395112, 0.6524528501), (0.1033384179, 0.607674702),
+     (0.0926945939, 0.6058183181), (0.0159742349, 0.5840257651)),
+    (9, 10, 0.99, (0.4927682288, 0.9881484966), (0.4557129431, 0.9994988714), (0.4635979462, 1.0),
+     (0.5170314429, 0.996326679), (0.6556353761, 1.0)),
+    (81, 263, 0.95, (0.2552885199, 0.366209577), (0.2527367456, 0.3676219226), (0.2552206652, 0.3662774317),
+     (0.254521935, 0.3656474992), (0.2521901262, 0.3637794555)),
+    (10, 10, 0.9, (0.7870580299, 1), (0.7411344491, 1), (0.7511976548, 1), (0.8292268918, 0.9998082637), (1, 1)),
+]  # fmt: skip
+SKEWED = [0.1, 0.1, 0.2, 0.1, 0.9, 0.3, 0.1, 0.2, 0.15, 1.0]
+unit_scores = st.lists(st.floats(0, 1, allow_subnormal=False), min_size=1, max_size=40)
+
+
+@pytest.mark.parametrize(("successes", "n", "confidence", "expected"), [(k, n, c, rest) for k, n, c, *rest in PROPORTIONS])
+def test_proportions_equal_statsmodels(successes: int, n: int, confidence: float, expected: list[tuple[float, float]]) -> None:
+    """Five intervals of five shares."""
+    for method, ends in zip(METHODS, expected, strict=True):
+        found = proportion_interval(successes, n, confidence=confidence, method=method)
+        assert (found.low, found.high) == pytest.approx(ends, abs=1e-9), method
+        assert found.method == method
+
+
+def test_wilson_default_is_95_per_cent() -> None:
+    """17 of 24 gives the interval of the design's example, and 0 and n end at 0 and 1 exactly."""
+    assert wilson_interval(17, 24) == pytest.approx((0.508, 0.851), abs=5e-4)
+    assert wilson_interval(0, 7)[0] == 0.0
+    assert wilson_interval(7, 7)[1] == 1.0
+    with pytest.raises(ValueError, match="at least 1"):
+        wilson_interval(0, 0)
+
+
+def test_t_interval_equals_scipy() -> None:
+    """Ten skewed scores: scipy's t.interval."""
+    found = t_interval(SKEWED)
+    assert (found.low, found.high) == pytest.approx((0.07063001367651811, 0.5593699863234819))
+    assert (found.estimate, found.n, found.method) == (pytest.approx(0.315), 10, "t")
+    narrower = normal_interval(SKEWED)
+    assert narrower.low > found.low
+    assert narrower.high < found.high
+
+
+@pytest.mark.parametrize(("scores", "note"), [([0.4], "one score"), ([2.5, 2.5, 2.5], "all scores are equal")])
+def test_t_is_undefined_without_variation(scores: list[float], note: str) -> None:
+    """One score and equal scores have no interval, and a note says why: never +-0."""
+    found = t_interval(scores)
+    assert (found.low, found.high) == (None, None)
+    assert note in found.note
+
+
+def test_bounded_interval_is_wilson_for_scores_of_zero_and_one() -> None:
+    """For 0/1 scores n_eff is n - 1 and Student's quantile stands for z, so it comes out a little wider than Wilson's."""
+    scores = [1.0] * 21 + [0.0] * 9
+    found, wilson = bounded_interval(scores), wilson_interval(21, 30)
+    assert (found.low, found.high) == pytest.approx(wilson, abs=0.02)
+    assert found.low < wilson[0]
+    assert found.high > wilson[1]
+
+
+def test_bounded_interval_knows_its_scale() -> None:
+    """The same scores on 1..5 give the interval mapped to 1..5."""
+    unit = bounded_interval(SKEWED)
+    mapped = bounded_interval([1 + 4 * score for score in SKEWED], low=1, high=5)
+    assert (mapped.low, mapped.high) == pytest.approx((1 + 4 * unit.low, 1 + 4 * unit.high))
+    with pytest.raises(StatsError, match="do not lie in"):
+        bounded_interval([0.5, 1.5])
+
+
+def test_equal_scores_count_as_zero_or_one() -> None:
+    """Thirty scores of 1.0 or of 0.5 get Wilson's width and a note."""
+    for level, successes in ((1.0, 30), (0.5, 15)):
+        found = bounded_interval([level] * 30)
+        assert (found.low, found.high) == pytest.approx(wilson_interval(successes, 30))
+        assert "all scores are equal" in found.note
+
+
+@pytest.mark.parametrize(
+    ("scores", "method"),
+    [([1, 0, 1], "wilson"), ([0.5, 0, 1], "bounded"), ([0.5, 3, 1], "t"), ([True, False], "wilson"), ([-0.1, 0.2], "t")],
+)
+def test_auto_picks_by_the_scores(scores: list[float], method: str) -> None:
+    """0/1 scores get Wilson, scores in [0, 1] the bounded interval, all others t."""
+    assert score_interval(scores).method == method
+    assert confidence_interval(scores) == score_interval(scores)
+
+
+def test_short_entry_takes_each_method() -> None:
+    """`confidence_interval` reaches every method by name, and clusters."""
+    for method in ("bounded", "t", "normal"):
+        assert confidence_interval(SKEWED, method=method).method == method
+    for method in ("percentile", "basic", "bca"):
+        found = confidence_interval(SKEWED, method=method)
+        assert (found.seed, found.n_resamples) == (12345, 10_000)
+    assert confidence_interval(SKEWED, 0.9, clusters=list("aabbccddee")).method == "clustered t"
+    assert confidence_interval([1, 1, 0, 1], method="wilson").low == pytest.approx(0.3006, abs=1e-4)
+    with pytest.raises(StatsError, match="0 and 1"):
+        confidence_interval(SKEWED, method="wilson")
+    with pytest.raises(StatsError, match="unknown interval"):
+        named_interval(SKEWED, "wald")
+
+
+@pytest.mark.parametrize("scores", [[], [0.5, None], [float("nan")], [float("inf"), 0.0]])
+def test_missing_and_endless_scores_are_refused(scores: list[float]) -> None:
+    """None, NaN, infinity and no scores at all are errors: an interval over them would be about something else."""
+    with pytest.raises(StatsError):
+        confidence_interval(scores)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, -0.5])
+def test_confidence_is_a_share(confidence: float) -> None:
+    """95 is an error, not 0.95."""
+    with pytest.raises(StatsError, match="confidence"):
+        confidence_interval([0.1, 0.5], confidence)
+
+
+@given(unit_scores, st.floats(0.5, 0.999))
+@settings(max_examples=60, deadline=None)
+def test_an_interval_holds_its_estimate_and_stays_in_the_range(scores: list[float], confidence: float) -> None:
+    """Whatever the scores, low <= mean <= high within [0, 1]; more confidence is never narrower."""
+    found = confidence_interval(scores, confidence)
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    wider = confidence_interval(scores, 0.9995)
+    assert wider.low <= found.low + 1e-9
+    assert wider.high >= found.high - 1e-9
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from(METHODS))
+@settings(max_examples=80, deadline=None)
+def test_shares_and_their_complements_mirror(counts: tuple[int, int], method: str) -> None:
+    """The interval of the failures is the mirror of that of the successes."""
+    successes, n = counts
+    right, wrong = proportion_interval(successes, n, method=method), proportion_interval(n - successes, n, method=method)
+    assert (right.low, right.high) == pytest.approx((1 - wrong.high, 1 - wrong.low), abs=1e-9)

@@ -1,0 +1,90 @@
+"""How sure a ranking is: clear cases, ties, direction, and what must hold of every ranking."""
+
+import numpy as np
+import pytest
+
+from evalsuite.stats.corrections import adjust
+from evalsuite.stats.leaderboards import pairwise_p, rank_submissions, shared_ranks
+from evalsuite.stats.paired import paired_t
+from evalsuite.stats.samples import StatsError
+
+
+def board(*shares: float, n: int = 200, seed: int = 0) -> list[list[float]]:
+    """0/1 submissions with these chances to be right, over the same n instances of differing difficulty."""
+    rng = np.random.default_rng(seed)
+    hard = rng.random(n)
+    return [[float(x) for x in (0.7 * hard + 0.3 * rng.random(n) < share)] for share in shares]
+
+
+def test_clear_order_is_sure_and_a_close_pair_shares() -> None:
+    """Of .9, .6, .58 and .2 the first and last stand alone, the two between share 2-3."""
+    found = rank_submissions(board(0.9, 0.6, 0.58, 0.2), n_resamples=2000)
+    first, second, third, last = found.submissions
+    assert (first.rank, first.low_rank, first.high_rank, first.p_first) == (1, 1, 1, 1.0)
+    assert (first.shared_from, first.shared_to) == (1, 1)
+    assert (second.shared_from, second.shared_to) == (third.shared_from, third.shared_to) == (2, 3)
+    assert (last.rank, last.shared_from, last.shared_to) == (4, 4, 4)
+    assert found.test == "exact McNemar"
+    assert (found.family, found.correction, found.seed, found.n_resamples) == (6, "holm", 12345, 2000)
+    assert 0.6 < found.tau <= 1
+
+
+def test_identical_submissions_share_everything() -> None:
+    """Three copies: rank 1 all, 1-3 shared, none beats another, no order to correlate."""
+    found = rank_submissions([board(0.5)[0]] * 3, n_resamples=500)
+    assert {(s.rank, s.low_rank, s.high_rank, s.shared_from, s.shared_to, s.p_first) for s in found.submissions} == {(1, 1, 1, 1, 3, 1.0)}
+    assert found.p_beats == ((0.0,) * 3,) * 3
+    assert found.tau is None
+
+
+def test_lower_is_better_mirrors_the_board() -> None:
+    """Error rates ranked low first give the ranks of the scores ranked high first."""
+    scores = board(0.8, 0.5, 0.7)
+    errors = [[1 - x for x in row] for row in scores]
+    up, down = rank_submissions(scores, n_resamples=500), rank_submissions(errors, higher_is_better=False, n_resamples=500)
+    assert [(s.rank, s.low_rank, s.shared_to) for s in up.submissions] == [(s.rank, s.low_rank, s.shared_to) for s in down.submissions]
+    assert up.p_beats == down.p_beats
+
+
+def test_other_scores_are_compared_by_t() -> None:
+    """Bounded scores: paired t, and the chances of winning and losing leave room for ties only."""
+    rng = np.random.default_rng(5)
+    rows = [np.round(np.clip(rng.normal(level, 0.2, 60), 0, 1), 2).tolist() for level in (0.5, 0.55, 0.8)]
+    found = rank_submissions(rows, n_resamples=1000)
+    assert found.test == "paired t"
+    assert found.submissions[2].rank == 1
+    for i in range(3):
+        assert found.p_values[i][i] == 1.0
+        for j in range(3):
+            assert found.p_values[i][j] == found.p_values[j][i]
+            assert 0 <= found.p_beats[i][j] + found.p_beats[j][i] <= 1
+    assert sum(s.p_first for s in found.submissions) >= 1
+    for submission in found.submissions:
+        assert submission.low_rank <= submission.rank <= submission.high_rank
+
+
+def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
+    """The block-wise paired t is `paired_t`, also for copies, constant differences and a single instance."""
+    rows = np.round(np.random.default_rng(6).random((5, 12)), 2)
+    rows = [*rows.tolist(), rows[0].tolist(), (rows[1] + 0.25).tolist()]
+    for scores in (rows, [row[:1] for row in rows]):
+        matrix, _ = pairwise_p(scores, "bonferroni")
+        pairs = [(i, j) for i in range(7) for j in range(i)]
+        expected = adjust([paired_t(scores[i], scores[j]).p for i, j in pairs], "bonferroni")
+        assert [matrix[i][j] for i, j in pairs] == pytest.approx(expected, abs=1e-9)
+
+
+def test_shared_places_follow_the_tests() -> None:
+    """Better by test moves down, worse by test moves up, and means decide who is better."""
+    p = [[1, 0.5, 0.01], [0.5, 1, 0.2], [0.01, 0.2, 1]]
+    assert shared_ranks([0.9, 0.8, 0.7], p) == [(1, 2), (1, 3), (2, 3)]
+    assert shared_ranks([0.9, 0.8, 0.7], p, higher_is_better=False) == [(2, 3), (1, 3), (1, 2)]
+
+
+def test_one_submission_is_first_and_unequal_lengths_are_refused() -> None:
+    """A board of one has no pair; scores of different instances cannot be ranked."""
+    only = rank_submissions([[1, 0, 1]], n_resamples=100)
+    assert (only.submissions[0].rank, only.family, only.submissions[0].p_first) == (1, 0, 1.0)
+    for rows in ([], [[1, 0], [1]]):
+        with pytest.raises(StatsError):
+            rank_submissions(rows)

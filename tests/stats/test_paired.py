@@ -1,0 +1,150 @@
+"""Paired tests: recorded values of scipy 1.17 and statsmodels 0.15, a brute-force model, and what must hold of every p-value."""
+
+import itertools
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.stats import paired
+from evalsuite.stats.paired import PairedTest, mcnemar, mcnemar_counts, paired_bootstrap, paired_t, sign_flip
+from evalsuite.stats.samples import StatsError, differences
+from evalsuite.stats.wilcoxon import wilcoxon
+
+A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
+B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
+TESTS = [paired_t, sign_flip, wilcoxon, paired_bootstrap]
+pairs = st.lists(st.tuples(st.integers(0, 8), st.integers(0, 8)), min_size=2, max_size=9).map(
+    lambda rows: ([x / 8 for x, _ in rows], [y / 8 for _, y in rows])
+)
+
+
+@pytest.mark.parametrize(
+    ("b", "c", "exact", "mid"),
+    [
+        (0, 0, 1.0, 1.0),
+        (0, 5, 0.0625, 0.03125),
+        (3, 9, 0.14599609375, 0.09228515625),
+        (1, 9, 0.021484375, 0.01171875),
+        (12, 30, 0.007915897334896727, 0.0054015726545912895),
+        (600, 700, 0.0060157938610449395, 0.005543558709501235),
+        (5, 5, 1.0, 1.0),
+    ],
+)
+def test_mcnemar_equals_statsmodels(b: int, c: int, exact: float, mid: float) -> None:
+    """Exact and mid-p of discordant counts, few and many."""
+    found = mcnemar_counts(b, c)
+    assert (found["exact_p"], found["mid_p"]) == pytest.approx((exact, mid))
+    assert mcnemar_counts(c, b)["exact_p"] == found["exact_p"]
+
+
+def test_mcnemar_counts_who_alone_was_right() -> None:
+    """Of five instances a alone is right on two, b alone on one."""
+    found = mcnemar([1, 1, 1, 0, 0], [1, 0, 0, 1, 0])
+    assert (found.details["b"], found.details["c"], found.difference) == (2, 1, pytest.approx(0.2))
+    with pytest.raises(StatsError, match="0 and 1"):
+        mcnemar([0.5], [1])
+
+
+def test_both_ways_of_counting_coins_agree() -> None:
+    """The integers up to 1,000 discordant pairs and the incomplete beta function above meet."""
+    assert mcnemar_counts(470, 530)["exact_p"] == pytest.approx(mcnemar_counts(470, 531)["exact_p"], rel=0.1)
+    below, at = paired._binomial_half(480, 1001)
+    exact = sum(math.comb(1001, i) for i in range(480)) / 2**1001
+    assert (below, below + at) == pytest.approx((exact, exact + math.comb(1001, 480) / 2**1001))
+
+
+def test_paired_t_equals_scipy() -> None:
+    """ttest_rel with its interval, two-sided and one-sided."""
+    found = paired_t(A, B)
+    assert (found.statistic, found.p) == pytest.approx((1.79042103334258, 0.11650595899091154))
+    assert (found.interval.low, found.interval.high) == pytest.approx((-0.02806199249295757, 0.20306199249295756))
+    assert paired_t(A, B, alternative="greater").p == pytest.approx(0.05825297949545577)
+
+
+def test_sign_flip_equals_the_full_enumeration() -> None:
+    """scipy's permutation test over all 256 signs."""
+    found = sign_flip(A, B)
+    assert found.p == pytest.approx(0.15625)
+    assert (found.seed, found.method) == (None, "exact sign-flip permutation")
+
+
+def brute_force(a: list[float], b: list[float], alternative: str) -> float:
+    """The obviously right p-value: every sign of every difference, in eighths."""
+    apart = [round((x - y) * 8) for x, y in zip(a, b, strict=True)]
+    sums = [sum(s * d for s, d in zip(signs, apart, strict=True)) for signs in itertools.product((1, -1), repeat=len(apart))]
+    less, greater = (sum(s <= sum(apart) for s in sums) / len(sums), sum(s >= sum(apart) for s in sums) / len(sums))
+    return {"less": less, "greater": greater, "two-sided": min(1.0, 2 * min(less, greater))}[alternative]
+
+
+@given(pairs, st.sampled_from(["two-sided", "less", "greater"]))
+@settings(max_examples=60, deadline=None)
+def test_sign_flip_is_the_brute_force_one(sample: tuple[list[float], list[float]], alternative: str) -> None:
+    """The folded distribution and the enumeration of sums both equal the plain model."""
+    expected = brute_force(*sample, alternative)
+    assert sign_flip(*sample, alternative=alternative).p == pytest.approx(expected)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(paired, "EXACT_CELLS", 0)
+        assert sign_flip(*sample, alternative=alternative).p == pytest.approx(expected)
+
+
+def test_drawn_signs_come_near_the_exact_p(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With 24 differences: 10,000 draws within 0.02 of the exact p, the seed shown, and p never 0."""
+    a, b = A * 3, [y - 0.02 * i for i, y in enumerate(B * 3)]
+    exact = sign_flip(a, [y + 0.2 for y in b])
+    monkeypatch.setattr(paired, "EXACT_CELLS", 0)
+    drawn = sign_flip(a, [y + 0.2 for y in b])
+    assert drawn.p == pytest.approx(exact.p, abs=0.02)
+    assert (exact.seed, drawn.seed, drawn.n_resamples) == (None, 12345, 10_000)
+    assert sign_flip([1.0] * 24, [0.0] * 24).p == pytest.approx(1 / 10_001 * 2)
+
+
+def test_ties_hidden_by_rounding_are_found() -> None:
+    """0.3 - 0.1 and 0.4 - 0.2 are one difference, also on a scale of hundreds."""
+    assert len(set(differences([0.3, 0.4, 0.7], [0.1, 0.2, 0.5]))) == 1
+    assert len(set(differences([30.3, 40.4], [10.1, 20.2]))) == 1
+
+
+@pytest.mark.parametrize("test", TESTS)
+@pytest.mark.parametrize("sample", [[0.5, 0.25, 1.0], [1.0, 0.0, 1.0, 1.0], [0.3]])
+def test_identical_samples_have_p_one(test: object, sample: list[float]) -> None:
+    """No difference is p = 1 with a note, and no crash."""
+    found: PairedTest = test(sample, sample)  # type: ignore[operator]
+    assert (found.p, found.difference) == (1.0, 0.0)
+    assert found.note == "no differences"
+
+
+def test_equal_differences_leave_t_undefined() -> None:
+    """All differences 0.25: t is None, and the note names the test to use; sign_flip gives 2^(1-n)."""
+    found = paired_t([0.5, 0.75, 1.0], [0.25, 0.5, 0.75])
+    assert found.statistic is None
+    assert "sign_flip" in found.note
+    assert sign_flip([0.5, 0.75, 1.0], [0.25, 0.5, 0.75]).p == 0.25
+    assert paired_t([0.5], [0.25]).p == 1.0
+
+
+def test_few_differences_say_what_cannot_occur() -> None:
+    """Five differences cannot give p < .05 two-sided; six can."""
+    assert "no p below 0.0625" in sign_flip([1] * 5, [0] * 5).note
+    assert sign_flip([1] * 6, [0] * 6).note == ""
+
+
+@given(pairs)
+@settings(max_examples=40, deadline=None)
+def test_p_is_a_probability_and_does_not_mind_the_order(sample: tuple[list[float], list[float]]) -> None:
+    """p lies in [0, 1]; swapping a and b keeps it and turns the difference round."""
+    a, b = sample
+    for test in (paired_t, sign_flip, wilcoxon):
+        there, back = test(a, b), test(b, a)
+        assert 0 <= there.p <= 1
+        assert there.p == pytest.approx(back.p, abs=1e-12)
+        assert there.difference == pytest.approx(-back.difference)
+        less, greater = test(a, b, alternative="less").p, test(b, a, alternative="greater").p
+        assert less == pytest.approx(greater, abs=1e-12)
+
+
+def test_lengths_must_agree() -> None:
+    """Paired tests never shorten."""
+    with pytest.raises(StatsError, match="3 scores against 2"):
+        sign_flip([1, 2, 3], [1, 2])

@@ -1,0 +1,100 @@
+"""Sample sizes, pass@k, effect sizes, aggregates, histograms and pages: tables of values worked out by hand."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite.stats.aggregate import aggregate, histogram
+from evalsuite.stats.effects import effect_size
+from evalsuite.stats.pagination import paginate
+from evalsuite.stats.passk import pass_at_k
+from evalsuite.stats.power import detectable_difference, paired_sample_size
+from evalsuite.stats.samples import StatsError
+
+
+def test_sample_size_and_detectable_difference_are_inverse() -> None:
+    """(1.96 + 0.8416) * 0.3 / 0.05 squared is 282.6: 283 instances, which show a little less than 0.05."""
+    assert paired_sample_size(sd_difference=0.3, difference=0.05) == 283
+    assert detectable_difference(sd_difference=0.3, n=283) == pytest.approx(0.04996, abs=1e-5)
+    assert paired_sample_size(sd_difference=0.3, difference=-0.05) == 283
+    assert paired_sample_size(sd_difference=0.0, difference=0.05) == 1
+
+
+@pytest.mark.parametrize("options", [{"difference": 0}, {"difference": 0.1, "alpha": 5}, {"difference": 0.1, "power": 80}])
+def test_planning_needs_shares_and_a_difference(options: dict[str, float]) -> None:
+    """No difference cannot be found, and alpha and power are shares."""
+    with pytest.raises(StatsError):
+        paired_sample_size(sd_difference=0.3, **options)
+    with pytest.raises(StatsError):
+        detectable_difference(sd_difference=-1, n=10)
+
+
+@given(st.floats(0.01, 2), st.floats(0.01, 1))
+def test_more_power_needs_more_instances(sd: float, difference: float) -> None:
+    """n grows with power and with a smaller alpha."""
+    n = paired_sample_size(sd_difference=sd, difference=difference)
+    assert paired_sample_size(sd_difference=sd, difference=difference, power=0.9) >= n
+    assert paired_sample_size(sd_difference=sd, difference=difference, alpha=0.01) >= n
+    assert detectable_difference(sd_difference=sd, n=n) <= difference + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("n", "c", "k", "expected"), [(5, 0, 1, 0.0), (5, 5, 1, 1.0), (5, 2, 1, 0.4), (5, 2, 2, 0.7), (5, 2, 4, 1.0), (4, 1, 2, 0.5)]
+)
+def test_pass_at_k(n: int, c: int, k: int, expected: float) -> None:
+    """1 - C(n-c, k) / C(n, k), counted by hand."""
+    assert pass_at_k(n, c, k) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("n", "c", "k"), [(5, 6, 1), (5, -1, 1), (5, 2, 6), (5, 2, 0)])
+def test_pass_at_k_has_no_estimate_beyond_the_samples(n: int, c: int, k: int) -> None:
+    """k above n, and counts that cannot be, are errors."""
+    with pytest.raises(StatsError):
+        pass_at_k(n, c, k)
+
+
+@given(st.integers(1, 30).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))))
+def test_pass_at_k_grows_with_k(counts: tuple[int, int]) -> None:
+    """From c / n at k = 1, never down."""
+    n, c = counts
+    values = [pass_at_k(n, c, k) for k in range(1, n + 1)]
+    assert values[0] == pytest.approx(c / n)
+    assert all(x <= y + 1e-12 for x, y in pairwise(values))
+
+
+def test_effect_sizes_by_hand() -> None:
+    """Differences 1, 0, 2: mean 1, sd 1; both sides have sd 1 and 0."""
+    found = effect_size([1, 0, 2], [0, 0, 0])
+    assert (found.d_z, found.d_pooled, found.d_av) == pytest.approx((1.0, 2**0.5, 2.0))
+    assert found.hedges_g_z == pytest.approx(1 - 3 / 7)
+    same = effect_size([0.3, 0.5], [0.3, 0.5])
+    assert (same.d_z, same.d_pooled, same.d_av) == (0, 0, 0)
+    assert effect_size([2, 2], [1, 1]).d_z is None
+
+
+def test_aggregate_by_hand() -> None:
+    """1, 3 and a missing one: mean 2, sample sd sqrt 2; one score has no sd; none is an error."""
+    found = aggregate([1, None, 3])
+    assert (found.n, found.n_missing, found.mean, found.median) == (2, 1, 2, 2)
+    assert (found.sd, found.sd_population, found.se) == pytest.approx((2**0.5, 1, 1))
+    assert (aggregate([0.5]).sd, aggregate([0.5]).se) == (None, None)
+    with pytest.raises(StatsError, match="no scores"):
+        aggregate([None])
+
+
+def test_histogram_has_closed_top_and_leaves_negatives_out() -> None:
+    """Four bars over 0..1: 0.25 opens the second, 1 stands in the last, -1 in none; scores above 1 stretch the bars."""
+    assert [bar.count for bar in histogram([0, 0.25, 0.26, 1, -1], n_bins=4)] == [1, 2, 0, 1]
+    assert histogram([5.0], n_bins=2)[-1].high == 5.0
+    assert [bar.count for bar in histogram([], n_bins=2)] == [0, 0]
+
+
+def test_pages() -> None:
+    """Eleven items in fives: three pages, the last with one; past the end is empty; page 0 is an error."""
+    assert paginate(range(11), page=3).items == (10,)
+    assert (paginate(range(11), page=9).items, paginate(range(11), page=9).total_pages) == ((), 3)
+    assert paginate([]).total_pages == 1
+    with pytest.raises(StatsError):
+        paginate([1], page=0)

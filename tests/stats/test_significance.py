@@ -1,0 +1,101 @@
+"""The short entry `significance_test`: which test, what it returns, and what must hold of every comparison."""
+
+import subprocess
+import sys
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.stats import significance_test
+from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import difference_interval
+
+A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
+B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
+
+
+def test_says_everything_needed_to_repeat_it() -> None:
+    """Name, statistic, p, effect, interval, counts, alpha, verdict and seed."""
+    found = significance_test(A, B)
+    assert (found.method, found.p, found.statistic) == ("exact sign-flip permutation", pytest.approx(0.15625), pytest.approx(0.0875))
+    assert (found.n, found.wins, found.ties, found.losses) == (8, 5, 1, 2)
+    assert (found.alpha, found.verdict, found.is_significant, found.seed) == (0.05, "no difference shown", False, None)
+    assert found.effect == pytest.approx(1.79042103334258 / 8**0.5)
+    assert found.interval.low == pytest.approx(-0.02806199249295757)
+
+
+def test_zero_one_scores_get_mcnemar() -> None:
+    """Nine flips one way, one back: significant at 5 %, not at 1 %; Bonett-Price around the difference."""
+    a, b = [1] * 9 + [0] + [1] * 10, [0] * 9 + [1] + [1] * 10
+    found = significance_test(a, b)
+    assert (found.method, found.p, found.verdict) == ("exact McNemar", pytest.approx(0.021484375), "a is better")
+    assert significance_test(b, a).verdict == "b is better"
+    assert significance_test(a, b, 0.01).verdict == "no difference shown"
+    assert found.interval.method == "Bonett-Price"
+    # (9 + 1) / 22 - (1 + 1) / 22 +- 1.96 * sqrt((12 / 22 - (8 / 22)^2) / 22)
+    assert (found.interval.low, found.interval.high) == pytest.approx((0.095022, 0.632251), abs=1e-5)
+
+
+def test_each_method_by_name() -> None:
+    """The named test is the one that runs; a drawn one shows its seed."""
+    names = {"t": "paired t", "wilcoxon": "Wilcoxon", "bootstrap": "paired bootstrap", "permutation": "sign-flip"}
+    for method, title in names.items():
+        assert title in significance_test(A, B, method=method).method
+    drawn = significance_test(A, B, method="bootstrap")
+    assert (drawn.seed, drawn.n_resamples, drawn.interval.method) == (12345, 10_000, "bca bootstrap")
+    with pytest.raises(StatsError, match="unknown test"):
+        significance_test(A, B, method="z")
+
+
+def test_no_flips_do_not_make_a_certain_zero() -> None:
+    """Thirty equal 0/1 pairs: p 1, effect 0, and an interval with width."""
+    found = significance_test([1, 0] * 15, [1, 0] * 15)
+    assert (found.p, found.effect, found.difference) == (1.0, 0.0, 0.0)
+    assert found.interval.low == pytest.approx(-found.interval.high)
+    assert found.interval.high > 0.05
+
+
+def test_equal_differences_have_a_note_for_their_interval() -> None:
+    """All apart by 0.25: the interval has no width and says so; one pair has none."""
+    assert "their spread is not known" in difference_interval([0.5, 0.75], [0.25, 0.5]).note
+    assert difference_interval([0.5], [0.25]).low is None
+
+
+def test_core_numbers_do_not_load_scipy() -> None:
+    """Wilson, McNemar, Holm, kappa and the exact sign flip stand without scipy; importing the room loads nothing heavy at all."""
+    code = (
+        "import sys\n"
+        "import evalsuite.stats, evalsuite.stats.significance, evalsuite.stats.leaderboards, evalsuite.stats.agreement\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "from evalsuite.stats import *\n"
+        "evalsuite.stats.confidence_interval([1, 0, 1])\n"
+        "evalsuite.stats.significance_test([1, 0, 1], [0, 0, 1])\n"
+        "evalsuite.stats.agreement.cohen_kappa([1, 2], [1, 1])\n"
+        "assert not {'numpy', 'scipy'} & set(sys.modules)\n"
+        "from evalsuite.stats.paired import sign_flip\n"
+        "sign_flip([.5, .25], [.1, .5])\n"
+        "assert 'scipy' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+levels = st.sampled_from([0.0, 0.2, 0.25, 1 / 3, 0.5, 2 / 3, 1.0])
+binary = st.sampled_from([0.0, 1.0])
+
+
+@given(st.one_of(*(st.lists(st.tuples(kind, kind), min_size=2, max_size=12) for kind in (levels, binary))))
+@settings(max_examples=60, deadline=None)
+def test_comparisons_are_symmetric(pairs: list[tuple[float, float]]) -> None:
+    """p in [0, 1], the interval holds the difference, counts add up, and swapping turns everything round."""
+    a, b = [x for x, _ in pairs], [y for _, y in pairs]
+    there, back = significance_test(a, b), significance_test(b, a)
+    assert 0 <= there.p <= 1
+    assert there.p == pytest.approx(back.p, abs=1e-12)
+    assert there.wins + there.ties + there.losses == there.n == len(pairs)
+    assert (there.wins, there.losses) == (back.losses, back.wins)
+    assert there.interval.low - 1e-9 <= there.difference <= there.interval.high + 1e-9
+    assert there.interval.low == pytest.approx(-back.interval.high, abs=1e-9)
+    if a == b:
+        assert there.p == 1.0

@@ -1,0 +1,150 @@
+"""Do 95 % intervals cover 95 % and do tests call 5 %? 2,000 seeded draws each.
+
+At n = 30 here; at n = 30, 100 and 500, with more shapes, by `pytest -m slow tests/stats`.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from evalsuite.stats import confidence_interval, significance_test
+from evalsuite.stats.bootstrap import segment_bootstrap
+from evalsuite.stats.clusters import clustered_interval
+from evalsuite.stats.intervals import wilson_interval
+from evalsuite.stats.significance import difference_interval
+
+N_DRAWS = 2000
+SIZES = [30, pytest.param(100, marks=pytest.mark.slow), pytest.param(500, marks=pytest.mark.slow)]
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+# Bounded scores: a name, how n of them are drawn, and their true mean.
+BOUNDED: dict[str, tuple[Draw, float]] = {
+    "uniform": (lambda rng, n: rng.random(n), 0.5),
+    "at both ends": (lambda rng, n: rng.beta(0.5, 0.5, n), 0.5),
+    "high": (lambda rng, n: rng.beta(5, 1, n), 5 / 6),
+    "low and skewed": (lambda rng, n: rng.beta(0.2, 1, n), 1 / 6),
+    "five grades": (lambda rng, n: rng.choice([0.2, 0.4, 0.6, 0.8, 1.0], n), 0.6),
+    "partial credit": (lambda rng, n: rng.choice([0.0, 0.5, 1.0], n, p=[0.2, 0.2, 0.6]), 0.7),
+    "half of them 1": (lambda rng, n: np.where(rng.random(n) < 0.5, 1.0, rng.random(n)), 0.75),
+    "four of five 1": (lambda rng, n: np.where(rng.random(n) < 0.8, 1.0, rng.random(n)), 0.9),
+}
+
+
+def coverage(draw: Draw, truth: float, n: int, *, seed: int = 1) -> float:
+    """The share of 2,000 default intervals of n scores that hold the true mean."""
+    rng = np.random.default_rng(seed)
+    held = 0
+    for _ in range(N_DRAWS):
+        found = confidence_interval(draw(rng, n).tolist())
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= truth <= found.high
+    return held / N_DRAWS
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("shape", BOUNDED)
+def test_bounded_scores_are_covered(shape: str, n: int) -> None:
+    """93 to 97 % for eight shapes of scores in [0, 1], skewed and discrete ones among them."""
+    assert 0.93 <= coverage(*BOUNDED[shape], n) <= 0.97
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("share", [0.2, 0.4, 0.5, 0.6, 0.8])
+def test_zero_one_scores_are_covered(share: float, n: int) -> None:
+    """93 to 97 % for 0/1 scores of five true shares."""
+    assert 0.93 <= coverage(lambda rng, n: (rng.random(n) < share).astype(float), share, n) <= 0.97
+
+
+@pytest.mark.parametrize("n", [30, 100, 500])
+def test_wilson_is_covered_by_exact_count(n: int) -> None:
+    """Counted, not drawn: on average over shares 0.05..0.95 and, from n = 100 on, at each of 0.1..0.9; at n = 30 never below 92 %."""
+    intervals = [wilson_interval(k, n) for k in range(n + 1)]
+    held = {}
+    for share in np.linspace(0.05, 0.95, 181):
+        chances = (math.comb(n, k) * share**k * (1 - share) ** (n - k) for k in range(n + 1))
+        held[share] = sum(p for p, (low, high) in zip(chances, intervals, strict=True) if low <= share <= high)
+    assert 0.945 <= sum(held.values()) / len(held) <= 0.955
+    inner = [value for share, value in held.items() if 0.1 <= share <= 0.9]
+    assert min(inner) >= (0.92 if n == 30 else 0.93)
+    assert max(inner) <= (0.98 if n == 30 else 0.97)
+
+
+def zero_one_pair(rng: np.random.Generator, n: int) -> tuple[list[float], list[float]]:
+    """Two equally good 0/1 submissions that fail on partly the same instances."""
+    hard = rng.random(n)
+    return tuple((0.6 * hard + 0.4 * rng.random(n) < 0.6).astype(float).tolist() for _ in "ab")  # type: ignore[return-value]
+
+
+def bounded_pair(rng: np.random.Generator, n: int) -> tuple[list[float], list[float]]:
+    """Two equally good submissions with correlated scores of two decimals in [0, 1]."""
+    hard = rng.random(n)
+    return tuple(np.round(np.clip(hard + rng.normal(0, 0.2, n), 0, 1), 2).tolist() for _ in "ab")  # type: ignore[return-value]
+
+
+def graded_pair(rng: np.random.Generator, n: int) -> tuple[list[float], list[float]]:
+    """Two equally good submissions, three of four instances right or wrong alike, the rest graded in quarters."""
+    same = np.where(rng.random(n) < 0.6, 1.0, 0.0)
+    return tuple(np.where(rng.random(n) < 0.25, rng.integers(0, 5, n) / 4, same).tolist() for _ in "ab")  # type: ignore[return-value]
+
+
+PAIRS = {"0/1": zero_one_pair, "bounded": bounded_pair, "graded": graded_pair}
+
+
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("kind", PAIRS)
+def test_no_difference_is_called_in_at_most_six_per_cent(kind: str, n: int) -> None:
+    """Under no difference p < .05 in at most 6 % of 2,000 comparisons; and the interval of the difference covers 0 in 93 % or more."""
+    rng = np.random.default_rng(2)
+    calls = held = 0
+    for _ in range(N_DRAWS):
+        found = significance_test(*PAIRS[kind](rng, n))
+        calls += found.p < 0.05
+        assert found.interval.low is not None
+        assert found.interval.high is not None
+        held += found.interval.low <= 0 <= found.interval.high
+    assert calls / N_DRAWS <= 0.06
+    assert held / N_DRAWS >= 0.93
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_true_difference_of_zero_one_scores_is_covered(n: int) -> None:
+    """The interval of the difference holds a true one of 0.1 in 93 to 97 %."""
+    rng = np.random.default_rng(3)
+    held = 0
+    for _ in range(N_DRAWS):
+        kind = rng.choice(4, n, p=[0.5, 0.2, 0.1, 0.2])
+        found = difference_interval((kind < 2).astype(float).tolist(), np.isin(kind, (0, 2)).astype(float).tolist())
+        held += found.low <= 0.1 <= found.high
+    assert 0.93 <= held / N_DRAWS <= 0.97
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n_clusters", [20, 50])
+def test_clustered_intervals_cover_where_naive_ones_do_not(n_clusters: int) -> None:
+    """Ten instances a cluster that rise and fall together: clustered 93 to 97 %, naive below 80."""
+    rng, names = np.random.default_rng(4), np.repeat(np.arange(n_clusters), 10).tolist()
+    held = naive = 0
+    for _ in range(N_DRAWS):
+        scores = np.clip(0.5 + np.repeat(rng.uniform(-0.3, 0.3, n_clusters), 10) + rng.uniform(-0.2, 0.2, 10 * n_clusters), 0, 1).tolist()
+        wide, narrow = clustered_interval(scores, names), confidence_interval(scores, method="t")
+        held += wide.low <= 0.5 <= wide.high
+        naive += narrow.low <= 0.5 <= narrow.high
+    assert 0.93 <= held / N_DRAWS <= 0.97
+    assert naive / N_DRAWS < 0.8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [100, 500])
+def test_segment_bootstrap_covers_a_corpus_metric(n: int) -> None:
+    """Micro F1 over n segments of differing length: 93 to 97 %."""
+    rng = np.random.default_rng(5)
+    held = 0
+    for _ in range(N_DRAWS):
+        size = rng.integers(3, 15, n)
+        table = np.stack([rng.binomial(size, 0.7), size], axis=1)
+        found = segment_bootstrap(table, lambda sums: sums[:, 0] / sums[:, 1], n_resamples=1000)
+        held += found.low <= 0.7 <= found.high
+    assert 0.93 <= held / N_DRAWS <= 0.97

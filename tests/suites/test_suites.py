@@ -1,0 +1,199 @@
+"""Suites and runs by name: what is kept, what is refused, and that nothing leaves its folder."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import UsageError
+from evalsuite.registry import UnknownScorerError
+from evalsuite.store.history import find_runs, one_run, query, tag_run
+from evalsuite.suites.names import slug
+from evalsuite.suites.store import SuiteError, delete_suite, list_suites, load_suite, rename_suite
+from evalsuite.suites.test_suite import TestSuite
+from evalsuite.suites.transfer import export_suite, import_suites
+
+INPUTS = ["Capital of France?", "Capital of Italy?", "Capital of Norway?"]
+REFERENCES = ["Paris", "Rome", "Oslo"]
+METADATA = {
+    "model_name": "m",
+    "model_version": "2",
+    "foundation_model": "base",
+    "prompt_template": "Q: {input}",
+    "description": "first try",
+}
+
+
+def capitals(root: Path, **options: object) -> TestSuite:
+    """A suite of three capitals."""
+    return TestSuite(
+        "capitals", "string_match", "three of them", input_text_list=INPUTS, reference_output_list=REFERENCES, root=root, **options
+    )  # type: ignore[arg-type]
+
+
+def test_a_run_scores_each_case_in_order(tmp_path: Path) -> None:
+    """Scores stand in case order, and the outputs beside them."""
+    made = capitals(tmp_path).run("r1", candidate_output_list=["It is Paris", "Milan", "Oslo"])
+    assert made.scores == [1, 0, 1]
+    assert made.output == ("It is Paris", "Milan", "Oslo")
+
+
+def test_everything_said_of_a_suite_and_a_run_is_kept(tmp_path: Path) -> None:
+    """Every metadata field of a run and the suite's description come back from disk."""
+    suite = capitals(tmp_path)
+    made = suite.run("r1", candidate_output_list=["a", "b", "c"], context_list=["x", "y", "z"], **METADATA)
+    stored = load_suite("capitals", tmp_path)
+    assert (stored.description, stored.scorer, [case.input for case in stored.test_cases]) == ("three of them", "string_match", INPUTS)
+    entry = one_run(made.id, tmp_path / "runs")
+    assert {key: entry.metadata[key] for key in METADATA} == METADATA
+    assert entry.metadata["suite_id"] == stored.id
+    contexts = json.loads((made.run.submission.folder / "contexts.json").read_text())
+    assert list(contexts.values()) == ["x", "y", "z"]
+
+
+def test_a_suite_is_reloaded_by_name_alone(tmp_path: Path) -> None:
+    """The name is enough; equal data and the same scorer may be given again."""
+    made = capitals(tmp_path)
+    assert TestSuite("capitals", root=tmp_path).suite == made.suite
+    assert capitals(tmp_path).suite == made.suite
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scoring_method": "number_match"}, "is scored by string_match, not number_match"),
+        ({"input_text_list": ["x"], "reference_output_list": ["y"]}, "holds other data"),
+        ({"config": {"conj": "and"}}, "has another configuration"),
+    ],
+)
+def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, arguments: dict[str, object], message: str) -> None:
+    """Another scorer, other data or another configuration is never ignored, and the hint names a way out."""
+    capitals(tmp_path)
+    with pytest.raises(SuiteError, match=message) as raised:
+        TestSuite("capitals", root=tmp_path, **arguments)  # type: ignore[arg-type]
+    assert "another name" in raised.value.hint
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"scoring_method": "no_such"}, UnknownScorerError, "unknown scorer 'no_such'"),
+        ({}, UsageError, "no reference data given"),
+        ({"input_text_list": ["a", "b"], "reference_output_list": ["x"]}, UsageError, "2 inputs, 1 references"),
+        ({"input_text_list": [], "reference_output_list": []}, UsageError, "there is no test case"),
+        ({"input_text_list": ["a"]}, UsageError, "string_match compares with a reference output, and none was given"),
+        ({"reference_data_path": "data.xlsx"}, UsageError, "its ending is none of"),
+    ],
+)
+def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, object], error: type[Exception], message: str) -> None:
+    """Each fault of the data or the scorer is found when the suite is made, not when it runs."""
+    given = {"scoring_method": "string_match", "root": tmp_path, **arguments}
+    if "scoring_method" in arguments:
+        given |= {"input_text_list": INPUTS, "reference_output_list": REFERENCES}
+    with pytest.raises(error, match=message):
+        TestSuite("new", **given)  # type: ignore[arg-type]
+    assert list_suites(tmp_path) == []
+
+
+def test_a_blank_cell_is_named_by_its_row(tmp_path: Path) -> None:
+    """A missing reference in a CSV is an error with its row, never the text "nan"."""
+    (tmp_path / "d.csv").write_text("input,reference_output\na,x\nb,\n")
+    with pytest.raises(UsageError, match="row 2: the reference column 'reference_output' is blank"):
+        TestSuite("s", "string_match", reference_data_path=tmp_path / "d.csv", root=tmp_path)
+
+
+def test_runs_are_refused_with_both_numbers(tmp_path: Path) -> None:
+    """Too few candidates, a run name that is taken, contexts with a file: each is an error."""
+    suite = capitals(tmp_path)
+    with pytest.raises(UsageError, match="2 candidates for 3 test cases"):
+        suite.run("r", candidate_output_list=["a", "b"])
+    suite.run("r", candidate_output_list=["a", "b", "c"])
+    with pytest.raises(SuiteError, match="has a run 'r' already"):
+        suite.run("r", candidate_output_list=["a", "b", "c"])
+    with pytest.raises(UsageError, match="no candidate data given"):
+        suite.run("q")
+
+
+@pytest.mark.parametrize("name", ["../../esc", "a/b", "..", "/etc", "C:\\x", "\x00", "ключ", "con", "x" * 500, "a b", "A b"])
+def test_no_name_leaves_its_folder(tmp_path: Path, name: str) -> None:
+    """Every name becomes one folder below `suites/`, and different names keep apart."""
+    TestSuite(name, "string_match", input_text_list=["q"], reference_output_list=["a"], root=tmp_path)
+    assert [path.parent for path in tmp_path.rglob("suite.json")] == [tmp_path / "suites" / slug(name)]
+    assert load_suite(name, tmp_path).name == name
+    assert "/" not in slug(name)
+    assert slug(name) not in ("", ".", "..")
+
+
+def test_rename_and_delete(tmp_path: Path) -> None:
+    """A renamed suite keeps its cases under the new name; a deleted one is gone; a taken name is refused."""
+    made = capitals(tmp_path)
+    TestSuite("other", "string_match", input_text_list=["q"], reference_output_list=["a"], root=tmp_path)
+    with pytest.raises(SuiteError, match="there is a suite 'other' already"):
+        rename_suite("capitals", "other", tmp_path)
+    assert rename_suite("capitals", "cities", tmp_path).test_cases == made.suite.test_cases
+    delete_suite("cities", tmp_path)
+    assert [suite.name for suite in list_suites(tmp_path)] == ["other"]
+
+
+def test_export_and_import_keep_every_field(tmp_path: Path) -> None:
+    """A suite with its run comes back whole in another place: suite, results and metadata."""
+    suite = capitals(tmp_path / "a")
+    made = suite.run("r1", candidate_output_list=["Paris", "Milan", "Oslo"], **METADATA)
+    export_suite("capitals", tmp_path / "s.json", tmp_path / "a")
+    assert import_suites(tmp_path / "s.json", tmp_path / "b") == ["capitals"]
+    assert load_suite("capitals", tmp_path / "b") == suite.suite
+    (entry,) = find_runs(tmp_path / "b" / "runs")
+    assert entry.results() == one_run(made.id, tmp_path / "a" / "runs").results()
+    assert entry.run["metadata"] == one_run(made.id, tmp_path / "a" / "runs").run["metadata"]
+
+
+def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
+    """Suite, cases with their ids, runs with model and scores; Bench's -1 for no verdict is unscored, never a number."""
+    bench = tmp_path / "bench_runs"
+    case_ids = ["3f0c9f2e-0000-4000-8000-00000000000" + str(i) for i in range(3)]
+    cases = [{"id": i, "input": q, "reference_output": r} for i, q, r in zip(case_ids, INPUTS, REFERENCES, strict=True)]
+    suite = {"id": "5b1", "name": "capitals", "description": "d", "scoring_method": {"name": "exact_match", "type": "built_in", "config": {}},
+             "test_cases": cases, "created_at": "2024-01-01T00:00:00", "updated_at": "2024-01-01T00:00:00", "num_runs": 1}  # fmt: skip
+    outputs = [{"id": i, "output": o, "score": s} for i, o, s in zip(case_ids, ["Paris", "Milan", "?"], [1.0, 0.0, -1.0], strict=True)]
+    run = {"id": "77", "name": "r1", "test_suite_id": "5b1", "model_name": "gpt", "test_cases": outputs}
+    for path, data in (("capitals/suite.json", suite), ("capitals/r1/run.json", run), ("suite_id_to_name.json", {"5b1": "capitals"})):
+        (bench / path).parent.mkdir(parents=True, exist_ok=True)
+        (bench / path).write_text(json.dumps(data))
+    assert import_suites(bench, tmp_path / "new") == ["capitals"]
+    stored = load_suite("capitals", tmp_path / "new")
+    assert ([case.id for case in stored.test_cases], stored.id, stored.scorer) == (case_ids, "5b1", "exact_match")
+    (entry,) = find_runs(tmp_path / "new" / "runs", model="gpt")
+    assert [(r.status, r.score) for r in entry.results()] == [("scored", 1.0), ("scored", 0.0), ("unscored", None)]
+
+
+def test_history_answers_sql_and_changes_nothing(tmp_path: Path) -> None:
+    """Runs and results are tables; anything but one SELECT, and any file, is refused."""
+    suite = capitals(tmp_path)
+    made = suite.run("r1", candidate_output_list=["Paris", "Rome", "Bergen"], model_name="m")
+    tag_run(one_run(made.id, tmp_path / "runs"), add=["best"])
+    assert query("select suite, score, model_name, tags from runs", tmp_path / "runs")[1] == [
+        ("capitals", pytest.approx(2 / 3), "m", ["best"])
+    ]
+    assert query("select count(*) from results where score = 1", tmp_path / "runs")[1] == [(2,)]
+    for forbidden in ("drop table runs", "select 1; select 2", "copy runs to 'x.csv'", "select * from read_text('/etc/hostname')"):
+        with pytest.raises(UsageError):
+            query(forbidden, tmp_path / "runs")
+
+
+def test_the_command_line_from_csv_to_a_run(tmp_path: Path) -> None:
+    """`suite create`, `suite run`, `suite show`, `runs list` and `sql` as a person calls them."""
+    (tmp_path / "q.csv").write_text("input,reference_output\nCapital of France?,Paris\nCapital of Italy?,Rome\n")
+    (tmp_path / "a.csv").write_text("candidate_output\nIt is Paris\nMilan\n")
+
+    def evalsuite(*arguments: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "evalsuite", *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    evalsuite("suite", "create", "capitals", "--from", "q.csv", "--scorer", "string_match")
+    assert "50.0 %" in evalsuite("suite", "run", "capitals", "first", "--from", "a.csv", "--model-name", "tiny")
+    assert "tiny" in evalsuite("suite", "show", "capitals")
+    assert "capitals" in evalsuite("runs", "list")
+    assert evalsuite("sql", "select count(*) as n from results").splitlines() == ["n", "2"]

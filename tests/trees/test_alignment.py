@@ -1,0 +1,84 @@
+"""The assignment against trying them all."""
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.trees.alignment import EQUAL_SUMS, best_assignment
+
+FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
+NEAR_TIES = st.sampled_from([0.5, 0.5 + 4e-10, 0.5 - 3e-10, 0.5 + 2e-9, 1.0])
+
+
+def matrices(values: st.SearchStrategy[float], most: int) -> st.SearchStrategy[list[list[float]]]:
+    """Lists of n rows x m columns, n and m from 1 to `most`."""
+    sizes = st.tuples(st.integers(1, most), st.integers(1, most))
+    return sizes.flatmap(lambda size: st.lists(st.lists(values, min_size=size[1], max_size=size[1]), min_size=size[0], max_size=size[0]))
+
+
+def by_trying(weights: list[list[float]]) -> list[tuple[int, int]]:
+    """The lexicographically smallest of all assignments within 1e-9 of the best sum."""
+    n_rows, n_columns = len(weights), len(weights[0])
+    if n_rows <= n_columns:
+        every = [list(enumerate(choice)) for choice in permutations(range(n_columns), n_rows)]
+    else:
+        every = [sorted(zip(choice, range(n_columns), strict=True)) for choice in permutations(range(n_rows), n_columns)]
+    sums = [sum(weights[row][column] for row, column in pairs) for pairs in every]
+    best = max(sums)
+    return min(pairs for pairs, total in zip(every, sums, strict=True) if total >= best - EQUAL_SUMS)
+
+
+@settings(max_examples=400, deadline=None)
+@given(weights=matrices(FEW_VALUES, 6))
+def test_ties_go_to_the_first_list_of_pairs(weights: list[list[float]]) -> None:
+    """With many equal sums the answer is the smallest list of pairs among all best ones."""
+    assert best_assignment(weights) == by_trying(weights)
+
+
+@settings(max_examples=300, deadline=None)
+@given(weights=matrices(NEAR_TIES, 5))
+def test_a_tie_is_a_sum_within_1e9(weights: list[list[float]]) -> None:
+    """Differences below 1e-9 are ties only while they do not add up to more."""
+    assert best_assignment(weights) == by_trying(weights)
+
+
+@settings(max_examples=100, deadline=None)
+@given(weights=matrices(st.floats(-5, 5, allow_nan=False), 5))
+def test_any_weights(weights: list[list[float]]) -> None:
+    """The sum is the largest there is, whatever the weights, and the solver's own choice has the same sum."""
+    found = best_assignment(weights)
+    best = sum(weights[row][column] for row, column in by_trying(weights))
+    assert len(found) == min(len(weights), len(weights[0]))
+    assert sum(weights[row][column] for row, column in found) == pytest.approx(best, abs=3e-9)
+    assert sum(weights[row][column] for row, column in best_assignment(weights, ties="solver")) == pytest.approx(best, abs=3e-9)
+
+
+def test_equal_weights_pair_in_order() -> None:
+    """Where everything is equal, item i goes to item i, also for many items."""
+    assert best_assignment(np.ones((400, 300))) == [(i, i) for i in range(300)]
+    assert best_assignment(np.ones((300, 400))) == [(i, i) for i in range(300)]
+
+
+def test_long_exchanges() -> None:
+    """Of two best assignments that differ in every row the first is taken, also where the other is larger by less than a tie."""
+    n = 60
+    ring = np.full((n, n), -1.0)
+    for i in range(n):
+        ring[i, i], ring[i, (i + 1) % n] = 1.0, 1.0 + 1e-12
+    assert best_assignment(ring, ties="solver") == [(i, (i + 1) % n) for i in range(n)]
+    assert best_assignment(ring) == [(i, i) for i in range(n)]
+
+
+def test_nothing_to_assign() -> None:
+    """No rows or no columns give no pairs."""
+    assert best_assignment([]) == []
+    assert best_assignment([[], []]) == []
+
+
+def test_a_weight_that_is_no_number() -> None:
+    """NaN and infinity are refused."""
+    with pytest.raises(ValueError, match="not a finite number"):
+        best_assignment([[float("nan")]])

@@ -1,0 +1,269 @@
+"""Treeval's sound rules: the numbered examples of its specification, and what holds for any records."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.trees.limits import TreeLimitError
+from evalsuite.trees.treeval import TreevalResult, treeval_score
+from evalsuite.trees.treeval_metrics import PairMetric
+
+EXACT = dict.fromkeys(("string", "integer", "number", "boolean", "()"), "exact_match")
+STRINGS, XY = {"a": ["string"]}, {"a": [{"x": "integer", "y": "string"}]}
+TWO, PAIR, BRANCH = {"a": "string", "b": "string"}, {"a": "string", "b": "integer"}, {"a": {"x": "string", "y": "string"}}
+NESTED = {"a": [{"x": "integer", "b": [{"y": "integer"}]}]}
+ITEMS, DEEP_ITEMS, INTEGERS = {"a": [{"x": "integer"}]}, {"a": [{"x": "integer", "y": {"z": "integer"}}]}, {"a": ["integer"]}
+NESTED_GOLD = {"a": [{"x": 1, "b": [{"y": 1}]}, {"x": 2, "b": [{"y": 3}, {"y": 4}]}]}
+
+
+def score(schema: dict[str, Any], predictions: list[Any], references: list[Any], **options: Any) -> TreevalResult:
+    """Scored with exact matches for every type."""
+    return treeval_score(predictions, references, schema, types_metrics=options.pop("types_metrics", EXACT), **options)
+
+
+@pytest.mark.parametrize(
+    ("schema", "predictions", "references", "counts", "expected"),
+    [
+        (STRINGS, [{"a": []}], [{"a": ["x", "y"]}], (1, 1, 2, 1, 0, 0), 0),
+        (STRINGS, [{"a": []}], [{"a": []}], (1, 1, 0, 1, 0, 0), 1),
+        (STRINGS, [{"a": ["x", "y"]}], [{"a": []}], (3, 1, 0, 1, 0, 0), 0),
+        (XY, [{"a": []}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": "t"}]}], (1, 1, 4, 1, 0, 0), 0),
+        (STRINGS, [{"a": []}, {"a": ["x"]}], [{"a": ["x", "y"]}, {"a": ["x"]}], (2, 2, 2, 2, 0, 0), 2 / 3),
+        (XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}], (4, 4, 1, 3, 0, 0), 8 / 9),
+        (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": 1, "y": None}]}], (3, 3, 0, 2, 0, 0), 1),
+        (XY, [{"a": [{"x": 1, "y": None}]}], [{"a": [{"x": None, "y": "s"}]}], (3, 3, 0, 1, 1, 1), 0),
+        (TWO, [{"a": None, "b": None}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 0), 1),
+        (TWO, [{"a": None, "b": None}], [{"a": "x", "b": "y"}], (2, 2, 0, 0, 2, 0), 0),
+        (TWO, [{"a": "x", "b": "y"}], [{"a": None, "b": None}], (2, 2, 0, 0, 0, 2), 0),
+        (TWO, [{}], [{"a": "x", "b": "y"}], (0, 0, 2, 0, 0, 0), 0),
+        (TWO, [{"z": 1}], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+        (PAIR, [{"a": {"k": 1}, "b": 1}], [{"a": "x", "b": 1}], (3, 2, 0, 1, 1, 1), 0.2),
+        (STRINGS, [{"a": "x"}], [{"a": ["x", "y"]}], (1, 1, 2, 0, 1, 1), 0),
+        (BRANCH, [{"a": "abc"}], [{"a": {"x": "1", "y": "2"}}], (1, 1, 2, 0, 2, 1), 0),
+        (TWO, [None], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+        (TWO, ["abc"], [{"a": "x", "b": "y"}], (1, 0, 2, 0, 0, 0), 0),
+        (NESTED, [{"a": [{"x": 2, "b": [{"y": 4}, {"y": 3}]}, {"x": 1, "b": [{"y": 1}]}]}], [NESTED_GOLD], (8, 8, 0, 8, 0, 0), 1),
+        (
+            NESTED,
+            [{"a": [{"x": 2, "b": [{"y": 4}, {"y": 9}, {"y": 3}]}, {"x": 1, "b": [{"y": 1}]}]}],
+            [NESTED_GOLD],
+            (9, 8, 0, 8, 0, 0),
+            0.9411764705882353,
+        ),
+        (
+            DEEP_ITEMS,
+            [{"a": [{"x": 9, "y": {"z": 9}}, {"x": 1, "y": {"z": 1}}]}],
+            [{"a": [{"x": 1, "y": {"z": 1}}]}],
+            (7, 4, 0, 3, 0, 0),
+            0.7272727272727273,
+        ),
+        (
+            DEEP_ITEMS,
+            [{"a": [{"x": 1, "y": {"z": 1}}, {"x": 9, "y": {"z": 9}}]}],
+            [{"a": [{"x": 1, "y": {"z": 1}}]}],
+            (7, 4, 0, 3, 0, 0),
+            0.7272727272727273,
+        ),
+        (ITEMS, [{"a": [{"x": 9, "u": 1, "v": {"w": 2}}, {"x": 1}]}], [{"a": [{"x": 1}]}], (6, 2, 0, 2, 0, 0), 0.5),
+        (INTEGERS, [{"a": [None, 1, 2]}], [{"a": [1, None, 3]}], (1, 1, 0, 1, 0, 0), 2 / 3),
+        (INTEGERS, [{"a": [None]}], [{"a": [None, 1]}], (1, 1, 1, 1, 0, 0), 2 / 3),
+    ],
+)
+def test_numbered_examples(schema: Any, predictions: Any, references: Any, counts: tuple[int, ...], expected: float) -> None:
+    """Examples 1 to 7: the six counters and the score."""
+    found = score(schema, predictions, references)
+    assert tuple(found.counts) == counts
+    assert found.score == pytest.approx(expected, abs=1e-9)
+
+
+def test_means_of_example_two_and_four() -> None:
+    """A leaf that no pair shares has no mean; a wrong container is a 0 of that leaf."""
+    second = score(XY, [{"a": [{"x": 2, "y": None}, {"x": 1}]}], [{"a": [{"x": 1, "y": "s"}, {"x": 2, "y": None}]}])
+    assert second.tree == {"a": {"x": {"exact_match": {"exact_match": 1.0}}, "y": None}}
+    fourth = score(PAIR, [{"a": {"k": 1}, "b": 1}], [{"a": "x", "b": 1}])
+    assert fourth.per_metric["exact_match"] == 0.5
+    assert (fourth.f1_node, fourth.f1_leaf) == (pytest.approx(0.8), 0.5)
+    assert [(row.path, row.flag) for row in fourth.flagged] == [("a", "wrong container")]
+
+
+def test_levenshtein_and_nulls() -> None:
+    """Example 7: null against null is 1, null against a text 0."""
+    found = score(STRINGS, [{"a": [None, None]}], [{"a": [None, "x"]}], types_metrics={"string": "levenshtein"})
+    assert found.per_metric["levenshtein"] == 0.5
+
+
+MSE = PairMetric(name="mse", function=lambda p, r: (p - r) ** 2, higher_is_better=False)
+
+
+@pytest.mark.parametrize(("predicted", "wanted", "mse", "expected"), [([3, 1, 2], [1, 2, 3], 0, 1), ([21], [1, 2], 361, 0)])
+def test_lower_is_better(predicted: list[int], wanted: list[int], mse: float, expected: float) -> None:
+    """Example 8: alone it aligns by the smallest error, and is clipped to its range."""
+    found = score(INTEGERS, [{"a": predicted}], [{"a": wanted}], metrics=[MSE], types_metrics={"integer": ["mse"]})
+    assert found.tree["a"]["mse"]["mse"] == mse
+    assert found.score == expected
+
+
+def nest(levels: int, inside: Any) -> Any:
+    """A value under `levels` objects of one key."""
+    for _ in range(levels):
+        inside = {"k": inside}
+    return inside
+
+
+def test_depth() -> None:
+    """Example 9: 200 branches are scored; past 256 there is a ValueError with the path, also for a list of them."""
+    found = score(nest(200, {"a": "integer"}), [nest(200, {"a": 1})], [nest(200, {"a": 1})])
+    assert (tuple(found.counts), found.score) == ((201, 201, 0, 1, 0, 0), 1)
+    assert score({"a": [nest(190, {"a": "integer"})]}, [{"a": [nest(190, {"a": 1})]}], [{"a": [nest(190, {"a": 1})]}]).score == 1
+    with pytest.raises(ValueError, match=r"nested deeper than 256 at k\.k"):
+        score(nest(5000, {"a": "integer"}), [{}], [{}])
+
+
+def test_a_deep_prediction_is_only_counted() -> None:
+    """What the schema does not know may be nested as deep as memory goes."""
+    found = score(ITEMS, [{"a": [{"x": 1, "z": nest(20000, 1)}, nest(20000, 1)], "q": nest(20000, 1)}], [{"a": [{"x": 1}]}])
+    assert 0 < found.score < 1
+
+
+def test_refused() -> None:
+    """No records, unequal lengths, unreadable schemas and unknown names are ValueErrors that say what is meant."""
+    for schema, match in [({}, "empty"), ({"a": []}, "empty list at a"), ({"a": [["string"]]}, "array of arrays at a"), (3, "object")]:
+        with pytest.raises(ValueError, match=match):
+            treeval_score([{}], [{}], schema)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no records"):
+        treeval_score([], [], TWO)
+    with pytest.raises(ValueError, match="2 predictions for 1"):
+        treeval_score([{}, {}], [{}], TWO)
+    with pytest.raises(ValueError, match="did you mean 'levenshtein'"):
+        treeval_score([{}], [{}], TWO, types_metrics={"string": "levenstein"})
+    with pytest.raises(ValueError, match="did you mean 'author'"):
+        treeval_score([{}], [{}], {"author": "string"}, leaves_metrics={"autor": "exact_match"})
+    with pytest.raises(ValueError, match="no metric for the leaf a of type 'datetime'"):
+        treeval_score([{}], [{}], {"a": "datetime"})
+    with pytest.raises(ValueError, match=r"reference 0: a must be a list"):
+        treeval_score([{"a": "x"}], [{"a": "x"}], STRINGS)
+
+
+def test_lists_too_long() -> None:
+    """Past the limit of cells there is a limit error with path and sizes, no other method."""
+    with pytest.raises(TreeLimitError, match=r"a: 20 x 10 items x 1 leaves"):
+        score(STRINGS, [{"a": ["x"] * 10}], [{"a": ["x"] * 20}], max_cells=100)
+
+
+def test_rows() -> None:
+    """Each expected and each predicted leaf has its row, with path, aligned positions and status."""
+    gold = {"a": [{"x": 1, "y": "one"}, {"x": 2, "y": "two"}]}
+    found = score(XY, [{"a": [{"x": 2, "y": "tow"}, {"x": "1", "y": "one"}, {"x": 7}], "new": 5}], [gold])
+    assert {(r.path, r.status, r.expected, r.got, r.expected_index, r.got_index, r.flag) for r in found.rows} == {
+        ("a[0].x", "mismatch", 1, "1", 0, 1, "wrong type"),
+        ("a[0].y", "match", "one", "one", 0, 1, ""),
+        ("a[1].x", "match", 2, 2, 1, 0, ""),
+        ("a[1].y", "mismatch", "two", "tow", 1, 0, ""),
+        ("a[2].x", "hallucination", None, 7, None, 2, "surplus item"),
+        ("new", "hallucination", None, 5, None, None, "unknown key"),
+    }
+
+
+def test_hierarchical_and_types() -> None:
+    """A branch counts as one value; means stand by leaf type too, choices and lists included."""
+    schema = {"a": "integer", "b": {"c": "integer", "d": "integer", "e": ["integer"]}, "f": ["x", "y"]}
+    gold = {"a": 1, "b": {"c": 1, "d": 1, "e": [1]}, "f": "x"}
+    got = {"a": 0, "b": {"c": 1, "d": 1, "e": [1]}, "f": "x"}
+    assert score(schema, [got], [gold]).score == 0.8
+    found = score(schema, [got], [gold], hierarchical=True)
+    assert found.score == pytest.approx(2 / 3)
+    assert found.per_leaf_type["()"] == {"exact_match": 1.0}
+    assert found.per_leaf_type["integer"] == {"exact_match": 0.75}
+
+
+SCHEMA = {
+    "s": "string",
+    "n": "number",
+    "c": ["red", "blue"],
+    "o": {"i": "integer", "t": ["string"]},
+    "l": [{"i": "integer", "s": "string", "o": {"b": "boolean"}, "t": ["integer"], "d": [{"s": "string", "t": ["string"]}]}],
+}
+TEXT, NUMBER = st.sampled_from(["", "a", "ab", "b", "ba"]), st.sampled_from([0, 1, 2, 1.5])
+
+
+def records(schema: Any, *, nulls: bool = True) -> st.SearchStrategy[Any]:
+    """Records of the schema, every value possibly null."""
+    if isinstance(schema, dict):
+        found: st.SearchStrategy[Any] = st.fixed_dictionaries({key: records(node) for key, node in schema.items()})
+    elif isinstance(schema, list) and len(schema) == 1:
+        found = st.lists(records(schema[0], nulls=False), max_size=4)
+    elif isinstance(schema, list):
+        found = st.sampled_from(schema)
+    else:
+        found = {"string": TEXT, "number": NUMBER, "integer": st.integers(0, 2), "boolean": st.booleans()}[schema]
+    return st.none() | found if nulls else found
+
+
+GOLD = records(SCHEMA, nulls=False)
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 2) | st.floats() | TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("snocliotdb"), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+def shuffled(value: Any, turn: int) -> Any:
+    """The same value with its lists and keys in another order."""
+    if isinstance(value, dict):
+        return {key: shuffled(value[key], turn) for key in list(value)[::-1]}
+    if isinstance(value, list):
+        items = [shuffled(item, turn) for item in value]
+        return items[turn % len(items) :] + items[: turn % len(items)] if items else items
+    return value
+
+
+@settings(max_examples=80, deadline=None)
+@given(gold=GOLD, got=GOLD | ANY_JSON, turn=st.integers(1, 3))
+def test_lists_have_no_order(gold: Any, got: Any, turn: int) -> None:
+    """Items of lists and keys in another order, on either side, leave all numbers the same."""
+    one = treeval_score([got], [gold], SCHEMA)
+    for pair in ((shuffled(got, turn), gold), (got, shuffled(gold, turn))):
+        other = treeval_score([pair[0]], [pair[1]], SCHEMA)
+        assert other.summary == pytest.approx(one.summary, abs=1e-12)
+        assert other.counts == one.counts
+
+
+@settings(max_examples=60, deadline=None)
+@given(batch=st.lists(st.tuples(GOLD, ANY_JSON | GOLD), min_size=1, max_size=4))
+def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
+    """Records in another order give the same numbers; whatever is predicted, the score is in [0, 1] in both modes."""
+    golds, gots = [gold for gold, _ in batch], [got for _, got in batch]
+    one = treeval_score(gots, golds, SCHEMA)
+    other = treeval_score(gots[::-1], golds[::-1], SCHEMA)
+    assert 0 <= one.score <= 1
+    assert other.summary == one.summary
+    assert other.tree == one.tree
+    assert 0 <= treeval_score(gots, golds, SCHEMA, compat=True).score <= 1
+
+
+@settings(max_examples=60, deadline=None)
+@given(golds=st.lists(GOLD, min_size=1, max_size=3))
+def test_a_copy_is_perfect(golds: list[Any]) -> None:
+    """Predicting the references exactly scores 1, and every row agrees."""
+    found = treeval_score(json.loads(json.dumps(golds)), golds, SCHEMA)
+    assert found.score == 1
+    assert {row.status for row in found.rows} <= {"match", "both_null"}
+
+
+@settings(max_examples=60, deadline=None)
+@given(gold=GOLD, got=GOLD, value=ANY_JSON)
+def test_inventing_and_dropping(gold: Any, got: Any, value: Any) -> None:
+    """A field that the schema lacks never raises precision; dropping a value never raises recall."""
+    before = treeval_score([got], [gold], SCHEMA)
+    invented = treeval_score([{**got, "invented": value}], [gold], SCHEMA)
+    assert invented.precision_node <= before.precision_node
+    assert invented.precision_leaf == before.precision_leaf
+    assert invented.score <= before.score
+    for key in ("s", "n", "c"):
+        if got[key] is not None:
+            dropped = treeval_score([{k: v for k, v in got.items() if k != key}], [gold], SCHEMA)
+            assert dropped.recall_node <= before.recall_node
+            assert dropped.recall_leaf <= before.recall_leaf

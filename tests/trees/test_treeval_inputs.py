@@ -1,0 +1,104 @@
+"""Metrics, the choice of metrics, files side by side, and the scorer over them."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from evalsuite.scorers.tree_score import tree_score
+from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
+from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, equal_values
+
+VALUES = [None, True, False, 0, 1, 2, 1.0, 1.00001, 1e6, 1000000.5, "", "1", "ab", 2**53, 2**53 + 1, 10**400, float("nan"), float("inf")]
+
+
+def test_matrices_agree_with_pairs() -> None:
+    """The matrix of a metric holds what it says of each pair."""
+    for metric in (ExactMatch(), Levenshtein(), PairMetric(name="same", function=lambda p, r: float(p == r))):
+        found = metric.matrix(VALUES, VALUES)
+        by_pair = [metric.scores([reference] * len(VALUES), VALUES) for reference in VALUES]
+        assert np.array_equal(found, np.array(by_pair), equal_nan=True), metric.name
+    exact = ExactMatch().matrix(VALUES, VALUES)
+    assert exact.tolist() == [[float(equal_values(r, p)) for p in VALUES] for r in VALUES]
+
+
+@pytest.mark.parametrize(
+    ("reference", "prediction", "equal"),
+    [
+        (1, True, True), (1, 1.0, True), (1000000.0, 1000009.0, True), (1000000.0, 1000011.0, False), (2**53, 2**53 + 1, False),
+        ("1", 1, False), (None, None, True), (None, 0, False), (10**400, 1.0, False), (float("nan"), float("nan"), False),
+    ],
+)  # fmt: skip
+def test_exact_match(reference: object, prediction: object, equal: bool) -> None:
+    """Numbers by value, with a tolerance of 1e-5 of the reference where a float takes part; other values by type too."""
+    assert equal_values(reference, prediction) is equal
+
+
+def test_create_tree_metrics() -> None:
+    """Leaf entries add to the type's metrics, or replace them; arrays take the metrics of their items."""
+    schema = {"a": "string", "b": ["x", "y"], "c": [{"d": "string", "e": ["integer"]}]}
+    types = {"string": ["levenshtein"], "integer": "exact_match", (): {"exact_match"}}
+    leaves = {"c": {"d": "exact_match"}}
+    both = {"levenshtein", "exact_match"}
+    assert create_tree_metrics(schema, leaves, types) == {
+        "a": {"levenshtein"},
+        "b": {"exact_match"},
+        "c": {"d": both, "e": {"exact_match"}},
+    }
+    assert create_tree_metrics(schema, leaves, types, exclusive=True)["c"]["d"] == {"exact_match"}
+    with pytest.raises(ValueError, match="reserved"):
+        create_tree_metrics({"a": "string"}, {"a": "f1_node"}, types)
+
+
+def test_own_metric() -> None:
+    """A function (prediction, reference) -> number is a metric by its name; results say which metrics were used."""
+    found = treeval_score(
+        [{"a": "abcd"}],
+        [{"a": "ab"}],
+        {"a": "string"},
+        metrics={"share": lambda p, r: len(r) / len(p)},
+        types_metrics={"string": ["share"]},
+    )
+    assert found.score == 0.5
+    assert "string=share" in found.signature
+    assert "string=levenshtein" in treeval_score([{"a": "x"}], [{"a": "x"}], {"a": "string"}).signature
+
+
+def test_files_stay_in_step(tmp_path: Path) -> None:
+    """A file that cannot be read keeps its place as null with a reason; a byte order mark is no fault."""
+    gold, got = tmp_path / "gold", tmp_path / "got"
+    gold.mkdir()
+    got.mkdir()
+    for name in ("a", "b", "c", "d"):
+        (gold / f"{name}.json").write_text(json.dumps({"x": 1}), encoding="utf-8")
+    (got / "a.json").write_text('\ufeff{"x": 1}', encoding="utf-8")
+    (got / "b.json").write_text('{"x": ', encoding="utf-8")
+    (got / "d.json").write_bytes(b'{"x": "\xff"}')
+    references = load_json_files(sorted(gold.iterdir()))
+    predictions = load_json_files(map(str, got.iterdir()), ids=references.ids)
+    assert references.ids == predictions.ids == ["a", "b", "c", "d"]
+    assert predictions.values == [{"x": 1}, None, None, None]
+    assert predictions.failures == {"b": "not JSON, line 1", "c": "no file", "d": "not UTF-8"}
+    assert 0 < treeval_score(predictions.values, references.values, {"x": "integer"}).score < 1
+    with pytest.raises(ValueError, match="two files have the id 'a'"):
+        load_json_files([gold / "a.json", got / "a.json"])
+
+
+def test_scorer() -> None:
+    """One record or several; where the reference raises official is 0 with the reason, strict stands."""
+    schema = {"a": ["string"], "b": "integer"}
+    right = tree_score({"a": ["x", "y"], "b": 1}, gold={"a": ["y", "x"], "b": 1}, schema=schema)
+    assert (right.official, right.strict) == (1, 1)
+    empty = tree_score({"a": [], "b": 1}, gold={"a": [], "b": 1}, schema=schema)
+    assert (empty.official, empty.strict, empty.flip) == (0, 1, "the reference raises")
+    assert "hang" in empty.reason
+    short = tree_score([{"a": ["x"], "b": 1}], gold=[{"a": ["x"], "b": 1}, {"a": ["z"], "b": 2}], schema=schema)
+    assert short.strict is not None
+    assert 0 < short.strict < 1
+    for junk in (None, "text", 3, [], {}, [[]], float("nan"), {"a": {"b": 1}, "b": [1]}):
+        found = tree_score(junk, gold={"a": ["x"], "b": 1}, schema=schema)
+        assert (found.official, found.strict) == (0, 0)
+        assert found.reason
+        assert found.strict_reason
+        json.dumps(found.details)

@@ -1,0 +1,297 @@
+"""The sound rules of field evaluation: each line of section 18 of the spec, and the quick start."""
+
+import math
+from typing import Any
+
+import pytest
+
+from evalsuite.trees import (
+    ComparatorResult,
+    GoldValidationError,
+    NullHandling,
+    RunResult,
+    SchemaError,
+    SemanticBatchComparator,
+    TreeLimitError,
+    TreeLimits,
+    annotate_xeval,
+    evaluate,
+    infer_schema,
+    parse_eval_schema,
+    reclassify_nulls,
+    resolve_schema_references,
+    validate_gold,
+)
+from evalsuite.trees.comparators import numeric, oneof
+
+TEXT = {"type": "string", "x-eval-compare": "exact"}
+NUMBER = {"type": "number", "x-eval-compare": "numeric"}
+SEMANTIC = {"type": "string", "x-eval-compare": "semantic"}
+BEST_FIT = {"match_by": "hungarian"}
+
+
+def an_object(**properties: Any) -> dict[str, Any]:
+    """The schema of an object."""
+    return {"type": "object", "properties": properties}
+
+
+def a_list(items: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    """The schema of a list."""
+    return {"type": "array", "items": items, **{f"x-eval-{key}": value for key, value in keys.items()}}
+
+
+def rows(gold: Any, extracted: Any, schema: Any, **options: Any) -> list[tuple[str, str, str | None]]:
+    """(path, status, reason) of one record's rows."""
+    return [(r.path, r.status, r.reason) for r in one(gold, extracted, schema, **options).records[0].field_results]
+
+
+def one(gold: Any, extracted: Any, schema: Any, **options: Any) -> RunResult:
+    """The run of one record."""
+    return evaluate([gold], [extracted], schema, **options)
+
+
+def broken_judge(items: list[Any]) -> list[Any]:
+    """A judge that cannot be reached."""
+    raise ConnectionError("no route")
+
+
+def test_quick_start() -> None:
+    """The seed README's quick start gives P = R = F1 = 0.50, records 2/3 and 1/3."""
+    gold = [
+        {"method": "sputtering", "temperature": 300, "lab_id": "A1"},
+        {"method": "evaporation", "temperature": 450, "lab_id": "B2"},
+    ]
+    extracted = [
+        {"method": "sputtering", "temperature": 301, "lab_id": "A1"},
+        {"method": "evaporation", "temperature": 460, "lab_id": "B3"},
+    ]
+    eval_schema = infer_schema(gold)
+    annotate_xeval(eval_schema)
+    parse_eval_schema(eval_schema)
+    validate_gold(gold, eval_schema)
+    for compat in (False, True):
+        result = evaluate(gold, extracted, schema=eval_schema, compat=compat)
+        assert (result.mean_precision, result.mean_recall, result.mean_f1) == pytest.approx((0.5, 0.5, 0.5))
+        assert [record.f1 for record in result.records] == pytest.approx([2 / 3, 1 / 3])
+        assert {path: entry.matches for path, entry in result.per_field.items()} == {"lab_id": 1, "method": 2, "temperature": 0}
+
+
+def test_judge_outage_is_no_score() -> None:
+    """A record without a verdict has no P, R, F1 and enters no mean; coverage tells how much was decided."""
+    judge = {"semantic": SemanticBatchComparator(broken_judge)}
+    schema = an_object(a=SEMANTIC)
+    result = evaluate([{"a": "x"}, {"a": "y"}], [{"a": "x"}, {"a": "z"}], schema, comparators=judge)
+    assert [record.f1 for record in result.records] == [1.0, None]
+    assert (result.mean_f1, result.coverage, result.undecided_records) == (1.0, 0.5, 1)
+    result = one({"a": "x"}, {"a": "z"}, schema, comparators=judge)
+    assert (result.mean_precision, result.mean_recall, result.mean_f1, result.coverage) == (None, None, None, 0.0)
+    assert result.micro.f1 is None
+
+
+def test_judge_outage_inside_best_fit() -> None:
+    """A pair whose rows are all batch_error stays batch_error and never counts as a perfect fit."""
+    schema = an_object(t=a_list(SEMANTIC, align=BEST_FIT))
+    found = rows({"t": ["a", "b"]}, {"t": ["b", "x"]}, schema, comparators={"semantic": SemanticBatchComparator(broken_judge)})
+    assert sorted((path, status) for path, status, _ in found) == [("t[0]", "batch_error"), ("t[1]", "match")]
+
+
+def test_nothing_to_count_is_no_fit() -> None:
+    """Elements of which nothing counts fit only where they are equal."""
+    schema = an_object(t=a_list(an_object(a=TEXT, s={"type": "string", "x-eval-skip": True}), align=BEST_FIT))
+    gold, extracted = {"t": [{"s": "1"}, {"a": "x"}]}, {"t": [{"s": "2"}, {"a": "x"}]}
+    assert [row for row in rows(gold, extracted, schema) if row[1] != "skipped"] == [("t[1].a", "match", None)]
+    assert ("t[0].s", "skipped", None) in rows(gold, {"t": [{"a": "x"}, {"s": "1"}]}, schema)
+    assert ("t[0].s", "skipped", None) not in rows(gold, extracted, schema)
+
+
+def test_best_fit_at_any_size() -> None:
+    """51 reversed texts are all found, which upstream compares in order."""
+    texts = [f"t{n}" for n in range(51)]
+    schema = an_object(t=a_list(TEXT, align=BEST_FIT))
+    assert one({"t": texts}, {"t": texts[::-1]}, schema).mean_f1 == 1.0
+    assert one({"t": texts}, {"t": texts[::-1]}, schema, compat=True).mean_f1 == pytest.approx(1 / 51)
+
+
+def test_past_the_limit_there_is_an_error() -> None:
+    """Too many pairs are an error with path and sizes, not another method."""
+    schema = an_object(t=a_list(TEXT, align=BEST_FIT))
+    with pytest.raises(TreeLimitError, match=r"t: 11 x 10 elements"):
+        one({"t": ["a"] * 11}, {"t": ["a"] * 10}, schema, limits=TreeLimits(max_pairs=100))
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "expected"),
+    [
+        ({"q": "1 m"}, {}, [("q", "omission", None)]),
+        ({}, {"q": "1 m"}, [("q", "hallucination", None)]),
+        ({"q": None}, {"q": "1 m"}, [("q", "hallucination", None)]),
+        ({"q": {"v": 1}}, {}, [("q.v", "omission", None)]),
+        ({"c": {"v": 1, "u": "m"}}, {}, [("c", "omission", None)]),
+        ({}, {"c": {"v": 1, "u": "m"}}, [("c", "hallucination", None)]),
+        ({"t": "x"}, {}, [("t", "omission", None)]),
+    ],
+)
+def test_one_sided_containers(gold: Any, extracted: Any, expected: Any) -> None:
+    """A one-sided value of the wrong type, and any one-sided container with its own comparator, is exactly one row."""
+    compared = {**an_object(v=NUMBER, u=TEXT), "x-eval-compare": "exact"}
+    schema = an_object(q=an_object(v=NUMBER), c=compared, t=a_list(TEXT))
+    assert rows(gold, extracted, schema) == expected
+    found = one(gold, extracted, schema).records[0].field_results
+    assert [row.comparator for row in found if row.path == "c"] == ["exact"] * ("c" in {path for path, _, _ in expected})
+
+
+def test_dotted_names() -> None:
+    """A field named "a.b" is found in gold and in the answer."""
+    schema = an_object(**{"a.b": TEXT})
+    validate_gold([{"a.b": "x"}], schema)
+    result = one({"a.b": "x"}, {"a.b": "x"}, schema)
+    assert (result.mean_f1, rows({"a.b": "x"}, {"a.b": "x"}, schema)) == (1.0, [("a.b", "match", None)])
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "score", "reason"),
+    [
+        ("a", "a", 1.0, None),
+        ("a", "b", 0.0, "no match in values"),
+        ("z", "z", 0.0, "gold not in values"),
+        ("a", "z", 0.0, "no match in values"),
+        (1, True, 0.0, "no match in values"),
+        ("c", "d", 1.0, None),
+        ("c", "a", 0.0, "no match in values"),
+    ],
+)
+def test_oneof_asks_gold(gold: Any, extracted: Any, score: float, reason: str | None) -> None:
+    """Both must be listed and equal, or of one group."""
+    result = oneof(gold, extracted, {"values": ["a", "b", 1, True], "groups": [["c", "d"]]})
+    assert (result.score, result.reason) == (score, reason)
+
+
+@pytest.mark.parametrize(
+    ("gold", "extracted", "tolerance", "score"),
+    [
+        (math.inf, 5, {"rel": 0.1}, 0.0),
+        (math.inf, -math.inf, {"rel": 0.1}, 0.0),
+        (math.inf, math.inf, {"rel": 0.1, "abs": 1}, 1.0),
+        (10**400, 10**400, None, 1.0),
+        (10**400, 10**400 + 1, None, 0.0),
+        (10**400, 10**400 + 1, {"rel": 0.01}, 1.0),
+        (10**400, 1.5, {"abs": 1}, 0.0),
+        (10**400, math.inf, {"rel": 1}, 0.0),
+        (2**53, 2**53 + 1, None, 0.0),
+        (1000, "1_000", None, 0.0),
+        (1, True, None, 0.0),
+        (" 1e0 ", 1, None, 1.0),
+        (None, None, None, 1.0),
+        (math.nan, math.nan, None, 1.0),
+        (math.nan, 1, {"abs": 9}, 0.0),
+        (10, 11, {"rel": 0.1, "abs": 0.5}, 0.0),
+    ],
+)
+def test_numeric(gold: Any, extracted: Any, tolerance: Any, score: float) -> None:
+    """inf equals only itself, large integers are exact, underscores and bools are no numbers."""
+    assert numeric(gold, extracted, {"tolerance": tolerance}).score == score
+
+
+def test_a_transform_fails_for_its_row_only() -> None:
+    """The row says what was required; other rows and records are as they were."""
+    schema = an_object(a={**TEXT, "x-eval-transform": ["lowercase"]}, b=TEXT)
+    result = evaluate([{"a": "X", "b": "y"}] * 2, [{"a": 5, "b": "y"}, {"a": "x", "b": "y"}], schema)
+    first, second = ([(r.path, r.status, r.reason) for r in record.field_results] for record in result.records)
+    assert first == [("a", "mismatch", "transform lowercase: string required, got int"), ("b", "match", None)]
+    assert second == [("a", "match", None), ("b", "match", None)]
+
+
+def test_skip_on_containers() -> None:
+    """skip on the root, on items and on an object gives one row where paired, none where one-sided; gold is not looked into."""
+    skipped = {"x-eval-skip": True}
+    assert rows({"x": 1}, {"x": 2}, {**an_object(x=NUMBER), **skipped}) == [("", "skipped", None)]
+    schema = an_object(t=a_list({**an_object(x=NUMBER), **skipped}), o={**an_object(x=NUMBER), **skipped})
+    assert rows({"t": [{"x": 1}]}, {"t": [{"x": 2}, {"x": 3}], "o": {}}, schema) == [("t[0]", "skipped", None)]
+    assert rows({"o": {"x": 1}}, {"o": {"x": 2}}, schema) == [("o", "skipped", None)]
+    validate_gold([{"o": {"unknown": 1}, "t": [{"unknown": 2}]}], schema)
+
+
+def test_recursive_references_follow_the_data() -> None:
+    """A tree of any depth is scored along the values; a reference that leads only to itself is an error."""
+    node = {"type": "object", "properties": {"v": {"type": "integer"}, "kids": {"type": "array", "items": {"$ref": "#/$defs/Node"}}}}
+    schema = {"$defs": {"Node": node}, "$ref": "#/$defs/Node"}
+    gold = {"v": 1, "kids": [{"v": 2, "kids": [{"v": 3, "kids": []}]}]}
+    extracted = {"v": 1, "kids": [{"v": 2, "kids": [{"v": 4, "kids": []}]}]}
+    found = rows(gold, extracted, schema)
+    assert [row[:2] for row in found if row[1] == "mismatch"] == [("kids[0].kids[0].v", "mismatch")]
+    assert one(gold, gold, schema).mean_f1 == 1.0
+    validate_gold([gold], schema)
+    circle = {"$defs": {"A": {"$ref": "#/$defs/B"}, "B": {"$ref": "#/$defs/A"}}, **an_object(x={"$ref": "#/$defs/A"})}
+    with pytest.raises(SchemaError, match=r"x: recursive \$ref #/\$defs/A"):
+        one({}, {}, circle)
+
+
+def test_keys_beside_a_reference_are_kept() -> None:
+    """x-eval-* beside $ref override the target's."""
+    schema = {"$defs": {"T": {"type": "string", "x-eval-compare": "exact"}}, **an_object(a={"$ref": "#/$defs/T", "x-eval-skip": True})}
+    resolved = resolve_schema_references(schema)
+    assert resolved["properties"]["a"] == {"type": "string", "x-eval-compare": "exact", "x-eval-skip": True}
+
+
+def test_duplicate_ids() -> None:
+    """Two records of one id are an error that names both; 1 and "1" are two ids."""
+    schema = an_object(id={"type": ["string", "integer"], "x-eval-skip": True}, a=TEXT)
+    same = [{"id": "x", "a": "1"}, {"id": "y", "a": "1"}, {"id": "x", "a": "1"}]
+    with pytest.raises(GoldValidationError, match="'x': records 0 and 2"):
+        validate_gold(same, schema, id_field="id")
+    with pytest.raises(GoldValidationError, match="'x': records 0 and 2"):
+        evaluate(same, same, schema, id_field="id")
+    different = [{"id": 1, "a": "1"}, {"id": "1", "a": "2"}]
+    validate_gold(different, schema, id_field="id")
+    assert evaluate(different, different, schema, id_field="id").mean_f1 == 1.0
+
+
+def test_the_id_is_no_invention() -> None:
+    """An id that the schema does not know is not counted at the root, and is where it stands deeper."""
+    schema = an_object(a=TEXT, o=an_object(a=TEXT))
+    record = {"id": 1, "a": "x", "o": {"a": "y"}}
+    assert evaluate([record], [record], schema, id_field="id").mean_f1 == 1.0
+    found = evaluate([record], [{**record, "o": {"a": "y", "id": 2}}], schema, id_field="id")
+    assert [(r.path, r.status) for r in found.records[0].field_results][-1] == ("o.id", "hallucination")
+
+
+def test_records_are_joined_by_id() -> None:
+    """The order of the answers does not matter; a record that one side lacks is worth 0."""
+    schema = an_object(a=TEXT)
+    gold = [{"id": n, "a": str(n)} for n in (1, 2, 3)]
+    assert evaluate(gold, gold[::-1], schema, id_field="id").mean_f1 == 1.0
+    result = evaluate(gold, [gold[2], {"id": 9, "a": "9"}], schema, id_field="id")
+    assert [(r.record_id, r.f1) for r in result.records] == [(1, 0.0), (2, 0.0), (3, 1.0), (9, 0.0)]
+    assert evaluate(gold, [gold[1], {"a": "2"}, gold[2]], schema, id_field="id").mean_f1 == pytest.approx(1 / 2)
+    assert evaluate(gold, [{"a": "1"}, *gold[1:]], schema, id_field="id").mean_f1 == 1.0
+
+
+def test_annotate_takes_skip_false_as_absent() -> None:
+    """A leaf with x-eval-skip: false gets its comparator and can be parsed."""
+    schema = annotate_xeval(an_object(a={"type": "string", "x-eval-skip": False}))
+    assert schema["properties"]["a"]["x-eval-compare"] == "exact"
+    parse_eval_schema(schema)
+
+
+def test_nulls_of_containers_are_judged_by_their_values() -> None:
+    """A container of the wrong type stays a mismatch under reclassify_nulls, which upstream skips."""
+    result = one({"o": {"v": 1}}, {"o": "x"}, an_object(o=an_object(v=NUMBER)), post_process=reclassify_nulls)
+    assert result.mean_f1 == 0.0
+    handling = NullHandling(absent_values=[None, ""])
+    found = one({"a": ""}, {"a": "x"}, an_object(a=TEXT), post_process=lambda r: reclassify_nulls(r, handling))
+    assert found.total_hallucinations == 1
+
+
+def test_a_comparator_of_anybodys() -> None:
+    """An exception costs its row; a score outside [0, 1] is bounded; skip counts."""
+
+    def wild(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
+        if extracted == "boom":
+            raise ZeroDivisionError("division by zero")
+        return ComparatorResult(1.5 if extracted == "high" else 0.0, "wild", skip=extracted == "skip")
+
+    schema = an_object(a={"type": "string", "x-eval-compare": "wild"}, b=TEXT)
+    found = {e: rows({"a": "x"}, {"a": e}, schema, comparators={"wild": wild})[0][1:] for e in ("boom", "high", "skip")}
+    assert found["boom"] == ("mismatch", "comparator wild: division by zero")
+    assert found["high"] == ("match", "comparator wild: score 1.5 is outside [0, 1]")
+    assert found["skip"] == ("skipped", None)
