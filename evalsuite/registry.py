@@ -73,10 +73,11 @@ def scorer(
 
 
 def names() -> list[str]:
-    """All scorer names, bundled ones first, in table order."""
+    """All scorer names, bundled ones first, in table order, then those of plugins and entry points."""
+    from evalsuite import plugins
     from evalsuite.scorers import BUNDLED
 
-    return list(BUNDLED)
+    return [*BUNDLED, *plugins.names()]
 
 
 class UnknownScorerError(EvalsuiteError):
@@ -89,7 +90,13 @@ def load(name: str) -> Scorer:
     from evalsuite.scorers import BUNDLED
 
     if name not in BUNDLED:
-        raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, BUNDLED))
+        from evalsuite import plugins
+
+        brought = plugins.function_of(name)
+        if brought is None:
+            raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, names()))
+        summary = (inspect.getdoc(brought) or "a plugin's scorer").splitlines()[0]
+        return Scorer(name=name, function=brought, marker=brought.__evalsuite__, summary=summary)  # type: ignore[attr-defined]
     target, summary = BUNDLED[name]
     module, _, attribute = target.partition(":")
     function = getattr(import_module(module), attribute)

@@ -57,3 +57,11 @@ def limits_of(settings: Iterable[str]) -> dict[str, int | float]:
         except ValueError:
             raise UsageError(f"--limit cannot be {setting!r}", hint="write name=value, for example seconds=30") from None
     return limits
+
+
+def load_plugins(files: Iterable[Path] | None) -> None:
+    """Load the scorers of plugin files; raises `UsageError` with the plugin's own line where one fails."""
+    for file in files or ():
+        from evalsuite.plugins import load_file
+
+        load_file(file)

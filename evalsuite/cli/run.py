@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import GoldDir, ResultDir, Rules, job_count, limits_of, one_of, rule, share
+from evalsuite.cli.options import GoldDir, ResultDir, Rules, job_count, limits_of, load_plugins, one_of, rule, share
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
@@ -46,12 +46,14 @@ def command(
     limit: Annotated[
         list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")
     ] = None,
+    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
     resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None,
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.reports import check_output, write
     from evalsuite.runner.run import Options, run
 
+    load_plugins(plugin)
     for path in output or ():
         check_output(path)
     share(fail_under, "--fail-under")

@@ -1,6 +1,6 @@
 """The strict verdict on tables as gold files ask for it: needed columns, alternatives, tolerances; and its join with the official one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -33,6 +33,8 @@ def judge_table(
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     chosen = _chosen(needed, len(gold.columns))
     same = identical_columns(gold, prediction, chosen)
+    if same is not None and (sink := _kitchen_sink(gold, prediction, zip(chosen, same, strict=True))):
+        return sink
     if same is not None:
         reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(chosen), 'needed column')}"
         pairs = [[i + 1, k + 1] for i, k in zip(chosen, same, strict=True)]
@@ -43,11 +45,32 @@ def judge_table(
     matching = match_columns(expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
     details = _details(matching, expected, predicted, needed, gold)
     if matching.is_equal:
+        sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
+        if sink is not None:
+            return sink
         reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(expected), 'needed column')}"
         kind = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, kind=kind, details=details)
     found = explain(matching, expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
     return replace(found, details={**details, **found.details})
+
+
+def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int]]) -> Strict | None:
+    """The strict 0 of a table with far more columns than gold has, where a gold column is found only by its values.
+
+    Among very many candidate columns one agrees by chance; a header or the place of the column says that it was meant. None for a table
+    of at most 2 x gold's columns + 10, and where every matched column has gold's header or its place.
+    """
+    n_gold, n_columns = len(gold.columns), len(prediction.columns)
+    if n_columns <= 2 * n_gold + 10:
+        return None
+    for i, k in pairs:
+        if k != i and prediction.header[k].casefold() != gold.header[i].casefold():
+            reason = (
+                f"kitchen sink: {n_columns} columns for {n_gold} of gold, and only its values tell which one is meant for column {i + 1}"
+            )
+            return Strict(value=0.0, reason=reason, kind="kitchen sink", details={"n_columns": n_columns, "gold_column": i + 1})
+    return None
 
 
 def judge_any(

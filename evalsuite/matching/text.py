@@ -22,9 +22,16 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     if not missing or (conj == "or" and len(missing) < len(golds)):
         found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(next((t for t in golds if t not in missing), ""))
         return Score(official=1.0, reason=f"the answer holds {found}", details={"n_missing": len(missing), "n_golds": len(golds)})
-    what = "gold" if len(golds) == 1 else "any gold text, such as" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts:"
+    # A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it.
+    what = (
+        "the gold text"
+        if len(golds) == 1
+        else f"all {len(golds)} gold texts"
+        if conj == "or"
+        else f"{len(missing)} of {len(golds)} gold texts"
+    )
     details = {"n_missing": len(missing), "n_golds": len(golds)}
-    return Score(official=0.0, reason=f"the answer lacks {what} {shorten(missing[0])}", details=details)
+    return Score(official=0.0, reason=f"the answer lacks {what}", details=details)
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:

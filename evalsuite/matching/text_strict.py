@@ -41,8 +41,15 @@ def match_text_strictly(
         word = word_around(text, fold(inside))
         reason = f"part of a word: {_cut(inside)!r} stands only inside {_cut(word)!r}"
         return Strict(value=0.0, reason=reason, kind="part of a word", details=details)
-    what = "gold" if len(golds) == 1 else "any gold text, such as" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts:"
-    return Strict(value=0.0, reason=f"the answer lacks {what} {_cut(missing[0])!r}", kind="lacking", details=details)
+    # A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it.
+    what = (
+        "the gold text"
+        if len(golds) == 1
+        else f"all {len(golds)} gold texts"
+        if conj == "or"
+        else f"{len(missing)} of {len(golds)} gold texts"
+    )
+    return Strict(value=0.0, reason=f"the answer lacks {what}", kind="lacking", details=details)
 
 
 def fold(text: str) -> str:

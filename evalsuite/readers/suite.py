@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from evalsuite import registry
+from evalsuite import plugins, registry
 from evalsuite.errors import EvalsuiteError, GoldError
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.types import RULES, Suite
@@ -35,13 +35,28 @@ def read_suite(folder: Path) -> Suite:
     where = f"{name}/{SUITE_FILE}"
     fields: dict[str, Any] = {"name": name, "extra": {}}
     for key, value, place in _top_level(file, where):
-        if key in EXTRA_KEYS:
+        if key == "scorers":
+            _bring_scorers(value, place, folder)
+        elif key in EXTRA_KEYS:
             fields["extra"][key] = _checked_extra(value, key, place)
         elif key in _FIELDS:
             fields.update(_FIELDS[key](value, place))
         else:
-            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, *EXTRA_KEYS]))
+            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, *EXTRA_KEYS, "scorers"]))
     return Suite(**fields)
+
+
+def _bring_scorers(value: Any, where: str, folder: Path) -> None:
+    """Load the plugin scorers of a suite: `scorers: {shout: "python:my.py:shout"}`, files relative to the gold folder."""
+    for name, target in _mapping(value, "scorers", where).items():
+        kind, _, rest = str(target).partition(":")
+        file, _, attribute = rest.rpartition(":")
+        if kind != "python" or not file or not attribute:
+            raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
+        try:
+            plugins.bring(str(name), folder / file, attribute)
+        except EvalsuiteError as error:
+            raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def _top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:

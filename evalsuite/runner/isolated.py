@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from evalsuite.runner.walls import die_with_parent
@@ -31,6 +32,11 @@ def main(role: str, control: int, data: int) -> None:
     other = socket.socket(fileno=data) if data >= 0 else None
     setup = pickle.loads(receive(parent, most=MOST) or b"")
     _warm_up(role)
+    if role != "reader":
+        from evalsuite import plugins
+
+        for name, file, attribute in setup["plugins"]:
+            plugins.bring(name, Path(file), attribute)
     walls = _build_walls(role, setup)
     send(parent, _json({"walls": walls}))
     {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused}[role](parent, other, setup)

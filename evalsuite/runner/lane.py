@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from evalsuite import plugins
 from evalsuite.errors import EvalsuiteError
 from evalsuite.readers.gold import gold_links
 from evalsuite.runner.walls import PACKAGE, around, library_paths
@@ -55,7 +56,8 @@ class Setup:
         """The set-up frame, pickled by the trusted side for the worker."""
         walls = self.isolation != "none"
         inodes = self.gold_inodes if not walls else frozenset()
-        return pickle.dumps({"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes})
+        shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes}
+        return pickle.dumps({**shared, "plugins": list(plugins.files())})
 
 
 def set_up(

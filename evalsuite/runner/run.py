@@ -191,9 +191,8 @@ def _execute(
     """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known."""
     results = {name: known[name] for task in tasks if (name := task.instance.instance_id) in known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
-    cached, keys = (
-        cache.known([task for task in rest if settle_early(task) is None and not is_batch(task)]) if cache is not None else ({}, {})
-    )
+    worth = [task for task in rest if settle_early(task) is None and not is_batch(task)]
+    cached, keys = cache.known(worth, pool.gold_inodes) if cache is not None else ({}, {})
 
     def note(result: Result) -> None:
         if folder is not None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evalsuite import plugins
 from evalsuite.errors import FaultError, describe
 from evalsuite.registry import Scorer, load
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
@@ -143,9 +144,11 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Any =
     except (MemoryError, RecursionError):
         fault = Fault(code="LIMIT", detail="the comparison does not fit into memory_mib or nests too deep")
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
-    except Exception:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
+    except Exception as error:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
         log.debug("scorer %s failed on %s", check.scorer, task.instance.instance_id, exc_info=True)
-        fault = Fault(code="SCORER_ERROR", detail=f"{check.scorer} raised an error")
+        place = plugins.place_of(error)
+        detail = f"{check.scorer} raised {type(error).__name__}" + (f" at {place}" if place else "")
+        fault = Fault(code="SCORER_ERROR", detail=detail)
         return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
     return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)

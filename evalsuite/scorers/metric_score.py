@@ -24,7 +24,11 @@ def score_by(name: str, prediction: Any, gold: str | list[str] | None, *, scale:
         measure = metric.detailed_evaluate(prediction, gold)
     except MissingExtraError as error:
         raise FaultError("SCORER_ERROR", f"{error.message}: {error.hint}") from error
-    value = metric.unit(measure.value) if scale is None or measure.value is None else on_unit(measure.value, *scale, metric.direction)
+    value = (
+        metric.unit(measure.value)
+        if scale is None or measure.value is None
+        else on_unit(measure.value, scale[0], scale[1], metric.direction)
+    )
     details = {"raw": measure.value, **measure.details}
     return Score(official=value, strict=value, reason=_reason(metric, measure, value), details=details)
 

@@ -1,7 +1,7 @@
 """`tree_score`: extracted JSON against gold JSON by Treeval."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
@@ -81,7 +81,7 @@ def _in_step(prediction: Any, references: Sequence[Any], *, batch: bool) -> tupl
     """(one predicted record for each reference, null where there is none; the number of records too many)."""
     if not batch:
         return [prediction], 0
-    records = cast("list[Any]", prediction) if isinstance(prediction, list) else [prediction]
+    records = prediction if isinstance(prediction, list) else [prediction]
     missing = max(0, len(references) - len(records))
     return records[: len(references)] + [None] * missing, max(0, len(records) - len(references))
 

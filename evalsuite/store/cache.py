@@ -8,17 +8,18 @@ import hashlib
 import json
 import math
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import inside, open_confined, open_trusted
+from evalsuite.scorers import BUNDLED
 from evalsuite.store.run_folder import result_line
 from evalsuite.types import Result, Task
 
-# Outcomes that may be another ones tomorrow on the same bytes: never kept.
-_FLEETING = frozenset({"timeout", "crashed", "scorer_fault", "unscored"})
+# Outcomes that may be others tomorrow on the same bytes, or hang on more than bytes (a link to gold): never kept.
+_FLEETING = frozenset({"submission_fault", "timeout", "crashed", "scorer_fault", "unscored"})
 _BUSY_SECONDS = 30
 
 
@@ -30,15 +31,15 @@ class ScoreCache:
 
     def __init__(self, folder: Path, *, base: str) -> None:
         self._path = folder / "scores.sqlite"
-        self._base = base
+        self._base = f"{base}|{code_stamp()}"
         self._connection: sqlite3.Connection | None = None
         self._fresh: list[tuple[str, str]] = []
 
-    def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, str]]:
+    def known(self, tasks: Sequence[Task], gold_inodes: frozenset[tuple[int, int]]) -> tuple[dict[str, Result], dict[str, str]]:
         """(results by instance id that need no scoring, keys by instance id to keep the others under)."""
         keys: dict[str, str] = {}
         for task in tasks:
-            key = task_key(task, self._base)
+            key = task_key(task, self._base, gold_inodes)
             if key is not None:
                 keys[task.instance.instance_id] = key
         found = self._rows(list(keys.values()))
@@ -82,12 +83,12 @@ class ScoreCache:
         return self._connection
 
 
-def task_key(task: Task, base: str) -> str | None:
+def task_key(task: Task, base: str, gold_inodes: frozenset[tuple[int, int]] = frozenset()) -> str | None:
     """A digest of all that can move this task's verdict: the base (versions, rules, limits), gold's entry and files, the answer's bytes.
 
-    None for a task without an answer, or whose files cannot be opened: those are settled quickly and never cached.
+    None for a task without an answer, one whose files cannot be opened, or one judged by a plugin, whose code is not in the key.
     """
-    if task.answer is None or task.answer.fault is not None:
+    if task.answer is None or task.answer.fault is not None or any(check.scorer not in BUNDLED for check in task.instance.checks):
         return None
     digest = hashlib.sha256(base.encode())
     # A faulty check's place stands in its reason, so it is part of the key.
@@ -102,7 +103,9 @@ def task_key(task: Task, base: str) -> str | None:
             value = task.answer.value
             for path in [value] if isinstance(value, str) else value:
                 most = task.limits["file_bytes"]
-                with open_confined(task.submission_folder, inside(task.instance.instance_id, path), limit_bytes=most) as handle:
+                with open_confined(
+                    task.submission_folder, inside(task.instance.instance_id, path), limit_bytes=most, gold_inodes=gold_inodes
+                ) as handle:
                     _add(digest, path, handle)
     except (FaultError, OSError, ValueError):
         return None
@@ -127,6 +130,7 @@ def _add(digest: "hashlib._Hash", name: str, handle: Any) -> None:
     digest.update(inner.digest())
 
 
-def cache_base(parts: Mapping[str, Any]) -> str:
-    """The part of every key that holds for a whole run: versions, rules and limits."""
-    return json.dumps(parts, sort_keys=True, default=str)
+def code_stamp() -> str:
+    """When this package's code last changed, so that a cache never outlives an edit or an update without a new version."""
+    package = Path(__file__).resolve().parent.parent
+    return str(max(path.stat().st_mtime_ns for path in package.rglob("*.py")))

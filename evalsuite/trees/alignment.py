@@ -1,9 +1,9 @@
 """The maximum-sum assignment of rows to columns, with ties decided by a rule instead of by the solver's order.
 
 How the lexicographically smallest optimum is found: an optimal assignment gives dual prices; an assignment is optimal exactly when each
-of its pairs is tight (reduced cost 0) and everything it leaves out has price 0. With dummy rows or columns for what is left out, the
-optimal assignments are the perfect matchings of one graph of tight pairs, and row after row takes the first column that still leaves a
-perfect matching to the rest.
+of its pairs has reduced cost 0 and everything it leaves out has price 0; its sum falls short of the best by its reduced costs. With
+dummy rows or columns for what is left out, row after row takes the first column from which the rest can still be matched within what a
+tie may cost, which one search for cheapest alternating paths tells.
 """
 
 from collections.abc import Sequence
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     Columns = NDArray[np.intp]
 
 EQUAL_SUMS = 1e-9
+NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 
 
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:
@@ -46,11 +47,8 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     if ties == "solver":
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
     slack, owned = _slack(matrix, rows, columns)
-    tight = slack <= EQUAL_SUMS
-    if int(tight.sum()) > len(slack):
-        # Pairs that cost a little can add up to more than a tie.
-        harmless = np.where(tight, slack, 0.0).max(axis=1).sum() <= EQUAL_SUMS
-        owned = _first_matching(tight, owned) if harmless else _first_by_solving(matrix, tight)
+    if int((slack <= EQUAL_SUMS).sum()) > len(slack):
+        owned = _first_matching(slack, owned)
     n_rows, n_columns = matrix.shape
     return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
 
@@ -92,88 +90,79 @@ def _prices(loss: "Floats", columns: "Columns") -> "Floats":
     return prices
 
 
-def _first_matching(tight: "Flags", owned: "Columns") -> "Columns":
-    """The lexicographically smallest perfect matching of a graph, from any perfect matching of it."""
+def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
+    """The lexicographically smallest perfect matching whose slack adds up to a tie at most, from one that has none."""
     import numpy as np
 
-    owned = owned.copy()
+    columns_first = np.ascontiguousarray(slack.T)
+    columns_first[columns_first < NOISE] = 0.0
+    owned, budget = owned.copy(), EQUAL_SUMS
     owner = np.argsort(owned)
-    for row in np.flatnonzero(tight.sum(axis=1) > 1).tolist():
+    for row in np.flatnonzero((slack <= EQUAL_SUMS).sum(axis=1) > 1).tolist():
         held = int(owned[row])
-        wanted = np.flatnonzero(tight[row, :held])
+        wanted = np.flatnonzero(columns_first[:held, row] <= budget)
         wanted = wanted[owner[wanted] > row]
         if not len(wanted):
             continue
-        if tight[owner[wanted[0]], held]:
-            path = [int(wanted[0])]
+        first = int(wanted[0])
+        if columns_first[first, row] == 0 and columns_first[held, owner[first]] == 0:
+            path = [first]
         else:
-            path = _exchange(tight, owned, row, wanted)
-        _shift(row, path, owned, owner)
+            costs, following = _costs(columns_first, owned, row, budget)
+            totals = columns_first[wanted, row] + costs[owner[wanted]]
+            possible = np.flatnonzero(totals <= budget)
+            if not len(possible):
+                continue
+            path, cost = _path(int(wanted[possible[0]]), following, held), float(totals[possible[0]])
+            if cost > 0:
+                budget -= cost
+                _reprice(columns_first, costs, owner, held, cost)
+        takers, columns = [row, *owner[path].tolist()], [*path, held]
+        owned[takers], owner[columns] = columns, takers
     return owned
 
 
-def _exchange(tight: "Flags", owned: "Columns", row: int, wanted: "Columns") -> list[int]:
-    """Columns to hand on, the row's new one first: each one's owner takes the next, the last one's owner the column that `row` gives up.
+def _costs(columns_first: "Floats", owned: "Columns", row: int, budget: float) -> "tuple[Floats, Columns]":
+    """What it costs each row after `row` to give up its column so that in the end the one held by `row` is used, up to `budget`.
 
-    Empty where the row must keep its column. Rows before `row` are settled.
+    And for each column the one that its owner takes instead. Rows up to `row` are settled.
     """
     import numpy as np
 
     held = int(owned[row])
-    following = np.full(len(tight), -1)
-    unseen = np.ones(len(tight), dtype=bool)
-    unseen[: row + 1] = False
+    costs, following = np.full(len(owned), np.inf), np.full(len(owned), -1)
+    reached = np.full(len(owned), np.inf)
+    reached[held] = 0.0
     frontier = np.array([held])
     while len(frontier):
-        reaching = np.flatnonzero(unseen)[tight[np.ix_(unseen, frontier)].any(axis=1)]
-        if not len(reaching):
+        each = columns_first[frontier] + reached[frontier][:, None]
+        best = each.min(axis=0)
+        best[: row + 1] = np.inf
+        better = np.flatnonzero((best < costs) & (best <= budget))
+        if not len(better):
             break
-        following[owned[reaching]] = frontier[tight[np.ix_(reaching, frontier)].argmax(axis=1)]
-        unseen[reaching] = False
-        frontier = owned[reaching]
-    possible = wanted[following[wanted] >= 0]
+        costs[better] = best[better]
+        following[owned[better]] = frontier[each[:, better].argmin(axis=0)]
+        frontier = owned[better]
+        reached[frontier] = costs[better]
+    return costs, following
+
+
+def _path(column: int, following: "Columns", held: int) -> list[int]:
+    """The columns that are handed on, from the row's new one to the last before the one it gives up."""
     path: list[int] = []
-    column = int(possible[0]) if len(possible) else held
     while column != held:
         path.append(column)
         column = int(following[column])
     return path
 
 
-def _shift(row: int, path: list[int], owned: "Columns", owner: "Columns") -> None:
-    """Hand the columns on, in place; an empty path changes nothing."""
-    if path:
-        takers, columns = [row, *owner[path].tolist()], [*path, int(owned[row])]
-        owned[takers], owner[columns] = columns, takers
-
-
-def _first_by_solving(matrix: "Floats", tight: "Flags") -> "Columns":
-    """The same answer by solving the rest for each choice: slow, and only for weights that differ by less than a tie but not by 0."""
+def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: int, cost: float) -> None:
+    """Move the prices, in place, so that the new matching has no slack and the others keep theirs relative to it."""
     import numpy as np
-    from scipy.optimize import linear_sum_assignment
 
-    size = len(tight)
-    square = np.zeros((size, size))
-    square[: matrix.shape[0], : matrix.shape[1]] = matrix
-    best = _best_sum(square)
-    taken, columns = 0.0, np.arange(size)
-    owned = []
-    for row in range(size):
-        for place, column in enumerate(columns):
-            rest = np.delete(columns, place)
-            total = taken + square[row, column] + (_best_sum(square[row + 1 :, rest]) if tight[row, column] else -np.inf)
-            if total >= best - EQUAL_SUMS:
-                owned.append(int(column))
-                taken, columns = taken + square[row, column], rest
-                break
-        else:  # rounding kept every choice just below the best: take the solver's own
-            _, chosen = linear_sum_assignment(square[row:, columns], maximize=True)
-            return np.array(owned + columns[chosen].tolist())
-    return np.array(owned)
-
-
-def _best_sum(matrix: "Floats") -> float:
-    from scipy.optimize import linear_sum_assignment
-
-    rows, columns = linear_sum_assignment(matrix, maximize=True)
-    return float(matrix[rows, columns].sum())
+    by_row = np.minimum(costs, cost)
+    by_column = by_row[owner]
+    by_column[held] = 0.0
+    columns_first += by_column[:, None] - by_row[None, :]
+    columns_first[columns_first < NOISE] = 0.0

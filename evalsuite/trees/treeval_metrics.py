@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import eq
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -129,9 +129,11 @@ class Levenshtein:
         if not references:
             return np.zeros(0)
         left, right = _texts(references), _texts(predictions)
-        found = cpdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
-        both_null = [i for i, (a, b) in enumerate(zip(left, right, strict=True)) if a is None and b is None]
-        found[both_null] = 1.0
+        # rapidfuzz leaves cells of None unset, so that it never gets any
+        found: Floats = cpdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
+        if None in left or None in right:
+            nulls = [[text is None for text in side] for side in (left, right)]
+            found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
         return found
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
@@ -148,7 +150,11 @@ class Levenshtein:
         (left, rows), (right, columns) = sides
         if not left or not right:
             return np.zeros((len(references), len(predictions)))
-        found = cdist(left, right, scorer=Indel.normalized_similarity, dtype=np.float64)
+        found: Floats = cdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
+        if None in left:
+            found[left.index(None), :] = 0.0
+        if None in right:
+            found[:, right.index(None)] = 0.0
         if None in left and None in right:
             found[left.index(None), right.index(None)] = 1.0
         if rows is not None or columns is not None:
@@ -220,6 +226,10 @@ def _texts(values: Sequence[Any]) -> list[str | None]:
     if set(map(type, values)) == {str}:
         return list(values)
     return [value if value is None or isinstance(value, str) else str(value) for value in values]
+
+
+def _filled(texts: list[str | None]) -> list[str]:
+    return [text or "" for text in texts] if None in texts else cast("list[str]", texts)
 
 
 def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":

@@ -2,12 +2,15 @@
 
 import argparse
 import json
+import os
+import sys
 import tempfile
 from importlib import import_module
 from pathlib import Path
 
 BENCHMARKS = {
     "suite": "tests.benchmarks.suite",
+    "isolation": "tests.benchmarks.isolation",
     "text": "tests.benchmarks.text",
     "xeval": "tests.benchmarks.xeval",
     "trees": "tests.benchmarks.trees",
@@ -24,7 +27,11 @@ def main() -> None:
     for name in arguments.names:
         with tempfile.TemporaryDirectory() as scratch:
             found[name] = import_module(BENCHMARKS[name]).run(Path(scratch), n=arguments.n)
-    print(json.dumps(found, indent=2))
+    try:
+        print(json.dumps(found, indent=2), flush=True)
+    except BrokenPipeError:
+        # The reader (head) has seen enough; what is still in the buffer must not fail again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

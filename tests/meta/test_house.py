@@ -13,7 +13,7 @@ from tests.conftest import ROOT
 
 PACKAGE = ROOT / "evalsuite"
 FLOORS = {
-    "types": 0, "errors": 0, "registry": 0,
+    "types": 0, "errors": 0, "registry": 0, "plugins": 0,
     "matching": 1, "trees": 1, "metrics": 1, "judge": 1, "stats": 1, "sql": 1,
     "readers": 2, "scorers": 2,
     "runner": 3, "store": 3, "suites": 3, "summary": 3,
@@ -21,7 +21,7 @@ FLOORS = {
     "web": 5, "cli": 6, "api": 6, "__main__": 6,
 }  # fmt: skip
 # A registry looks its bundled table up by name, inside a function, when asked: the one look upward.
-LOOKS_UP = {("registry", "scorers")}
+LOOKS_UP = {("registry", "scorers"), ("plugins", "scorers")}
 HEAVY = {"pandas", "numpy", "duckdb", "scipy", "rich", "yaml", "pydantic", "sacrebleu", "rapidfuzz", "regex", "msgspec", "httpx"}
 MODULES = sorted(PACKAGE.rglob("*.py"))
 

@@ -114,6 +114,9 @@ def chains(chance: random.Random, made: tuple[Path, Path, Path], base: Path) -> 
             now = saved(folder)
             assert {name: now.get(name) for name in known} == known
             known = now
+            if (folder / "run.json").exists() and not (folder / ".started.json").exists():
+                # The kill came when the run was whole and only its report was missing.
+                break
         assert {name: saved(folder)[name] for name in known} == known
         yield folder, lost
         if hits >= KILLS_PER_CHAIN:

@@ -154,8 +154,8 @@ def test_a_bench_folder_is_imported_whole(tmp_path: Path) -> None:
     bench = tmp_path / "bench_runs"
     case_ids = ["3f0c9f2e-0000-4000-8000-00000000000" + str(i) for i in range(3)]
     cases = [{"id": i, "input": q, "reference_output": r} for i, q, r in zip(case_ids, INPUTS, REFERENCES, strict=True)]
-    suite = {"id": "5b1", "name": "capitals", "description": "d", "scoring_method": {"name": "exact_match", "type": "built_in", "config": {}},
-             "test_cases": cases, "created_at": "2024-01-01T00:00:00", "updated_at": "2024-01-01T00:00:00", "num_runs": 1}  # fmt: skip
+    method = {"name": "exact_match", "type": "built_in", "config": {}}
+    suite = {"id": "5b1", "name": "capitals", "description": "d", "scoring_method": method, "test_cases": cases, "num_runs": 1}
     outputs = [{"id": i, "output": o, "score": s} for i, o, s in zip(case_ids, ["Paris", "Milan", "?"], [1.0, 0.0, -1.0], strict=True)]
     run = {"id": "77", "name": "r1", "test_suite_id": "5b1", "model_name": "gpt", "test_cases": outputs}
     for path, data in (("capitals/suite.json", suite), ("capitals/r1/run.json", run), ("suite_id_to_name.json", {"5b1": "capitals"})):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from evalsuite.trees.alignment import EQUAL_SUMS, best_assignment
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
-NEAR_TIES = st.sampled_from([0.5, 0.5 + 4e-10, 0.5 - 3e-10, 0.5 + 2e-9, 1.0])
+NEAR_TIES = st.sampled_from([0.5, 0.5 + 4e-10, 0.5 - 3.1e-10, 0.5 + 2e-9, 1.0])
 
 
 def matrices(values: st.SearchStrategy[float], most: int) -> st.SearchStrategy[list[list[float]]]:
@@ -31,7 +31,7 @@ def by_trying(weights: list[list[float]]) -> list[tuple[int, int]]:
     return min(pairs for pairs, total in zip(every, sums, strict=True) if total >= best - EQUAL_SUMS)
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(weights=matrices(FEW_VALUES, 6))
 def test_ties_go_to_the_first_list_of_pairs(weights: list[list[float]]) -> None:
     """With many equal sums the answer is the smallest list of pairs among all best ones."""

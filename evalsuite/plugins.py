@@ -1,0 +1,157 @@
+"""Scorers that are not bundled: from a Python file (`--plugin my.py`, or `scorers:` in suite.yaml), or an installed package's entry point.
+
+Plugins are trusted code, like gold. A file's scorers are its functions marked with `@scorer`, its classes with `run_batch` (Arthur
+Bench's way), and plain functions that a suite names.
+"""
+
+import importlib.util
+import inspect
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from evalsuite.errors import UsageError
+from evalsuite.types import Score
+
+GROUP = "evalsuite.scorers"
+# name -> (file, attribute): what plugins have brought into this process, so that workers can be told.
+LOADED: dict[str, tuple[Path, str]] = {}
+
+
+def load_file(path: Path) -> list[str]:
+    """The names of the scorers that a plugin file brings. Raises `UsageError` with the file's own line where it fails."""
+    module = _module(path.resolve())
+    found = [
+        name for name, value in vars(module).items() if _is_own(value, module) and (hasattr(value, "__evalsuite__") or _is_batch(value))
+    ]
+    if not found:
+        raise UsageError(f"{path}: no scorer in it", hint="mark a function with @scorer, or write a class with run_batch")
+    names = []
+    for attribute in found:
+        name = str(getattr(getattr(module, attribute), "name", None) or attribute)
+        bring(name, path, attribute)
+        names.append(name)
+    return names
+
+
+def bring(name: str, path: Path, attribute: str) -> None:
+    """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent."""
+    from evalsuite.scorers import BUNDLED
+
+    if name in BUNDLED:
+        raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
+    known = LOADED.get(name)
+    if known is not None and known != (path.resolve(), attribute):
+        raise UsageError(f"{path}: {known[0]} brings a scorer {name!r} already")
+    if not hasattr(_module(path.resolve()), attribute):
+        raise UsageError(f"{path}: nothing is called {attribute!r} in it")
+    LOADED[name] = (path.resolve(), attribute)
+
+
+def function_of(name: str) -> Callable[..., Score] | None:
+    """The scorer function behind a plugin's or an entry point's name, marked; None where no plugin has that name."""
+    if name in LOADED:
+        path, attribute = LOADED[name]
+        return as_scorer(getattr(_module(path), attribute), name)
+    entry = next((entry for entry in _entry_points() if entry.name == name), None)
+    return as_scorer(entry.load(), name) if entry is not None else None
+
+
+def names() -> list[str]:
+    """The names that plugins and entry points bring, in the order they were loaded."""
+    return [*LOADED, *(entry.name for entry in _entry_points() if entry.name not in LOADED)]
+
+
+def as_scorer(value: Any, name: str) -> Callable[..., Score]:
+    """A marked scorer function made of a marked function (as it is), a plain function, or a class with `run_batch`.
+
+    A plain function gets the text of the answer and, as `gold`, what gold says; it gives a `Score`, a number or a bool.
+    """
+    if hasattr(value, "__evalsuite__"):
+        function: Callable[..., Score] = value
+        return function
+    from evalsuite.registry import scorer
+
+    if _is_batch(value):
+        made: Any = value() if inspect.isclass(value) else value
+
+        def call(prediction: str, gold: Any, question: str, context: str) -> Any:
+            answers = made.run_batch([prediction], None if gold is None else [gold], [question], [context])
+            return answers[0]
+
+    else:
+
+        def call(prediction: str, gold: Any, question: str, context: str) -> Any:
+            del question, context
+            return value(prediction, gold)
+
+    @scorer(reads="text")
+    def adapted(prediction: str, *, gold: Any = None, question: str = "", context: str = "") -> Score:
+        return _as_score(call(prediction, gold, question, context), name)
+
+    adapted.__doc__ = inspect.getdoc(value)
+    return adapted
+
+
+def place_of(error: BaseException) -> str:
+    """`my.py:12` where an error was raised inside a plugin's file, else an empty text."""
+    files = {str(path) for path, _ in LOADED.values()}
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+
+def _as_score(value: Any, name: str) -> Score:
+    if isinstance(value, Score):
+        return value
+    category = None
+    if hasattr(value, "score"):
+        value, category = value.score, getattr(value, "category", None)
+    if isinstance(value, bool | int | float) and 0 <= value <= 1:
+        details = {"category": str(getattr(category, "name", category))} if category is not None else {}
+        return Score(official=float(value), strict=float(value), reason=f"{name} says {float(value):g}", details=details)
+    raise ValueError(f"{name} gave {type(value).__name__}, expected a number in [0, 1] or a Score")
+
+
+def _is_batch(value: Any) -> bool:
+    return callable(getattr(value, "run_batch", None))
+
+
+def _is_own(value: Any, module: ModuleType) -> bool:
+    return (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == module.__name__
+
+
+@cache
+def _module(path: Path) -> ModuleType:
+    """The module of a plugin file, run once. Raises `UsageError` that names the line at which it fails."""
+    if not path.is_file():
+        raise UsageError(f"{path}: no such plugin file")
+    spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module.__name__] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        sys.modules.pop(module.__name__, None)
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+        line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else frames[-1].lineno if frames else 1
+        raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error
+    return module
+
+
+@cache
+def _entry_points() -> tuple[Any, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=GROUP))
+
+
+def files() -> Iterator[tuple[str, str, str]]:
+    """(name, file, attribute) of everything loaded here, for a worker to load the same."""
+    for name, (path, attribute) in LOADED.items():
+        yield name, str(path), attribute

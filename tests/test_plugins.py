@@ -1,0 +1,120 @@
+"""Custom scorers three ways: a marked function or a class in a file, a `python:` path in suite.yaml, an entry point."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PLUGIN = '''
+from evalsuite.registry import scorer
+from evalsuite.types import Score
+
+
+@scorer(reads="text")
+def shout_match(prediction: str, *, gold: str) -> Score:
+    """1 if the answer is the gold text in capitals."""
+    value = float(prediction == gold.upper())
+    return Score(official=value, strict=value, reason="in capitals" if value else "not in capitals")
+
+
+@scorer(reads="table")
+def row_count(prediction, *, gold: int) -> Score:
+    """1 if the table has so many rows."""
+    value = float(prediction.n_rows == gold)
+    return Score(official=value, strict=value, reason=f"{prediction.n_rows} rows")
+
+
+class Half:
+    """Half a point for everybody, in Arthur Bench's way."""
+
+    def run_batch(self, candidates, references, inputs, contexts):
+        return [0.5 for _ in candidates]
+
+
+@scorer(reads="text")
+def broken_match(prediction: str, *, gold: str) -> Score:
+    """Fails on purpose."""
+    return Score(official=1 / (len(gold) - len(gold)), reason="never")
+'''
+
+
+def evalsuite(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the console script as a process of its own."""
+    return subprocess.run([sys.executable, "-m", "evalsuite", *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A gold folder and a submission that use the plugin's scorers, beside `my.py`."""
+    (tmp_path / "my.py").write_text(PLUGIN)
+    checks = {
+        "a": ("shout_match", {"gold": "Paris"}),
+        "b": ("row_count", {"gold": 2}),
+        "c": ("Half", {"gold": "x"}),
+        "d": ("broken_match", {"gold": "x"}),
+    }
+    rows = [{"instance_id": i, "evaluation": {"func": f, "parameters": p}} for i, (f, p) in checks.items()]
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "gold" / "toy_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    answers = [("a", "answer", "PARIS"), ("b", "file", "t.csv"), ("c", "answer", "anything"), ("d", "answer", "x")]
+    (tmp_path / "sub" / "b").mkdir(parents=True)
+    (tmp_path / "sub" / "b" / "t.csv").write_text("n\n1\n2\n")
+    lines = [{"instance_id": i, "answer_type": t, "answer_or_path": v} for i, t, v in answers]
+    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return tmp_path
+
+
+def results(place: Path, *arguments: object) -> dict[str, dict[str, object]]:
+    """The results of a run by instance id."""
+    done = evalsuite("run", "sub", "--gold", "gold", "--out", "out", "--quiet", *arguments, cwd=place)
+    assert done.returncode == 0, done.stderr
+    return {row["instance_id"]: row for row in map(json.loads, (place / "out" / "results.jsonl").read_text().splitlines())}
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_a_plugin_file_brings_scorers(place: Path, isolation: str) -> None:
+    """Functions and a `run_batch` class of `--plugin my.py` score texts and tables, in workers and without; a fault names file and line."""
+    rows = results(place, "--plugin", "my.py", "--isolation", isolation)
+    assert {name: row["score"] for name, row in rows.items()} == {"a": 1, "b": 1, "c": 0.5, "d": None}
+    assert rows["d"]["status"] == "scorer_fault"
+    line = PLUGIN.splitlines().index('    return Score(official=1 / (len(gold) - len(gold)), reason="never")') + 1
+    assert rows["d"]["reason"] == f"SCORER_ERROR: broken_match raised ZeroDivisionError at my.py:{line}"
+
+
+def test_a_suite_names_its_scorers(place: Path) -> None:
+    """`scorers:` in suite.yaml brings functions of a file beside gold, with no option on the command line."""
+    (place / "gold" / "my.py").write_text(PLUGIN)
+    names = ("shout_match", "row_count", "Half", "broken_match")
+    lines = "".join(f'  {name}: "python:my.py:{name}"\n' for name in names)
+    (place / "gold" / "suite.yaml").write_text(f"scorers:\n{lines}")
+    assert results(place)["a"]["score"] == 1
+
+
+def test_an_installed_package_brings_scorers(place: Path) -> None:
+    """An entry point of the group `evalsuite.scorers` is found by its name."""
+    site = place / "site"
+    (site / "shouting-1.0.dist-info").mkdir(parents=True)
+    (site / "shouting.py").write_text(PLUGIN)
+    (site / "shouting-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
+    (site / "shouting-1.0.dist-info" / "entry_points.txt").write_text("[evalsuite.scorers]\nshout_match = shouting:shout_match\n")
+    code = f"import sys; sys.path.insert(0, {str(site)!r}); import evalsuite; print(evalsuite.score('shout_match', 'A', gold='a').official)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x = 1\nraise RuntimeError('no')\n", "my.py:2: RuntimeError: no"),
+        ("def f(:\n", "my.py:1: SyntaxError"),
+        ("x = 1\n", "my.py: no scorer in it"),
+        (PLUGIN.replace("shout_match", "string_match"), "the name 'string_match' is a bundled scorer's"),
+    ],
+)
+def test_a_plugin_that_cannot_be_used_says_where(place: Path, text: str, message: str) -> None:
+    """A plugin's own fault ends the command with the file and line."""
+    (place / "my.py").write_text(text)
+    done = evalsuite("run", "sub", "--gold", "gold", "--plugin", "my.py", "--no-save", cwd=place)
+    assert done.returncode == 2
+    assert message in done.stderr
