@@ -17,6 +17,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "check": ("evalsuite.cli.check", "score one instance, or one prediction with a scorer, and show everything known about it"),
     "scorers": ("evalsuite.cli.scorers", "list the scorers, or explain one: parameters, both rules, an example"),
     "validate": ("evalsuite.cli.validate", "say whether a submission folder is ready to hand in"),
+    "schema": ("evalsuite.cli.schema", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"),
     "suite": ("evalsuite.cli.suite", "suites by name: make one from a file, run candidates against it"),
     "runs": ("evalsuite.cli.runs", "the saved runs: list, show, tag, delete"),
     "sql": ("evalsuite.cli.sql", "ask the saved runs a question in SQL"),

@@ -31,7 +31,8 @@ def command(
     prediction: Annotated[
         list[str] | None,
         typer.Option(
-            "--prediction", help="the answer: a text, @FILE or - for stdin; a path where the scorer reads files; may be repeated there"
+            "--prediction",
+            help="the answer: a text, @FILE or - for stdin; a path where the scorer reads files or JSON; may be repeated there",
         ),
     ] = None,
     rules: Rules = None,
@@ -58,7 +59,7 @@ def command(
     else:
         if gold_dir is not None:
             raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
-        value = _check_prediction(name, prediction or [], gold or [], ctx.args, chosen or "official", as_json=json_)
+        value = _check_prediction(name, prediction or [], gold or [], ctx.args, chosen, as_json=json_)
     if fail_under is None or (value is not None and value >= fail_under):
         return EXIT_OK
     if not json_:
@@ -83,15 +84,16 @@ def _check_instance(name: str, result_dir: Path, gold: Path, rules: Rule | None,
 
 
 def _check_prediction(
-    name: str, predictions: Sequence[str], gold: Sequence[str], words: Sequence[str], rules: Rule, *, as_json: bool
+    name: str, predictions: Sequence[str], gold: Sequence[str], words: Sequence[str], rules: Rule | None, *, as_json: bool
 ) -> float | None:
-    """Print what a scorer says of one prediction; the value under the rules."""
+    """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else."""
     from evalsuite.api import score
     from evalsuite.cli.scorer_options import parse_options
     from evalsuite.registry import check_parameters
     from evalsuite.reports.instance import render_score, score_object
 
     entry = _scorer(name)
+    rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
     parameters = parse_options(entry, words, gold=gold, known=OWN_OPTIONS)
     if "gold" in entry.parameters and "gold" not in parameters:
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
@@ -118,6 +120,8 @@ def _scorer(name: str) -> "Scorer":
 
 
 def _metavar(entry: "Scorer") -> str:
+    if entry.marker.reads == "tree":
+        return "FILE.json"
     return "TEXT" if entry.marker.gold_files is None else "FILE"
 
 
@@ -129,8 +133,15 @@ def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
         return list(given)
     if len(given) > 1:
         raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
-    by_path = entry.marker.gold_files is not None and entry.marker.reads != "tree"
-    return given[0] if by_path else _text(given[0])
+    if entry.marker.reads == "tree":
+        return _tree(given[0])
+    return given[0] if entry.marker.gold_files is not None else _text(given[0])
+
+
+def _tree(given: str) -> str:
+    """JSON text, or the name of a .json or .jsonl file, with or without @ in front."""
+    named = given.removeprefix("@")
+    return named if named.lower().endswith((".json", ".jsonl")) else _text(given)
 
 
 def _text(given: str) -> str:

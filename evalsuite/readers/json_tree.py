@@ -41,13 +41,15 @@ def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
         value, end = decode_value(text, start, numbers="value", limits=limits)
         if text[end:].strip():
             raise JsonError("text stands after the JSON value")
-        _check_keys(value, int(limits["json_keys"]))
+        _check_sizes(value, int(limits["json_keys"]), int(limits["json_records"]))
     except JsonError as error:
         raise FaultError(error.code, where + error.detail) from None
     return value
 
 
-def _check_keys(value: Any, limit: int) -> None:
+def _check_sizes(value: Any, limit: int, n_records: int) -> None:
+    if isinstance(value, list) and len(value) > n_records:
+        raise JsonError(f"a list of {len(value)} records (limit json_records: {n_records}); as JSONL it may be longer", code="LIMIT")
     level = [value]
     while level:
         for item in level:

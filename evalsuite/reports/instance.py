@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, describe
 from evalsuite.reports.clean import clean
+from evalsuite.reports.tree import TABLED, is_tree, render_tree
 from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
 
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
@@ -20,7 +21,7 @@ def render(result: Result, *, instance: GoldInstance | None = None, submission: 
         rows += [("answer", f"{answer.answer_type}: {_short(answer.value)}"), ("handed in", answer.where)]
     if instance is not None:
         rows += _gold(instance)
-    return _lines(rows)
+    return _lines(rows) + render_tree(result.details)
 
 
 def render_score(name: str, score: Score, *, warnings: Sequence[str] = ()) -> str:
@@ -35,7 +36,7 @@ def render_score(name: str, score: Score, *, warnings: Sequence[str] = ()) -> st
     for fault in dict.fromkeys(fault for fault in (score.fault, score.strict_fault) if fault is not None):
         rows += [("fault", describe(fault)), ("hint", FAULTS[fault.code].hint)]
     rows += [("warning", warning) for warning in warnings]
-    return _lines([*rows, *_details(score.details)])
+    return _lines([*rows, *_details(score.details)]) + render_tree(score.details)
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
@@ -86,8 +87,9 @@ def _why(result: Result) -> Iterable[tuple[str, str]]:
 
 
 def _details(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+    apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
-        if key not in _SHOWN_APART:
+        if key not in apart:
             yield "strict details" if key == "strict" else key, _short(value)
 
 

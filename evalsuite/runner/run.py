@@ -109,7 +109,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     folder, known = _open_folder(options, submission, line)
     inodes = gold_inodes(gold.folder)
     pool = Pool(jobs=options.jobs or default_jobs(), isolation=options.isolation, gold_inodes=inodes)
-    cache = ScoreCache(options.cache, base=line.replace(gold.hash, "")) if options.cache is not None else None
+    cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
     with _in_order(pool, cache, folder, len(tasks)):
         results = with_notes(tasks, _execute(tasks, with_batches(pool.results, gold), folder, known, cache, progress), inodes)
         groups = {task.instance.instance_id: task.instance.groups for task in tasks}
@@ -192,7 +192,7 @@ def _execute(
     results = {name: known[name] for task in tasks if (name := task.instance.instance_id) in known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
     worth = [task for task in rest if settle_early(task) is None and not is_batch(task)]
-    cached, keys = cache.known(worth, pool.gold_inodes) if cache is not None else ({}, {})
+    cached, keys = cache.known(worth) if cache is not None else ({}, {})
 
     def note(result: Result) -> None:
         if folder is not None:

@@ -1,6 +1,7 @@
 """`tree_match`: extracted JSON records against gold records, field by field along a schema."""
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ from evalsuite.registry import scorer
 from evalsuite.trees.compound import CompoundComparator
 from evalsuite.trees.gold_check import GoldValidationError
 from evalsuite.trees.infer import infer_schema
-from evalsuite.trees.limits import TreeLimitError
+from evalsuite.trees.limits import TreeLimitError, inspect
 from evalsuite.trees.notices import Notice
 from evalsuite.trees.post import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
 from evalsuite.trees.prepare import as_json_schema
@@ -24,6 +25,8 @@ from evalsuite.types import Fault, Score
 MAX_FIELDS = 100
 N_WORST = 5
 N_ROWS = 20
+N_CONFUSIONS = 10
+_CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
 _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
 
@@ -41,8 +44,9 @@ def tree_match(
 ) -> Score:
     """Mean F1 over records of the fields found against the fields expected; one record, or a list of n.
 
-    Strict (the score unless official rules are asked for): sound rules, records joined by `id_field`, a record without a partner is 0.
+    Strict is the score unless official rules are asked for.
     Official: the reference's numbers, records paired by position; 0 where the prediction makes the reference crash.
+    Strict: sound rules, records joined by `id_field`, a record without a partner is 0.
 
     Args:
         prediction: the extracted record or records, as JSON.
@@ -56,6 +60,11 @@ def tree_match(
     Example:
         `{"func": "tree_match", "parameters": {"gold": {"method": "CVD", "kelvin": 300}, "schema": null}}`
     """
+    try:
+        inspect(prediction, where="prediction")
+    except TreeLimitError as error:
+        limit = Fault(code="LIMIT", detail=str(error))
+        return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
     known = schema if schema is not None else _inferred(gold, widen=True)
     expected, found = _records(gold, known), _records(prediction, known)
     run = _Run(known, id_field, _steps(post_process), _compounds(compounds))
@@ -220,9 +229,21 @@ def _details(result: RunResult) -> dict[str, Any]:
         "n_rows": sum(len(record.field_results) for record in result.records),
         "n_fields": len(fields),
         "fields": fields[:MAX_FIELDS],
+        "records": [
+            {"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records[:MAX_FIELDS]
+        ],
+        "confusions": _confusions(wrong),
         "n_wrong": len(wrong),
         "wrong": [_shown(row) for row in wrong[:N_ROWS]],
     }
+
+
+def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was taken for what, the commonest first (at most 10); elements of lists are pooled."""
+    rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
+    counts = Counter(map(repr, rows))
+    first = {repr(row): row for row in reversed(rows)}
+    return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

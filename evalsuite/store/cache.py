@@ -29,17 +29,18 @@ class ScoreCache:
     A cache that cannot be opened or written is left out silently: it saves time and nothing else.
     """
 
-    def __init__(self, folder: Path, *, base: str) -> None:
+    def __init__(self, folder: Path, *, base: str, gold_inodes: frozenset[tuple[int, int]]) -> None:
         self._path = folder / "scores.sqlite"
+        self._gold_inodes = gold_inodes
         self._base = f"{base}|{code_stamp()}"
         self._connection: sqlite3.Connection | None = None
         self._fresh: list[tuple[str, str]] = []
 
-    def known(self, tasks: Sequence[Task], gold_inodes: frozenset[tuple[int, int]]) -> tuple[dict[str, Result], dict[str, str]]:
+    def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, str]]:
         """(results by instance id that need no scoring, keys by instance id to keep the others under)."""
         keys: dict[str, str] = {}
         for task in tasks:
-            key = task_key(task, self._base, gold_inodes)
+            key = task_key(task, self._base, self._gold_inodes)
             if key is not None:
                 keys[task.instance.instance_id] = key
         found = self._rows(list(keys.values()))

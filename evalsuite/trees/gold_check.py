@@ -1,7 +1,7 @@
 """Is gold what the schema says: every field known, ids usable and unique, containers of the right kind."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from evalsuite.trees.limits import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect
 from evalsuite.trees.notices import Notice, Notify, log_notice
@@ -19,6 +19,15 @@ class GoldValidationError(Exception):
         self.message = message
         self.path = path
         self.record_id = record_id
+
+
+class Finding(NamedTuple):
+    """One thing that gold and schema do not agree on: the record's id or index, the schema path, a stable word and a sentence."""
+
+    record: Any
+    path: str
+    kind: str
+    message: str
 
 
 def check_id(record: Any, id_field: str, index: int) -> str | int:
@@ -77,6 +86,40 @@ def validate_gold(
         check_unique(ids, id_field)
 
 
+def gold_findings(
+    gold: Sequence[Any],
+    schema: Any,
+    id_field: str | None = None,
+    *,
+    warn_missing: bool = True,
+    strict_types: bool = False,
+    limits: TreeLimits = DEFAULT_LIMITS,
+) -> list[Finding]:
+    """Everything that `validate_gold` would raise or remark, over all records; empty where gold fits the schema.
+
+    Raises:
+        SchemaError: the schema cannot be used.
+        TreeLimitError: a record passes a limit.
+    """
+    root = prepare(schema)
+    check = _Collecting(id_field, warn_missing, strict_types, compat=False, notify=log_notice)
+    ids: dict[tuple[type, Any], int] = {}
+    for index, record in enumerate(gold):
+        inspect(record, limits, where=f"record {index}")
+        check.label = index
+        if id_field is not None:
+            try:
+                check.label = check_id(record, id_field, index)
+            except GoldValidationError as error:
+                check.fail("id", id_field, error.message)
+            else:
+                first = ids.setdefault((type(check.label), check.label), index)
+                if first != index:
+                    check.fail("id", id_field, f"duplicate id: records {first} and {index}")
+        check.walk(root, record, at_root=True)
+    return check.found
+
+
 class _GoldCheck:
     def __init__(self, id_field: str | None, warn_missing: bool, strict_types: bool, compat: bool, notify: Notify) -> None:
         self.id_field = id_field
@@ -115,7 +158,7 @@ class _GoldCheck:
         if json_name(value) not in declared:
             wanted = node.allowed_types or [node.json_type]
             message = f"gold at {node.path!r} is {json_name(value)}, not the schema-declared type {wanted}"
-            raise GoldValidationError(message, node.path, self.label)
+            self.fail("type", node.path, message)
 
     def object(self, node: SchemaNode, value: Any, at_root: bool) -> None:
         if not isinstance(value, dict):
@@ -135,7 +178,7 @@ class _GoldCheck:
             if key not in known and not excused:
                 path = child_path(node.path, key, False)
                 message = f"field {path!r} is in gold but not in the schema; add it there with x-eval-skip: true if it should not count"
-                raise GoldValidationError(message, path, self.label)
+                self.fail("unknown_field", path, message)
 
     def array(self, node: SchemaNode, value: Any) -> None:
         if not isinstance(value, list):
@@ -145,5 +188,23 @@ class _GoldCheck:
         for item in value if children else ():
             self.walk(children[0], item)
 
+    def fail(self, kind: str, path: str, message: str) -> None:
+        del kind
+        raise GoldValidationError(message, path, self.label)
+
     def remark(self, kind: str, path: str, message: str) -> None:
         self.notify(Notice(kind, path, f"record {self.label}: {message}"))
+
+
+class _Collecting(_GoldCheck):
+    """The same check, which goes on behind a finding."""
+
+    def __init__(self, *options: Any, **named: Any) -> None:
+        super().__init__(*options, **named)
+        self.found: list[Finding] = []
+
+    def fail(self, kind: str, path: str, message: str) -> None:
+        self.found.append(Finding(self.label, path, kind, message))
+
+    def remark(self, kind: str, path: str, message: str) -> None:
+        self.found.append(Finding(self.label, path, kind, message))

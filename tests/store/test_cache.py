@@ -39,14 +39,14 @@ def scored(place: Path, **options: object) -> Run:
 
 
 def was_asked(place: Path) -> bool:
-    """Whether the table is still scored anew: a run whose time limit no worker can keep gives another result then."""
+    """Whether a further run still has to score the table: looked at where the cache answers."""
     from evalsuite.store.cache import ScoreCache
 
     found: list[bool] = []
     original = ScoreCache.known
 
-    def known(self: ScoreCache, tasks: object, inodes: object) -> object:
-        answer = original(self, tasks, inodes)  # type: ignore[arg-type]
+    def known(self: ScoreCache, tasks: object) -> object:
+        answer = original(self, tasks)  # type: ignore[arg-type]
         found.append("t" not in answer[0])
         return answer
 

@@ -1,0 +1,130 @@
+"""`evalsuite schema`: make, unfold, annotate and check the schemas of tree scorers."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalsuite.errors import EXIT_GATE, EXIT_OK, FaultError, UsageError
+
+if TYPE_CHECKING:
+    from evalsuite.trees.notices import Notice
+
+GoldFile = Annotated[Path, typer.Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
+SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
+
+
+def infer(
+    gold: GoldFile,
+    widen: Annotated[
+        bool, typer.Option("--widen", help="let all values decide: integer with number is number, nulls, lists of types, enums")
+    ] = False,
+) -> int:
+    """Print the JSON Schema that gold's records show."""
+    from evalsuite.trees.infer import infer_schema
+
+    with _faults_of(gold):
+        found = infer_schema(_records(gold), widen=widen, notify=_note)
+    return _print(found)
+
+
+def resolve(schema: SchemaFile) -> int:
+    """Print a schema with references followed, allOf merged and unions made types."""
+    from evalsuite.trees.resolve import resolve_schema_references
+
+    with _faults_of(schema):
+        found = resolve_schema_references(_schema(schema), notify=_note)
+    return _print(found)
+
+
+def annotate(schema: SchemaFile) -> int:
+    """Print a schema in which every leaf names its comparator."""
+    from evalsuite.trees.annotate import annotate_xeval
+
+    with _faults_of(schema):
+        found = annotate_xeval(_schema(schema))
+    return _print(found)
+
+
+def check(
+    schema: SchemaFile,
+    gold: Annotated[Path, typer.Option("--gold", help="the gold records")],
+    id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
+    strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
+    allow_missing: Annotated[bool, typer.Option("--allow-missing", help="a field that a record lacks is no finding")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
+) -> int:
+    """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
+    from evalsuite.reports.clean import clean
+    from evalsuite.trees.gold_check import gold_findings
+
+    plain, records = _schema(schema), _records(gold)
+    with _faults_of(schema):
+        found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
+    if json_:
+        print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in found]}, indent=2))
+        return EXIT_GATE if found else EXIT_OK
+    for finding in found:
+        print(clean(f"record {finding.record}: {finding.path or '(root)'}: {finding.message}"))
+    print(f"{len(records)} records, {len(found)} findings" + (" (exit 1)" if found else ": gold fits the schema"))
+    return EXIT_GATE if found else EXIT_OK
+
+
+def _records(path: Path) -> list[Any]:
+    """The records of a file: those of a list, or the one it is."""
+    found = _read(path)
+    return found if isinstance(found, list) else [found]
+
+
+def _schema(path: Path) -> dict[str, Any]:
+    found = _read(path)
+    if not isinstance(found, dict):
+        raise UsageError(f"{path}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
+    return found
+
+
+def _read(path: Path) -> Any:
+    """The JSON value of a file; raises `FaultError` that names it."""
+    from evalsuite.readers.json_tree import read_tree
+    from evalsuite.readers.limits import DEFAULT_LIMITS
+    from evalsuite.readers.paths import open_trusted
+
+    try:
+        with open_trusted(path, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
+            return read_tree(handle, name=path.name, limits=DEFAULT_LIMITS)
+    except FaultError as error:
+        raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
+
+
+@contextmanager
+def _faults_of(path: Path) -> Iterator[None]:
+    """Inside, what a schema or its records cannot be used for becomes a usage error that names the file."""
+    from evalsuite.trees.limits import TreeLimitError
+    from evalsuite.trees.resolve_compat import JsonRefError
+    from evalsuite.trees.schema import SchemaError
+
+    try:
+        yield
+    except JsonRefError as error:
+        raise UsageError(f"{path}: {error}", hint="only references inside the file are followed: #/$defs/NAME") from None
+    except (SchemaError, TreeLimitError, ValueError) as error:
+        raise UsageError(f"{path}: {error}") from None
+
+
+def _note(notice: "Notice") -> None:
+    from evalsuite.reports.clean import clean
+
+    print(clean(f"note: {notice.path or '(root)'}: {notice.message}"), file=sys.stderr)
+
+
+def _print(schema: dict[str, Any]) -> int:
+    # Escaped as ASCII: names out of a schema cannot steer the terminal.
+    print(json.dumps(schema, indent=2))
+    return EXIT_OK
+
+
+COMMANDS = {"infer": infer, "resolve": resolve, "annotate": annotate, "check": check}
