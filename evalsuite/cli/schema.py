@@ -4,12 +4,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.errors import EXIT_GATE, EXIT_OK, FaultError, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, FAULTS, FaultError, UsageError, describe
 
 if TYPE_CHECKING:
     from evalsuite.trees.notices import Notice
@@ -23,12 +24,14 @@ def infer(
     widen: Annotated[
         bool, typer.Option("--widen", help="let all values decide: integer with number is number, nulls, lists of types, enums")
     ] = False,
+    id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record, left out")] = None,
 ) -> int:
     """Print the JSON Schema that gold's records show."""
     from evalsuite.trees.infer import infer_schema
 
     with _faults_of(gold):
         found = infer_schema(_records(gold), widen=widen, notify=_note)
+    found.get("properties", {}).pop(id_field, None)
     return _print(found)
 
 
@@ -88,7 +91,7 @@ def _schema(path: Path) -> dict[str, Any]:
 
 
 def _read(path: Path) -> Any:
-    """The JSON value of a file; raises `FaultError` that names it."""
+    """The JSON value of a file; raises `UsageError` that names it."""
     from evalsuite.readers.json_tree import read_tree
     from evalsuite.readers.limits import DEFAULT_LIMITS
     from evalsuite.readers.paths import open_trusted
@@ -97,7 +100,8 @@ def _read(path: Path) -> Any:
         with open_trusted(path, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
             return read_tree(handle, name=path.name, limits=DEFAULT_LIMITS)
     except FaultError as error:
-        raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
+        hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
+        raise UsageError(describe(replace(error.fault, where=str(path))), hint=hint) from None
 
 
 @contextmanager

@@ -40,8 +40,8 @@ def command_line(entry: "Scorer", about: "Help") -> str:
     parameters = about.example.get("parameters")
     if parameters is None:
         return ""
-    files = entry.marker.gold_files is not None
     gold = parameters.get("gold")
+    files = entry.marker.gold_files is not None and entry.marker.reads != "tree"
     golds = gold if isinstance(gold, list) else [gold]
     n_predictions = len(golds) if entry.marker.reads == "tables" else 1
     predictions = [f"answer{i}" if n_predictions > 1 else "answer" for i in range(1, n_predictions + 1)] if files else ["the answer"]

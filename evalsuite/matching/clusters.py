@@ -6,83 +6,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import cached_property
 from typing import Any, Final
 
-from evalsuite.matching.values import INT_REL_TOL, SLACK, Cell, Number, Tolerance, accepted_interval, close, equal, key
+from evalsuite.matching.outlines import Outline, place
+from evalsuite.matching.values import INT_REL_TOL, SLACK, Cell, Number, Tolerance, accepted_interval, close, equal
 
-# From here on a whole number that was written as a decimal can be within rel 1e-9 of more than one integer.
-_BIG: Final = 2e8
 # A cluster with more pairs of distinct cells than this is called incomplete without looking: the flow decides.
 _PAIRS_LOOKED_AT: Final = 2_000
 _INTEGERS_ONLY: Final = Tolerance(rel=INT_REL_TOL, abs=0.0, rounding=False)
-
-
-class Outline:
-    """What pairing asks of a column of n_rows cells, each worked out at most once."""
-
-    def __init__(self, cells: Sequence[Cell]) -> None:
-        self.cells = cells
-        self._reach: dict[Tolerance, float] = {}
-
-    @cached_property
-    def keys(self) -> list[Any]:
-        """The key of each cell."""
-        return [key(cell) for cell in self.cells]
-
-    @cached_property
-    def bag(self) -> Counter[Any]:
-        """How often each key stands in the column."""
-        return Counter(self.keys)
-
-    @cached_property
-    def bag_hash(self) -> int:
-        """Equal for equal bags, so that unequal ones are told apart at one look."""
-        return hash(frozenset(self.bag.items()))
-
-    @cached_property
-    def distinct(self) -> Counter[Cell]:
-        """How often each cell stands in the column."""
-        return Counter(self.cells)
-
-    @cached_property
-    def has_decimals(self) -> bool:
-        """Whether a cell was written as a decimal number."""
-        return any(isinstance(cell, Number) for cell in self.distinct)
-
-    @cached_property
-    def has_loose(self) -> bool:
-        """Whether a decimal may equal an integer that is not its own key."""
-        return any(
-            isinstance(cell, Number) and (abs(cell.value) > _BIG or cell.exact != cell.exact.to_integral_value()) for cell in self.distinct
-        )
-
-    @cached_property
-    def has_integers(self) -> bool:
-        """Whether a cell is an integer."""
-        return any(isinstance(cell, int) for cell in self.distinct)
-
-    @cached_property
-    def line(self) -> list[float]:
-        """The finite numbers in order of size, as often as they stand in the column."""
-        places = ((place(cell), n) for cell, n in self.distinct.items())
-        return sorted(value for value, n in places if value is not None for _ in range(n))
-
-    @cached_property
-    def others(self) -> dict[Cell, int]:
-        """How often each cell stands in the column that is no finite number."""
-        return {cell: n for cell, n in self.distinct.items() if place(cell) is None}
-
-    def distance(self, other: "Outline") -> float:
-        """How far the numbers of two columns are apart when both are sorted, summed."""
-        return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
-
-    def reach(self, tolerance: Tolerance) -> float:
-        """How far at most a gold number may be from a prediction of this column."""
-        if tolerance not in self._reach:
-            intervals = ((place(cell), accepted_interval(cell, tolerance)) for cell in self.distinct)
-            self._reach[tolerance] = max((span[1] - at for at, span in intervals if span is not None and at is not None), default=0.0)
-        return self._reach[tolerance]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,18 +101,6 @@ def _clusters(
         clusters[-1][0 if is_gold else 1].append(cell)
         names[0 if is_gold else 1][cell] = ("cluster", len(clusters))
     return names, clusters
-
-
-def place(cell: Cell) -> float | None:
-    """A finite number's place on the line, None for every other cell."""
-    if isinstance(cell, Number):
-        return cell.value
-    if isinstance(cell, int):
-        try:
-            return float(cell)
-        except OverflowError:
-            return None
-    return None
 
 
 def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
-from evalsuite.matching.clusters import place
+from evalsuite.matching.outlines import place
 from evalsuite.matching.table_strict import Column, Matching
 from evalsuite.matching.values import Cell
 from evalsuite.types import Table

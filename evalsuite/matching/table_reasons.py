@@ -4,8 +4,9 @@ from collections import Counter, deque
 from collections.abc import Sequence
 from typing import Any, Final
 
-from evalsuite.matching.clusters import Outline, pair_columns
+from evalsuite.matching.clusters import pair_columns
 from evalsuite.matching.flip_causes import cause_of_refusal, likest
+from evalsuite.matching.outlines import Outline
 from evalsuite.matching.table_strict import Column, Matching
 from evalsuite.matching.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_order
 from evalsuite.matching.values import Cell, equal, show

@@ -16,7 +16,8 @@ from heapq import nsmallest
 from typing import Final, Literal
 
 from evalsuite.matching.assignment import bipartite_matching
-from evalsuite.matching.clusters import ColumnPair, Outline, cannot_pair, pair_columns
+from evalsuite.matching.clusters import ColumnPair, cannot_pair, pair_columns
+from evalsuite.matching.outlines import Outline, Shelf
 from evalsuite.matching.row_search import CapReachedError, RowSearch, Work
 from evalsuite.matching.values import Cell, Tolerance, equal
 
@@ -137,7 +138,7 @@ def _unordered(gold: Sequence[Column], predicted: Sequence[Column], n_rows: int)
             options = [pairs.among(i, [k]) for i, k in enumerate(likely)]
             if all(options) and pairs.search(options) is not None:
                 return _equal(likely)
-        options = [pairs.among(i, range(len(predicted))) for i in range(len(gold))]
+        options = pairs.all()
         decided = _decided([list(found) for found in options], "rows")
         if decided.verdict != "rows":
             return decided
@@ -180,12 +181,18 @@ class _Pairs:
         self._gold_twins, self._twins = _Twins(gold), _Twins(predicted)
         self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}
 
+    def all(self) -> list[dict[int, ColumnPair]]:
+        """For each gold column all that it may take."""
+        shelf = Shelf(self._outlines)
+        return [self.among(i, shelf.near(self._gold_outlines[i], column.tolerance)) for i, column in enumerate(self.gold)]
+
     def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
         """The columns of `chosen` that gold column i may take: the nearest by their sorted numbers first, then by likeness."""
         found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
         likely = _in_likely_order(self.gold[i], self.predicted, found)
-        if len(found) > 1:
-            likely.sort(key=lambda k: self._gold_outlines[i].distance(self._outlines[k]))
+        if len({self._twins[k] for k in found}) > 1:
+            distances = {k: self._gold_outlines[i].distance(self._outlines[k]) for k in {self._twins[k] for k in found}}
+            likely.sort(key=lambda k: distances[self._twins[k]])
         return {k: found[k] for k in likely}
 
     def same_rows(self, likely: Sequence[int]) -> bool:

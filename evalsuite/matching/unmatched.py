@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from evalsuite.matching.assignment import largest_flow
-from evalsuite.matching.clusters import place, windows_of
+from evalsuite.matching.clusters import windows_of
+from evalsuite.matching.outlines import place
 from evalsuite.matching.values import Cell, Tolerance, equal, key
 
 MOST_EDGES: Final = 100_000

@@ -25,9 +25,9 @@ class Number(str):
 class JsonError(ValueError):
     """A text that is no strict JSON object; `detail` and `hint` are fixed texts of this module."""
 
-    def __init__(self, detail: str, *, code: str = "BAD_JSON", hint: str = "") -> None:
+    def __init__(self, detail: str, *, code: str = "BAD_JSON", hint: str = "", line: int | None = None) -> None:
         super().__init__(detail)
-        self.code, self.detail, self.hint = code, detail, hint
+        self.code, self.detail, self.hint, self.line = code, detail, hint, line
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> Obj:
@@ -89,8 +89,7 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
     try:
         value, end = _DECODERS[numbers].raw_decode(text, start)
     except json.JSONDecodeError as error:
-        place = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
-        raise JsonError(f"not valid JSON at {place}") from None
+        raise JsonError(f"not valid JSON at column {error.colno}", line=error.lineno) from None
     except RecursionError:
         raise JsonError("the JSON is nested too deeply", code="LIMIT") from None
     limit = int(limits["json_depth"])

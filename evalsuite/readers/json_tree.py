@@ -43,7 +43,8 @@ def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
             raise JsonError("text stands after the JSON value")
         _check_sizes(value, int(limits["json_keys"]), int(limits["json_records"]))
     except JsonError as error:
-        raise FaultError(error.code, where + error.detail) from None
+        place = where or (f"line {error.line}: " if error.line is not None else "")
+        raise FaultError(error.code, place + error.detail) from None
     return value
 
 

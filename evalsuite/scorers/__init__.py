@@ -28,4 +28,5 @@ BUNDLED: dict[str, tuple[str, str]] = {
     "summary_quality": ("evalsuite.scorers.summary_quality:summary_quality", "a model compares the summary with a reference summary"),
     "hallucination": ("evalsuite.scorers.hallucination:hallucination", "a model says whether a context supports every claim"),
     "tree_match": ("evalsuite.scorers.tree_match:tree_match", "extracted JSON records against gold records, field by field"),
+    "tree_score": ("evalsuite.scorers.tree_score:tree_score", "JSON records against gold records, by structure and metrics"),
 }

@@ -51,7 +51,7 @@ def tree_match(
     Args:
         prediction: the extracted record or records, as JSON.
         gold: the expected record or records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
-        schema: a JSON Schema with `x-eval-*` keys; without one it is inferred from gold.
+        schema: a JSON Schema with `x-eval-*` keys; without one it is inferred from gold, `id_field` left out.
         id_field: the key that names a record.
         post_process: `propagate_batch_errors`, `reclassify_nulls` or `{"reclassify_nulls": {"absent_values": [null]}}`, in order.
         compounds: fields that only count together: `{"fields": [...], "primary": ..., "name": ..., "rule": "all_equal"}`.
@@ -65,7 +65,7 @@ def tree_match(
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
-    known = schema if schema is not None else _inferred(gold, widen=True)
+    known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
     expected, found = _records(gold, known), _records(prediction, known)
     run = _Run(known, id_field, _steps(post_process), _compounds(compounds))
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
@@ -146,6 +146,12 @@ def _inferred(gold: Any, *, widen: bool) -> dict[str, Any]:
         return infer_schema(records, widen=widen, notify=_quiet)
     except (ValueError, TreeLimitError) as error:
         raise FaultError("BAD_SPEC", f"no schema can be inferred from gold: {error}", side="gold") from error
+
+
+def _without(id_field: str | None, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema without the id, in place: what records are joined by is no field that can be found or missed."""
+    schema.get("properties", {}).pop(id_field, None)
+    return schema
 
 
 def _quiet(notice: Notice) -> None:

@@ -55,7 +55,7 @@ class TreevalResult:
     counts: Counts
     rows: list[Row]
     signature: str
-    reference_raises: str = ""
+    reference_raises: str
 
     @property
     def summary(self) -> dict[str, float]:
@@ -109,7 +109,15 @@ def treeval_score(
     if not references:
         raise ValueError("no records")
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive)
-    walk = Walk(Options(compat=compat, max_cells=max_cells))
+    signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
+    options = Options(compat=compat, max_cells=max_cells)
+    return _score(branch, references, predictions, options, hierarchical=hierarchical, signature=signature)
+
+
+def _score(
+    branch: Branch, references: Sequence[Any], predictions: Sequence[Any], options: Options, *, hierarchical: bool, signature: str
+) -> TreevalResult:
+    walk, compat = Walk(options), options.compat
     n = len(references)
     for i, reference in enumerate(references):
         if not isinstance(reference, dict):
@@ -136,8 +144,8 @@ def treeval_score(
         per_leaf_type={**per_leaf_type(branch, outcome), **kept},
         counts=counts,
         rows=walk.rows,
+        signature=signature,
         reference_raises=raises or walk.reference_raises,
-        signature=f"{signature}|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}",
     )
 
 

@@ -133,6 +133,8 @@ def _add_bookkeeping(cross: Cross, node: Node, want: Sequence[Any], got: Sequenc
     """What the pairs of one key add, by predicted value against an expected value and against an expected null."""
     import numpy as np
 
+    if not want or not got:
+        return
     if _plain(node, got) and type(None) not in set(map(type, want)):
         cross.add_counts(bookkeeping(node, got[0], want[0]))
         return

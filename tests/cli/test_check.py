@@ -204,7 +204,7 @@ def test_gate(capsys: Capture) -> None:
 
 def test_hostile_text_is_made_visible(capsys: Capture) -> None:
     """Escape sequences of a prediction never reach the terminal."""
-    _, out, _ = shown(capsys, "string_match", "--prediction", "x", "--gold", "\x1b[2J")
+    _, out, _ = shown(capsys, "tree_match", "--prediction", json.dumps({"a": "\x1b[2J"}), "--gold", '{"a": "x"}')
     assert "\x1b" not in out
     assert "x1b[2J" in out
 

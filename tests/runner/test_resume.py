@@ -52,12 +52,15 @@ def wait_until(process: subprocess.Popen[str], folder: Path, n: int) -> None:
 
 
 def wait_for_no_workers(marker: Path) -> list[int]:
-    """The workers that are still there after a while: none, when all end by themselves."""
-    for _ in range(1000):
-        if not workers(marker):
-            break
-        time.sleep(0.01)
-    return workers(marker)
+    """The workers that are still there after a while: none, when all end by themselves.
+
+    One look is not enough: a worker that was just being started has for a moment no command line to know it by.
+    """
+    looks: list[list[int]] = []
+    while len(looks) < 2000 and (len(looks) < 20 or any(looks[-20:])):
+        looks.append(workers(marker))
+        time.sleep(0.005)
+    return looks[-1]
 
 
 def at_some_moment(chance: random.Random, process: subprocess.Popen[str], folder: Path) -> None:

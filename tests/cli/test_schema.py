@@ -1,0 +1,108 @@
+"""`evalsuite schema`: infer, resolve, annotate and check at the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+
+Capture = pytest.CaptureFixture[str]
+RECORDS = [{"id": "a", "n": 1, "phase": "solid"}, {"id": "b", "n": 2.5, "phase": None}]
+
+
+def written(folder: Path, name: str, value: Any) -> str:
+    """The path of a file holding a JSON value, or of a JSONL holding the values of a list."""
+    path = folder / name
+    texts = [json.dumps(record) for record in value] if name.endswith(".jsonl") else [json.dumps(value)]
+    path.write_text("\n".join(texts) + "\n")
+    return str(path)
+
+
+def shown(capsys: Capture, *words: str) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of `evalsuite schema`."""
+    code = main(["schema", *words])
+    return code, *capsys.readouterr()
+
+
+def test_infer(tmp_path: Path, capsys: Capture) -> None:
+    """The first value decides; --widen lets all of them; --id-field leaves the id out."""
+    gold = written(tmp_path, "gold.jsonl", RECORDS)
+    code, out, _ = shown(capsys, "infer", gold)
+    assert code == 0
+    assert json.loads(out)["properties"] == {"id": {"type": "string"}, "n": {"type": "integer"}, "phase": {"type": "string"}}
+    code, out, _ = shown(capsys, "infer", gold, "--widen", "--id-field", "id")
+    assert json.loads(out)["properties"] == {"n": {"type": "number"}, "phase": {"type": ["string", "null"]}}
+
+
+def test_a_mixed_field_is_noted_beside_the_json(tmp_path: Path, capsys: Capture) -> None:
+    """Remarks go to stderr, so that stdout is one JSON value."""
+    code, out, err = shown(capsys, "infer", written(tmp_path, "gold.json", [{"a": 1}, {"a": "x"}]))
+    assert code == 0
+    assert json.loads(out)["properties"]["a"] == {"type": "integer"}
+    assert err == "note: a: values of several types: integer, string\n"
+
+
+def test_resolve_and_annotate(tmp_path: Path, capsys: Capture) -> None:
+    """References are followed; annotating names a comparator for every leaf."""
+    schema = {"$defs": {"n": {"type": "number"}}, "type": "object", "properties": {"x": {"$ref": "#/$defs/n"}}}
+    code, out, _ = shown(capsys, "resolve", written(tmp_path, "s.json", schema))
+    resolved = json.loads(out)
+    assert (code, resolved) == (0, {"type": "object", "properties": {"x": {"type": "number"}}})
+    code, out, _ = shown(capsys, "annotate", written(tmp_path, "r.json", resolved))
+    assert (code, json.loads(out)["properties"]["x"]) == (0, {"type": "number", "x-eval-compare": "numeric"})
+
+
+def test_check_of_fitting_gold(tmp_path: Path, capsys: Capture) -> None:
+    """No finding: exit 0 and one line."""
+    schema = {"type": "object", "properties": {"n": {"type": "number"}, "phase": {"type": ["string", "null"]}}}
+    words = (written(tmp_path, "s.json", schema), "--gold", written(tmp_path, "gold.jsonl", RECORDS), "--id-field", "id")
+    assert shown(capsys, "check", *words) == (0, "2 records, 0 findings: gold fits the schema\n", "")
+
+
+def test_check_lists_every_finding(tmp_path: Path, capsys: Capture) -> None:
+    """All findings of all records come with record and path, exit 1; an id twice is one of them."""
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}, "t": {"type": "array", "items": {"type": "string"}}}}
+    gold = [{"id": 7, "n": "1", "x": 0, "y": 0, "t": []}, {"id": 7, "n": 2}]
+    words = (written(tmp_path, "s.json", schema), "--gold", written(tmp_path, "gold.jsonl", gold), "--id-field", "id")
+    code, out, err = shown(capsys, "check", *words, "--strict-types", "--json")
+    assert (code, err) == (1, "")
+    found = [(finding["record"], finding["path"], finding["kind"]) for finding in json.loads(out)["findings"]]
+    assert sorted(found) == [
+        (7, "id", "id"),
+        (7, "n", "type"),
+        (7, "t", "missing"),
+        (7, "x", "unknown_field"),
+        (7, "y", "unknown_field"),
+    ]
+    code, out, _ = shown(capsys, "check", *words, "--allow-missing")
+    *lines, last = out.splitlines()
+    assert (code, [line.split(": ")[:2] for line in lines]) == (1, [["record 7", "x"], ["record 7", "y"], ["record 7", "id"]])
+    assert last == "2 records, 3 findings (exit 1)"
+
+
+@pytest.mark.parametrize(
+    ("words", "content", "message"),
+    [
+        ("infer {}", "[]", "at least one value"),
+        ("infer {}", "{", "BAD_JSON"),
+        ("infer nowhere.json", "", "MISSING_FILE: nowhere.json"),
+        ("resolve {}", '{"$ref": "#/$defs/no"}', "#/$defs/no"),
+        ("annotate {}", "[1]", "a schema is a JSON object"),
+        (
+            "check {} --gold {}",
+            '{"type": "object", "properties": {"a": {"type": "string", "x-eval-compare": "exakt"}}}',
+            "a: Unknown comparator",
+        ),
+    ],
+)
+def test_faults_exit_2(words: str, content: str, message: str, tmp_path: Path, capsys: Capture) -> None:
+    """What cannot be read or used is one `error:` line with the file, and nothing stands on stdout."""
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    code, out, err = shown(capsys, *words.format(path, path).split())
+    assert (code, out) == (2, "")
+    error = next(line for line in err.splitlines() if not line.startswith("note: "))
+    assert error.startswith("error: ")
+    assert message in error

@@ -1,0 +1,42 @@
+"""Every ```python block of a page under docs runs, in order, in one namespace a page; the asserts are the page's own."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.trees import registries, reset_type_defaults
+from tests.conftest import ROOT
+
+BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+TREES = ("schema", "simple", "customise", "arrays", "semantic", "compound")
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if BLOCK.search(path.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(autouse=True)
+def _own_names(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
+    """What a page registers, sets or writes is gone after it."""
+    monkeypatch.setattr(registries, "_comparators", dict(registries._comparators))
+    monkeypatch.setattr(registries, "_transforms", dict(registries._transforms))
+    monkeypatch.setattr(registries, "_batch", set(registries._batch))
+    monkeypatch.chdir(tmp_path)
+    yield
+    reset_type_defaults()
+
+
+def test_the_six_pages_of_trees_are_there() -> None:
+    """Each page of the trees has blocks to run."""
+    assert {f"docs/trees/{name}.md" for name in TREES} <= {path.relative_to(ROOT).as_posix() for path in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT / "docs")))
+def test_page_runs(page: Path) -> None:
+    """The blocks run, at least one of them asserts what it shows, and a traceback names the page and its line."""
+    text = page.read_text(encoding="utf-8")
+    names: dict[str, Any] = {"__name__": "__page__"}
+    blocks = list(BLOCK.finditer(text))
+    assert any("assert " in block[1] for block in blocks)
+    for block in blocks:
+        above = "\n" * text.count("\n", 0, block.start(1))
+        exec(compile(above + block[1], str(page), "exec"), names)
