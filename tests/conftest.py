@@ -31,3 +31,12 @@ def is_default_corpus() -> bool:
 def root() -> Path:
     """The project's top folder."""
     return ROOT
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the longer versions (marker `slow`) out of the test line: they run only where `-m` names them."""
+    if "slow" in config.getoption("-m"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow")]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if not item.get_closest_marker("slow")]

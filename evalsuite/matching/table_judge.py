@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_acceptance
+from evalsuite.matching.table import count, shorten
 from evalsuite.matching.table_reasons import explain
 from evalsuite.matching.table_strict import Column, Matching, match_columns
 from evalsuite.matching.values import Cell, Tolerance, read_native, read_text
@@ -36,7 +37,7 @@ def judge_table(
     if same is not None and (sink := _kitchen_sink(gold, prediction, zip(chosen, same, strict=True))):
         return sink
     if same is not None:
-        reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(chosen), 'needed column')}"
+        reason = _agreeing(gold.n_rows, len(chosen))
         pairs = [[i + 1, k + 1] for i, k in zip(chosen, same, strict=True)]
         details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
         return Strict(value=1.0, reason=reason, kind=OTHER_COLUMNS, details=details)
@@ -48,7 +49,7 @@ def judge_table(
         sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
         if sink is not None:
             return sink
-        reason = f"{_count(gold.n_rows, 'row')} agree in {_count(len(expected), 'needed column')}"
+        reason = _agreeing(gold.n_rows, len(expected))
         kind = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, kind=kind, details=details)
     found = explain(matching, expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
@@ -89,7 +90,11 @@ def judge_any(
             verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
             continue
         columns, order = columns_for(needed, i, len(golds)), order_for(ignore_order, i)
-        verdicts.append(judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol))
+        verdict = judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol)
+        if len(golds) > 1:
+            reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
+            verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
+        verdicts.append(verdict)
         if verdicts[-1].value == 1:
             return verdicts[-1]
     unjudged = next((verdict for verdict in verdicts if verdict.value is None), None)
@@ -108,7 +113,7 @@ def judge_each(
 ) -> Strict:
     """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
     if len(predictions) != len(golds):
-        return Strict(value=0.0, reason=f"{_count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
+        return Strict(value=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
     verdicts = []
     for i, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
         if isinstance(gold, Fault):
@@ -241,5 +246,5 @@ def _same_values(gold: Table, i: int, predicted: Table, k: int) -> bool:
     return bool(gold.columns[i] == predicted.columns[k])
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+def _agreeing(n_rows: int, n_columns: int) -> str:
+    return f"{count(n_rows, 'row')} {'agrees' if n_rows == 1 else 'agree'} in {count(n_columns, 'needed column')}"

@@ -7,14 +7,13 @@ from typing import Any, Final
 from evalsuite.matching.clusters import pair_columns
 from evalsuite.matching.flip_causes import cause_of_refusal, likest
 from evalsuite.matching.outlines import Outline
+from evalsuite.matching.table import MAX_SHOWN, RANKED_CELLS, count, shorten
 from evalsuite.matching.table_strict import Column, Matching
 from evalsuite.matching.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_order
 from evalsuite.matching.values import Cell, equal, show
 from evalsuite.matching.verdict import Strict
 from evalsuite.types import Fault
 
-RANKED_CELLS: Final = 200_000
-MAX_SHOWN: Final = 40
 MAX_COLUMNS: Final = 3
 
 
@@ -36,10 +35,10 @@ def explain(
 
 def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_predicted: int) -> Strict:
     if n_gold != n_predicted:
-        reason = f"{_count(n_predicted, 'row')} handed in, gold has {n_gold}"
+        reason = f"{count(n_predicted, 'row')} handed in, gold has {n_gold}"
         return Strict(value=0.0, reason=reason, kind="row count", details={"n_rows": n_predicted, "n_gold_rows": n_gold})
     kind = "one column for two" if n_gold else "header only"
-    reason = f"{kind}: gold needs {_count(len(gold), 'column')}, {len(predicted)} handed in"
+    reason = f"{kind}: gold needs {count(len(gold), 'column')}, {len(predicted)} handed in"
     return Strict(value=0.0, reason=reason, kind=kind, details={"n_columns": len(predicted)})
 
 
@@ -48,8 +47,8 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
     nearest, words = _nearest(column, predicted, ordered)
     compare = unmatched_in_order if ordered else unmatched_in_any_order
     unmatched = compare(column.cells, nearest.cells, column.tolerance)
-    start = f"gold column {column.position + 1} {_quoted(column.name)} has no equal: "
-    place = f"{words} predicted column {nearest.position + 1} {_quoted(nearest.name)}"
+    start = f"gold column {column.position + 1} {shorten(column.name)} has no equal: "
+    place = f"{words} predicted column {nearest.position + 1} {shorten(nearest.name)}"
     details: dict[str, Any] = {
         "gold_column": column.position + 1,
         "predicted_column": nearest.position + 1,
@@ -64,7 +63,7 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
         details["predicted_cell"] = _cut(show(found))
     if not unmatched.exact:
         details["at_most"] = True
-    number = f"{'' if unmatched.exact else 'at most '}{len(unmatched.cells)} of {_count(len(column.cells), 'cell')} differ"
+    number = f"{'' if unmatched.exact else 'at most '}{len(unmatched.cells)} of {count(len(column.cells), 'cell')} differ"
     reason = f"{start}{place}, {number}, first at row {row + 1}: {cells}"
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
 
@@ -99,9 +98,9 @@ def _against(unmatched: Unmatched, ordered: bool) -> Cell:
 
 def _one_for_two(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
     wanting, offered = _too_few(matching)
-    names = _listed([f"{gold[i].position + 1} {_quoted(gold[i].name)}" for i in wanting])
-    columns = _listed([f"{predicted[k].position + 1} {_quoted(predicted[k].name)}" for k in offered])
-    reason = f"one column for two: gold columns {names} find only {_count(len(offered), 'predicted column')}: {columns}"
+    names = _listed([f"{gold[i].position + 1} {shorten(gold[i].name)}" for i in wanting])
+    columns = _listed([f"{predicted[k].position + 1} {shorten(predicted[k].name)}" for k in offered])
+    reason = f"one column for two: gold columns {names} find only {count(len(offered), 'predicted column')}: {columns}"
     details = {"gold_columns": [gold[i].position + 1 for i in wanting], "predicted_columns": [predicted[k].position + 1 for k in offered]}
     return Strict(value=0.0, reason=reason, kind="one column for two", details=details)
 
@@ -139,7 +138,7 @@ def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column
     first = next(row for row, keys in enumerate(expected) if keys in left)
     row_cells = ", ".join(_cut(show(column.cells[first])) for column in gold[:4]) + (", ..." if len(gold) > 4 else "")
     details |= {"first_row": first + 1, "gold_row": [_cut(show(column.cells[first])) for column in gold]}
-    number = f"{'' if all(pair.complete for pair in pairs) else 'at least '}{n_left} of {_count(n_rows, 'row')}"
+    number = f"{'' if all(pair.complete for pair in pairs) else 'at least '}{n_left} of {count(n_rows, 'row')}"
     reason = f"rows scrambled: columns were sorted apart, {number} do not agree, first gold row {first + 1}: ({row_cells})"
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
@@ -151,13 +150,5 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
-def _quoted(text: str) -> str:
-    return repr(_cut(text))
-
-
 def _cut(text: str) -> str:
     return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

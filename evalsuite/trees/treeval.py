@@ -15,7 +15,7 @@ from evalsuite.trees.treeval_aggregate import (
 )
 from evalsuite.trees.treeval_counts import Counts
 from evalsuite.trees.treeval_cross import Options
-from evalsuite.trees.treeval_metrics import Metric, all_metrics
+from evalsuite.trees.treeval_metrics import Metric, all_metrics, text_metric
 from evalsuite.trees.treeval_reference import reference_raises
 from evalsuite.trees.treeval_schema import (
     ROOT_KEYS,
@@ -180,6 +180,13 @@ def prepare(
     return compile_schema(schema, chosen, known), listed
 
 
-def _known(name: str, metrics: Mapping[str, Metric], where: str) -> None:
-    if name not in metrics:
-        raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, list(metrics))}")
+def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
+    """Make sure that a metric of that name is among `metrics`, taken from the text room where it is one of those."""
+    if name in metrics:
+        return
+    found = text_metric(name)
+    if found is None:
+        from evalsuite.metrics import METRICS
+
+        raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, [*metrics, *METRICS])}")
+    metrics[name] = found

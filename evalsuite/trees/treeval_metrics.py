@@ -207,6 +207,26 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Metric] | None") -> dict[str
     return known
 
 
+def text_metric(name: str) -> Metric | None:
+    """A metric of the text room as a leaf metric, with its range and direction; None where there is none of that name.
+
+    Raises:
+        ValueError: a metric without bounds, which no leaf can be scored by.
+    """
+    from evalsuite.metrics import METRICS, get_metric
+
+    if name not in METRICS:
+        return None
+    metric = get_metric(name)
+    if metric.low is None or metric.high is None:
+        raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
+
+    def measured(prediction: Any, reference: Any) -> float | None:
+        return metric.evaluate(str(prediction), str(reference))
+
+    return PairMetric(name=name, function=measured, score_range=(metric.low, metric.high), higher_is_better=metric.direction == "higher")
+
+
 def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
     """Raw values mapped by the declared range to 0..1, 1 the best."""
     import numpy as np

@@ -15,7 +15,7 @@ def test_a_list_of_too_many_records_is_a_limit() -> None:
     limits = resolve_limits({"json_records": 3})
     records = [{"a": n} for n in range(4)]
     assert parse_tree(json.dumps(records[:3]), limits=limits) == records[:3]
-    with pytest.raises(FaultError, match="4 records .limit json_records: 3") as refused:
+    with pytest.raises(FaultError, match=r"4 records .limit json_records: 3") as refused:
         parse_tree(json.dumps(records), limits=limits)
     assert refused.value.fault.code == "LIMIT"
     lines = "\n".join(map(json.dumps, records)).encode()
