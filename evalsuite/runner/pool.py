@@ -151,7 +151,8 @@ class Pool:
             for worker in lane.workers.values():
                 selector.register(worker.control, selectors.EVENT_READ, (lane, worker))
         while queue and lane.task is None:
-            if not lane.alive or (not fresh and lane.is_bloated(queue[0].limits)):
+            walled = self.isolation != "none"
+            if not lane.alive or (walled and not fresh and lane.is_bloated(queue[0].limits)):
                 # A worker died after its last result, or kept much of its memory: the task that comes now has no part in either.
                 yield from self._replace(lane, queue, selector)
                 return

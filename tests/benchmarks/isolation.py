@@ -13,7 +13,7 @@ MOST = 1.7
 
 
 def run(scratch: Path, *, n: int = 5, jobs: int = 2) -> dict[str, Any]:
-    """The ratio of the wall clocks, whether it is within what is allowed, and both medians."""
+    """The ratio of the wall clocks, whether it is within what is allowed, that of the CPU seconds, and both medians."""
     base = conformance_folder() / "spider2"
     commands = {
         isolation: [
@@ -27,6 +27,8 @@ def run(scratch: Path, *, n: int = 5, jobs: int = 2) -> dict[str, Any]:
     ratio = costs["process"].wall_seconds / costs["none"].wall_seconds
     return {
         "process / none": round(ratio, 2),
+        # On a busy machine more processes win more of the clock; the seconds of computing do not depend on that.
+        "process / none, cpu": round(costs["process"].cpu_seconds / costs["none"].cpu_seconds, 2),
         "allowed": MOST,
         "kept": ratio <= MOST,
         "medians": {name: asdict(cost) for name, cost in costs.items()},

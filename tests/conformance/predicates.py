@@ -121,6 +121,18 @@ def per_gold(ignore_order: Any, index: int) -> bool:
     return bool(ignore_order[index]) if isinstance(ignore_order, list) else bool(ignore_order)
 
 
+def sorts_apart(instance_id: str) -> bool:
+    """Whether the reference ignores the order of rows in `table_match`: any list but an empty one says so to it."""
+    return any(bool(c.parameters.get("ignore_order")) for c in gold_instances()[instance_id].checks if c.scorer == "table_match")
+
+
+def n_tables(name: str, instance_id: str) -> tuple[int, int]:
+    """How many tables an answer hands in, and how many gold has."""
+    value = submission(name).answers[instance_id].value
+    check = next(c for c in gold_instances()[instance_id].checks if c.scorer == "tables_match")
+    return len(value), len(check.parameters["gold"])
+
+
 def likeness(prediction: Table, gold: Table) -> tuple[bool, int]:
     """How much of gold stands at the same positions: the gold at hand is the likest."""
     same = sum((Counter(a) & Counter(b)).total() for a, b in zip(prediction.columns, gold.columns, strict=False))

@@ -5,9 +5,11 @@ Every way to give each needed gold column a predicted column of its own, every o
 
 import math
 import re
+import unicodedata
 from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from fractions import Fraction
+from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
@@ -35,6 +37,7 @@ def score_tables(
     return 0
 
 
+@lru_cache(maxsize=100_000)
 def cells_equal(gold: str | None, predicted: str | None, abs_tol: float | None = None, rel_tol: float | None = None) -> bool:
     """Whether one text cell is the other, gold deciding how."""
     a, b = meaning(gold), meaning(predicted)
@@ -67,9 +70,10 @@ def half_up(number: Fraction) -> int:
     return int(math.copysign(1, number)) * math.floor(abs(number) + Fraction(1, 2))
 
 
+@lru_cache(maxsize=100_000)
 def meaning(text: str | None) -> Any:
     """None, a Fraction, an infinity, an instant or a text."""
-    text = (text or "").strip()
+    text = unicodedata.normalize("NFC", (text or "").strip())
     if text.lower() in NULLS:
         return None
     if text.lower() in ("true", "false"):
@@ -80,7 +84,7 @@ def meaning(text: str | None) -> Any:
         return float(text)
     if re.match(r"\d{4}-\d\d-\d\d", text):
         try:
-            moment = datetime.fromisoformat(text.replace(" UTC", "+00:00").replace("Z", "+00:00"))
+            moment = datetime.fromisoformat(re.sub(r"\s?(UTC|Z)$", "+00:00", text))
         except ValueError:
             return text
         return moment if moment.tzinfo else moment.replace(tzinfo=timezone(timedelta(0)))

@@ -1,0 +1,264 @@
+"""Whether a reason on tables is true: each of its statements, worked out again from the files by plain means."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from evalsuite.types import Table
+from tests.conformance.predicates import MANY_ROWS, Pair, pairable
+from tests.models import official_table, strict_table
+
+Texts = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A reason with its details under one rule, about one pair of CSV tables."""
+
+    pair: Pair
+    reason: str
+    details: Mapping[str, Any]
+    official: bool
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the order of rows counts."""
+        return not self.pair.ignores_order
+
+    def gold(self, number: int) -> Texts:
+        """A gold column by its number from 1."""
+        return [cell or "" for cell in self.pair.gold.columns[number - 1]]
+
+    def predicted(self, number: int) -> Texts:
+        """A predicted column by its number from 1."""
+        return [cell or "" for cell in self.pair.prediction.columns[number - 1]]
+
+    def typed(self, number: int, *, gold: bool) -> list[Any]:
+        """A column as the reference compares it, sorted where the order does not count."""
+        table = self.pair.gold if gold else self.pair.prediction
+        needed = tuple(self.pair.needed) if gold else tuple(range(len(table.columns)))
+        cells = typed_columns(Identity(table), needed)[needed.index(number - 1)]
+        return cells if self.ordered else sorted(cells, key=lambda x: (x is None, str(x), isinstance(x, (int, float))))
+
+
+class Identity:
+    """A table as a key of a cache: itself."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+
+    def __hash__(self) -> int:
+        return id(self.table)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and other.table is self.table
+
+
+@lru_cache(maxsize=8)
+def typed_columns(key: Identity, needed: tuple[int, ...]) -> list[list[Any]]:
+    """The needed columns of a table as pandas types them."""
+    frame = official_table.frame_of([[cell or "" for cell in column] for column in key.table.columns])
+    return official_table.lists_of(frame, needed)
+
+
+def shown_as(cell: str | None, shown: str) -> bool:
+    """Whether a reason may show this cell so: null, a quoted text, a number or a moment, cut where it is long."""
+    meaning = strict_table.meaning(cell)
+    if meaning is None:
+        return shown == "null"
+    if shown.endswith("..."):
+        return (repr(meaning) if isinstance(meaning, str) else str(cell).strip()).startswith(shown[:-3])
+    if shown[:1] in ("'", '"'):
+        return isinstance(meaning, str) and strict_table.cells_equal(ast.literal_eval(shown), cell)
+    if isinstance(meaning, Fraction):
+        return strict_table.meaning(shown) == meaning
+    return isinstance(meaning, float) or strict_table.meaning(shown) == meaning
+
+
+def n_without_partner(gold: Texts, predicted: Texts) -> int | None:
+    """How many gold cells stay without a partner when as many as possible have one; None where that is too much to look at."""
+    if not any(map(strict_table.has_decimals, {*gold, *predicted})):
+        return (Counter(map(strict_table.meaning, gold)) - Counter(map(strict_table.meaning, predicted))).total()
+    left = Counter(gold) - Counter(predicted)
+    if not left or len(gold) > MANY_ROWS:
+        return None if left else 0
+    rows, owner = [*(Counter(gold) & Counter(predicted)).elements(), *left.elements()], dict[int, int]()
+
+    def place(row: int, seen: set[int]) -> bool:
+        for k, other in enumerate(predicted):
+            if k not in seen and strict_table.cells_equal(rows[row], other):
+                seen.add(k)
+                if k not in owner or place(owner[k], seen):
+                    owner[k] = row
+                    return True
+        return False
+
+    return sum(not place(row, set()) for row in range(len(rows)))
+
+
+def column_fits(claim: Claim, gold: Texts, predicted: Texts) -> bool | None:
+    """Whether a predicted column fits a gold one under the strict rule, None where that is too much to look at."""
+    if claim.ordered:
+        return all(map(strict_table.cells_equal, gold, predicted))
+    missing = n_without_partner(gold, predicted)
+    return None if missing is None else missing == 0
+
+
+def no_equal(claim: Claim, found: re.Match[str]) -> str:
+    """The named columns exist, the count is right, and the named cells stand where said and differ."""
+    details = claim.details
+    i, k, n = int(found["gold"]), int(found["predicted"]), int(found["n"])
+    if (details["gold_column"], details["predicted_column"], details["n_differ"]) != (i, k, n):
+        return "details say otherwise"
+    if i - 1 not in claim.pair.needed or not named(claim.pair.gold.header[i - 1], found["gold_name"]):
+        return "no such gold column"
+    if not named(claim.pair.prediction.header[k - 1], found["predicted_name"]):
+        return "no such predicted column"
+    if int(found["rows"]) != claim.pair.gold.n_rows:
+        return "another number of rows"
+    return differ_officially(claim, i, k, n) if claim.official else differ_strictly(claim, i, k, n, found)
+
+
+def differ_officially(claim: Claim, i: int, k: int, n: int) -> str:
+    """The number of typed cells that differ and the first row are the model's."""
+    gold, predicted = claim.typed(i, gold=True), claim.typed(k, gold=False)
+    rows = [row for row, (a, b) in enumerate(zip(gold, predicted, strict=True)) if not official_table.lists_match([a], [b], False)]
+    if len(rows) != n:
+        return f"{len(rows)} typed cells differ"
+    return "" if not claim.ordered or rows[0] + 1 == claim.details["first_row"] else f"first at row {rows[0] + 1}"
+
+
+def differ_strictly(claim: Claim, i: int, k: int, n: int, found: re.Match[str]) -> str:
+    """In order: the rows that differ, and both cells; else how many find no partner, and gold's cell."""
+    gold, predicted, row = claim.gold(i), claim.predicted(k), claim.details["first_row"]
+    if not shown_as(gold[row - 1], claim.details["gold_cell"]):
+        return f"gold's cell there is {gold[row - 1]!r}"
+    if not claim.ordered:
+        missing = n_without_partner(gold, predicted)
+        right = missing is None or (n >= missing if claim.details.get("at_most") else n == missing)
+        return "" if right and found["partner"] else f"{missing} find no partner"
+    rows = [at for at, (a, b) in enumerate(zip(gold, predicted, strict=True)) if not strict_table.cells_equal(a, b)]
+    if (len(rows), rows[0] + 1) != (n, row):
+        return f"{len(rows)} differ, first at row {rows[0] + 1}"
+    return "" if shown_as(predicted[row - 1], claim.details["predicted_cell"]) else f"the predicted cell there is {predicted[row - 1]!r}"
+
+
+def named(header: str, shown: str) -> bool:
+    """Whether a quoted, maybe cut name is this header."""
+    name = ast.literal_eval(shown)
+    return bool(header == name or (name.endswith("...") and header.startswith(name[:-3])))
+
+
+def rows_handed_in(claim: Claim, found: re.Match[str]) -> str:
+    """Both numbers of rows."""
+    counted = (claim.pair.prediction.n_rows, claim.pair.gold.n_rows)
+    stated = (int(found["n"]), int(found["m"]))
+    return "" if counted == stated and stated == (claim.details["n_rows"], claim.details["n_gold_rows"]) else f"{counted}"
+
+
+def all_equal(claim: Claim, found: re.Match[str]) -> str:
+    """Every needed column is paired with a column that the model calls equal."""
+    stated = claim.details["pairs"]
+    if sorted(i - 1 for i, _ in stated) != sorted(claim.pair.needed) or int(found["rows"]) != claim.pair.gold.n_rows:
+        return "not every needed column"
+    wrong = [(i, k) for i, k in stated if not official_table.lists_match(claim.typed(i, gold=True), claim.typed(k, gold=False), False)]
+    return f"unequal: {wrong}" if wrong else ""
+
+
+def rows_agree(claim: Claim, found: re.Match[str]) -> str:
+    """Under the named assignment, each gold column with a column of its own, the rows pair off."""
+    stated = claim.details["assignment"]
+    if sorted(i - 1 for i, _ in stated) != sorted(claim.pair.needed) or len({k for _, k in stated}) != len(stated):
+        return "no assignment"
+    if (int(found["rows"]), int(found["n"])) != (claim.pair.gold.n_rows, len(stated)):
+        return "another number of rows or columns"
+    gold, predicted = rows_of(claim)
+    if claim.ordered:
+        return "" if all(all(map(strict_table.cells_equal, a, b)) for a, b in zip(gold, predicted, strict=True)) else "rows differ"
+    left, right = list((Counter(gold) - Counter(predicted)).elements()), list((Counter(predicted) - Counter(gold)).elements())
+    return "" if len(left) > MANY_ROWS or pairable(left, right) else "rows do not pair off"
+
+
+def rows_of(claim: Claim) -> tuple[list[tuple[str | None, ...]], list[tuple[str | None, ...]]]:
+    """The rows of both sides in the columns of the named assignment."""
+    stated = claim.details["assignment"]
+    gold, predicted = [claim.gold(i) for i, _ in stated], [claim.predicted(k) for _, k in stated]
+    return list(zip(*gold, strict=True)), list(zip(*predicted, strict=True))
+
+
+def scrambled(claim: Claim, found: re.Match[str]) -> str:
+    """Every column agrees by itself, and so many rows, the named one among them, have no partner."""
+    gold, predicted = rows_of(claim)
+    row = gold[claim.details["first_row"] - 1]
+    by_column = dict(zip((i for i, _ in claim.details["assignment"]), row, strict=True))
+    shown = claim.details["gold_row"]
+    if not all(shown_as(by_column[i + 1], text) for i, text in zip(claim.pair.needed, shown, strict=True)):
+        return f"the gold row is {row}"
+    if int(found["rows"]) != claim.pair.gold.n_rows or int(found["n"]) != claim.details["n_rows_disagree"]:
+        return "details say otherwise"
+    left, right = list((Counter(gold) - Counter(predicted)).elements()), list((Counter(predicted) - Counter(gold)).elements())
+    if len(left) > MANY_ROWS:
+        return ""
+    fits = [[all(map(strict_table.cells_equal, a, b)) for b in right] for a in left]
+    n_hopeless = sum(not any(row) for row in fits)
+    return "" if n_hopeless <= int(found["n"]) <= len(left) or found["least"] else f"{n_hopeless} to {len(left)} rows"
+
+
+def one_for_two(claim: Claim, found: re.Match[str]) -> str:
+    """Gold columns that are more than the predicted columns that fit any of them."""
+    wanting, offered = claim.details["gold_columns"], claim.details["predicted_columns"]
+    if len(wanting) <= len(offered) or int(found["n"]) != len(offered) or not {i - 1 for i in wanting} <= set(claim.pair.needed):
+        return "as many columns"
+    for k in range(1, len(claim.pair.prediction.columns) + 1):
+        fits = [column_fits(claim, claim.gold(i), claim.predicted(k)) for i in wanting]
+        if (k in offered and not any(fit in (True, None) for fit in fits)) or (k not in offered and any(fit is True for fit in fits)):
+            return f"predicted column {k} is named or left out wrongly"
+    return ""
+
+
+def too_few_columns(claim: Claim, found: re.Match[str]) -> str:
+    """Both numbers of columns."""
+    counted = (len(claim.pair.needed), len(claim.pair.prediction.columns))
+    return "" if counted == (int(found["n"]), int(found["m"])) else f"{counted}"
+
+
+def ragged(claim: Claim, found: re.Match[str]) -> str:
+    """The prediction is marked as ragged at that line."""
+    return "" if claim.pair.prediction.ragged_line == int(found["line"]) else f"line {claim.pair.prediction.ragged_line}"
+
+
+QUOTED = r"""('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
+    (
+        rf"gold column (?P<gold>\d+) (?P<gold_name>{QUOTED}) has no equal: (?:nearest is|a near one is|the one of that name is) "
+        rf"predicted column (?P<predicted>\d+) (?P<predicted_name>{QUOTED}), (?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
+        r"first (?:at row \d+|when sorted): .*?(?P<partner> has no partner)?",
+        no_equal,
+    ),
+    (r"(?P<n>\d+) rows? handed in, gold has (?P<m>\d+)", rows_handed_in),
+    (r"(?:all \d+ needed columns have|the needed column has) an equal, (?P<rows>\d+) rows?", all_equal),
+    (r"(?P<rows>\d+) rows? agrees? in (?P<n>\d+) needed columns?", rows_agree),
+    (
+        r"rows scrambled: columns were sorted apart, (?P<least>at least )?(?P<n>\d+) of (?P<rows>\d+) rows? do not agree, "
+        r"first gold row \d+: .*",
+        scrambled,
+    ),
+    (r"one column for two: gold columns .* find only (?P<n>\d+) predicted columns?: .*", one_for_two),
+    (r"(?:one column for two|header only): gold needs (?P<n>\d+) columns?, (?P<m>\d+) handed in", too_few_columns),
+    (r"ragged rows: line (?P<line>\d+) has more fields than the header", ragged),
+]
+PREFIX = re.compile(rf"(?:gold|table) (?:(?P<at>\d+) of \d+ )?{QUOTED}: ", re.DOTALL)
+
+
+def untrue(claim: Claim) -> str:
+    """What is wrong with a reason, empty where it is true."""
+    for pattern, check in CHECKS:
+        found = re.fullmatch(pattern, claim.reason, re.DOTALL)
+        if found is not None:
+            return check(claim, found)
+    return "a reason nobody checks"
