@@ -19,6 +19,7 @@ from typing import Final
 from evalsuite.matching.values import Number
 
 YEARS: Final = range(1500, 2200)
+MAX_SHOWN: Final = 40
 
 _SCALES: Final = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _WORDS: Final = "thousand|million|billion|trillion"
@@ -112,7 +113,7 @@ def _found(match: re.Match[str], text: str, in_context: bool) -> Found:
     odd = bool(match["exponent"]) or digits.startswith(".") or (bool(match["tail"]) and tail != "%")
     return Found(
         readings=tuple(readings),
-        text=(sign if sign == "-" else "") + digits + (match["exponent"] or "") + ("%" if tail == "%" else ""),
+        text=(sign if sign == "-" else "") + _cut(digits) + (match["exponent"] or "") + ("%" if tail == "%" else ""),
         context=in_context or joined or ordinal,
         year=year,
         form="percent form" if tail == "%" else "number form" if odd else "",
@@ -135,6 +136,10 @@ def _sign(before: str) -> tuple[str | None, bool]:
     if last.isalnum() or last == "_":
         return None, last.isalpha() and not previous.endswith(("USD", "EUR", "GBP"))
     return sign, False
+
+
+def _cut(digits: str) -> str:
+    return digits if len(digits) <= MAX_SHOWN else digits[: MAX_SHOWN - 3] + "..."
 
 
 def _as_number(exact: Decimal) -> Number:

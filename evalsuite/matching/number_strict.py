@@ -11,6 +11,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from evalsuite.matching.number_reading import YEARS, Found, find_numbers, read_number
+from evalsuite.matching.text import shorten
 from evalsuite.matching.text_strict import excluded_token
 from evalsuite.matching.values import Number, rounds_to
 from evalsuite.matching.verdict import Strict
@@ -35,7 +36,7 @@ def match_number_strictly(
     """The strict verdict on an answer. A `precision` other than 4, `abs_tol` and `rel_tol` widen the tolerance as the author asked."""
     forbidden = excluded_token(answer, exclude)
     if forbidden is not None:
-        return Strict(value=0.0, reason=f"the answer holds the excluded text {forbidden!r}", kind="exclude")
+        return Strict(value=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}", kind="exclude")
     golds = list({number.exact: number for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold])}.values())
     near = _Nearness(percentage=percentage, abs_tol=_abs_tol(precision, abs_tol), rel_tol=rel_tol)
     found = _with_years(list(find_numbers(answer)), golds)

@@ -150,6 +150,10 @@ def show(cell: Cell) -> str:
     kind, value = cell[0], cell[1]
     if kind == "instant":
         return _shown_instant(value)
+    if kind == "list":
+        return f"[{', '.join(map(show, value))}]"
+    if kind == "struct":
+        return "{" + ", ".join(f"{name}: {show(item)}" for name, item in value) + "}"
     return repr(value) if kind == "text" else str(value)
 
 

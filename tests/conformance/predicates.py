@@ -11,6 +11,7 @@ from evalsuite.errors import FaultError
 from evalsuite.matching.number_reading import read_number
 from evalsuite.matching.table import match_table
 from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.gold import read_gold
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import open_trusted
@@ -106,6 +107,18 @@ def predicted_table(name: str, instance_id: str, index: int) -> Table | None:
             return read_csv_table(handle, name=paths[index], limits=DEFAULT_LIMITS)
     except FaultError:
         return None
+
+
+def database_tables(name: str, instance_id: str, table: str) -> tuple[Table, Table]:
+    """Gold's table of that name and the answer's."""
+    check = next(c for c in gold_instances()[instance_id].checks if c.scorer == "duckdb_match")
+    gold = read_trusted_duckdb(gold_folder() / instance_id / check.parameters["gold"], names=[table], limits=DEFAULT_LIMITS)[table]
+    value = submission(name).answers[instance_id].value
+    with open_trusted(submission_folder(name) / instance_id / str(value), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
+        prediction = read_duckdb(handle, names=[table], limits=DEFAULT_LIMITS)[table]
+    assert isinstance(gold, Table)
+    assert isinstance(prediction, Table)
+    return gold, prediction
 
 
 def needed(condition_cols: Any, index: int, gold: Table) -> tuple[int, ...]:

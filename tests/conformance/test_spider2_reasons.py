@@ -10,6 +10,7 @@ import pytest
 
 from evalsuite.types import Result
 from tests.conformance import predicates as p
+from tests.conformance.answer_reasons import Said, untrue_of_answer
 from tests.conformance.reasons import PREFIX, Claim, untrue
 from tests.conformance.recorded import expected, scored, submissions
 
@@ -73,3 +74,58 @@ def test_reasons_on_tables_are_true(name: str) -> None:
     print(f"\n{name}: true {dict(right)}")
     assert wrong == []
     assert right.total() > 0
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_reasons_on_answers_are_true(name: str) -> None:
+    """Of every result that a single text or number check decided, both reasons hold on the answer and gold."""
+    results = {result.instance_id: result for result in scored(name).results}
+    wrong, n_right = [], 0
+    for row in expected(name):
+        result = results[row["instance_id"]]
+        checks = [c for c in p.gold_instances()[row["instance_id"]].checks if c.scorer in ("string_match", "number_match")]
+        if result.scorer not in ("string_match", "number_match") or result.fault or len(checks) != 1:
+            continue
+        answer = str(p.submission(name).answers[row["instance_id"]].value)
+        for rule in ("official", "strict"):
+            reason = result.details.get("reasons", {}).get(rule, result.reason)
+            said = untrue_of_answer(Said(answer, checks[0].parameters, reason, rule == "official"))
+            n_right += not said
+            if said:
+                wrong.append((row["instance_id"], row["mutation"], rule, reason, said, answer[:80]))
+    print(f"\n{name}: true {n_right}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_reasons_on_databases_are_true(name: str) -> None:
+    """Of every result on a database the named table, columns, numbers of rows and gold's cell are there."""
+    results = {result.instance_id: result for result in scored(name).results}
+    wrong, n_right = [], 0
+    for row in expected(name):
+        result = results[row["instance_id"]]
+        if result.scorer != "duckdb_match" or result.fault or "table" not in result.details.get("strict", {}):
+            continue
+        details = result.details["strict"]
+        gold, prediction = p.database_tables(name, row["instance_id"], details["table"])
+        said = ""
+        if "gold_cell" in details:
+            cell = gold.columns[details["gold_column"] - 1][details["first_row"] - 1]
+            said = "" if shown_natively(cell, details["gold_cell"]) else f"gold's cell there is {cell!r}"
+            said = said or ("" if details["predicted_column"] <= len(prediction.columns) else "no such column")
+        if "n_gold_rows" in details and (prediction.n_rows, gold.n_rows) != (details["n_rows"], details["n_gold_rows"]):
+            said = f"{prediction.n_rows} rows, {gold.n_rows} in gold"
+        if any(k > len(prediction.columns) or i > len(gold.columns) for i, k in details.get("assignment", [])):
+            said = "no such column"
+        n_right += not said
+        if said:
+            wrong.append((row["instance_id"], row["mutation"], result.reason, said))
+    print(f"\n{name}: true {n_right}")
+    assert wrong == []
+
+
+def shown_natively(cell: Any, shown: str) -> bool:
+    """Whether a reason may show a database cell so."""
+    if cell is None or shown.endswith("..."):
+        return cell is not None or shown == "null"
+    return shown in (str(cell), repr(cell), f"{cell} 00:00:00", str(int(cell)) if isinstance(cell, bool | float) else "")
