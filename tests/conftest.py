@@ -1,6 +1,8 @@
 """Shared fixtures: the recorded cases where they stand, and the project's own folders."""
 
 import os
+import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,6 +33,20 @@ def is_default_corpus() -> bool:
 def root() -> Path:
     """The project's top folder."""
     return ROOT
+
+
+@pytest.fixture(scope="session", autouse=True)
+def children_hear_signals() -> Iterator[None]:
+    """What the caller ignores (SIGINT of a background job, SIGHUP under nohup) is ignored by the tests, not by what they start.
+
+    An ignored signal stays ignored in a child, one that is caught does not.
+    """
+    ignored = [stop for stop in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT) if signal.getsignal(stop) == signal.SIG_IGN]
+    for stop in ignored:
+        signal.signal(stop, lambda *_: None)
+    yield
+    for stop in ignored:
+        signal.signal(stop, signal.SIG_IGN)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

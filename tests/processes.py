@@ -1,0 +1,62 @@
+"""Processes that tests start: each has a time limit of its own, hears the signals it is sent, and is ended with all its children."""
+
+import os
+import signal
+import subprocess
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+# Generous: what hangs must end, what is slow on a busy machine must not fail.
+LIMIT_SECONDS = 120.0
+
+
+@contextmanager
+def started(command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, **how: Any) -> Iterator[subprocess.Popen[str]]:
+    """A process that is going on, leader of a session of its own; at the end of the block it and its group are killed.
+
+    `how` are the keywords of `subprocess.Popen`; texts unless it says otherwise. Raises `AssertionError` where the block has not come to
+    its end after that many seconds: the process is then killed, so nobody waits for what it does not say.
+    """
+    words = command if isinstance(command, str) else [str(word) for word in command]
+    process = subprocess.Popen(words, **{"text": True, "start_new_session": True, **how})
+    too_late = threading.Event()
+
+    def end() -> None:
+        too_late.set()
+        _kill(process)
+
+    timer = threading.Timer(seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield process
+    finally:
+        timer.cancel()
+        _kill(process)
+        process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        if too_late.is_set():
+            raise AssertionError(f"not ended after {seconds:g} s: {words}")
+
+
+def finished(
+    command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, text: str | None = None, check: bool = False, **how: Any
+) -> subprocess.CompletedProcess[str]:
+    """A process that has ended, with what it printed; `text` is its stdin, and with `check` another exit code than 0 is an error."""
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL if text is None else subprocess.PIPE, **how}
+    with started(command, seconds=seconds, **how) as process:
+        printed, complaint = process.communicate(text)
+    done = subprocess.CompletedProcess(process.args, process.returncode, printed, complaint)
+    assert not check or done.returncode == 0, (process.args, done.returncode, complaint)
+    return done
+
+
+def _kill(process: subprocess.Popen[Any]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
