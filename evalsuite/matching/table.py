@@ -126,26 +126,6 @@ def all_of(scores: Sequence[Score]) -> Score:
     return Score(official=1.0, reason=reasons)
 
 
-def columns_per_gold(condition_cols: Sequence[Any] | None, n_golds: int | None) -> list[list[int]]:
-    """The needed columns of each gold table, [] = all; `n_golds` None means that gold is one name and no list.
-
-    Raises ValueError, with a sentence, where the reference cannot use the parameter.
-    """
-    if n_golds is None:
-        if condition_cols is None or not all(isinstance(item, int) for item in condition_cols):
-            raise ValueError("condition_cols must be a flat list of columns where gold is a single table")
-        return [list(condition_cols)]
-    if condition_cols is None or list(condition_cols) in ([], [[]], [None]):
-        return [[] for _ in range(n_golds)]
-    if all(isinstance(item, list | tuple) for item in condition_cols):
-        if len(condition_cols) < n_golds:
-            raise ValueError(f"condition_cols holds {count(len(condition_cols), 'list')} for {n_golds} gold tables")
-        return [list(item) for item in condition_cols[:n_golds]]
-    if n_golds > 1 and all(isinstance(item, int) for item in condition_cols):
-        return [list(condition_cols) for _ in range(n_golds)]
-    raise ValueError("condition_cols must be a list of lists where gold is a list of tables")
-
-
 def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
     """The needed columns as positions from 0, all where none is named; a negative one counts from the end.
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.matching.table import columns_per_gold, match_any_table, match_table, match_table_list
+from evalsuite.matching.table import match_any_table, match_table, match_table_list
 from evalsuite.types import Fault, Table
 from tests.matching.test_cells import TRAPS
 from tests.models.official_table import frame_of, score_tables
@@ -89,35 +89,6 @@ def test_lists_of_tables() -> None:
     assert match_table_list([two, one], [one, two], **options).reason.startswith("table 1 of 2 'a.csv': gold column 1 'c0'")
     assert match_table_list([one], [one, two], **options).reason == "1 table handed in, gold has 2"
     assert match_table_list([one, Fault(code="BAD_CSV")], [one, two], **options).official == 0
-
-
-@pytest.mark.parametrize(
-    ("columns", "n_golds", "expected"),
-    [
-        ([], None, [[]]),
-        ([0, 2], None, [[0, 2]]),
-        (None, None, ValueError),
-        ([[]], None, ValueError),
-        ([], 2, [[], []]),
-        ([[]], 2, [[], []]),
-        (None, 2, [[], []]),
-        ([None], 2, [[], []]),
-        ([1, 2], 2, [[1, 2], [1, 2]]),
-        ([[1], [2]], 2, [[1], [2]]),
-        ([[1], [2], [3]], 2, [[1], [2]]),
-        ([[1]], 2, ValueError),
-        ([1], 1, ValueError),
-        ([[1]], 1, [[1]]),
-        ([0, [1]], 2, ValueError),
-    ],
-)
-def test_shapes_of_condition_cols(columns: Any, n_golds: int | None, expected: Any) -> None:
-    """Every shape the reference takes is read as it reads it, every other one is refused."""
-    if expected is ValueError:
-        with pytest.raises(ValueError):
-            columns_per_gold(columns, n_golds)
-    else:
-        assert columns_per_gold(columns, n_golds) == expected
 
 
 @st.composite

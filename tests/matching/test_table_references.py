@@ -115,11 +115,53 @@ def test_a_list_that_does_not_fit_is_told_at_load() -> None:
     assert told(["a.csv"], [1], "snow") == []
     assert told(["a.csv"], [0], "lite") == [frozenset()]
     assert told("a.csv", [0, 1], "lite") == []
+    assert told(["a.csv", "b.csv"], [0, 1], "original") == [frozenset({"official"})]
+    assert told(["a.csv", "b.csv"], [[0]], "original") == [frozenset()]
+    assert told(["a.csv", "b.csv"], [[0], [1]], "original") == []
 
 
-def test_what_is_needed_of_each_gold() -> None:
-    """A missing list is a fault in its gold's place, so that the golds before it still count."""
-    first, second = needed_columns([[1]], 2, "snow")
-    assert first == [1]
-    assert isinstance(second, Fault)
-    assert second.detail == "condition_cols holds 1 list for 2 gold tables"
+@pytest.mark.parametrize(
+    ("columns", "n_golds", "expected"),
+    [
+        ([], None, [[]]),
+        ([0, 2], None, [[0, 2]]),
+        (None, None, ["cannot be None for one gold table"]),
+        ([[]], None, ["cannot be [[]] for one gold table"]),
+        ([], 2, [[], []]),
+        ([[]], 2, [[], []]),
+        (None, 2, [[], []]),
+        ([None], 2, [[], []]),
+        ([1, 2], 2, ["cannot be 1 for one gold table", "cannot be 2 for one gold table"]),
+        ([1], 2, ["cannot be 1 for one gold table", "holds 1 list for 2 gold tables"]),
+        ([[1], [2]], 2, [[1], [2]]),
+        ([[1], [2], [3]], 2, [[1], [2]]),
+        ([[1]], 2, [[1], "holds 1 list for 2 gold tables"]),
+        ([1], 1, ["cannot be 1 for one gold table"]),
+        ([[1]], 1, [[1]]),
+        ([[1], 0], 2, [[1], "cannot be 0 for one gold table"]),
+    ],
+)
+def test_what_the_original_needs_of_each_gold(columns: Any, n_golds: int | None, expected: list[list[int] | str]) -> None:
+    """Every shape the reference takes is read as it reads it; any other is a fault in its gold's place: those before still count."""
+    found = needed_columns(columns, n_golds, "original")
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert theirs in ours.detail if isinstance(ours, Fault) else ours == theirs
+
+
+def test_a_flat_list_for_several_golds_is_no_official_pass() -> None:
+    """The original dies of it, whatever was handed in; strict asks each gold for those columns. Lite and snow take it as strict does."""
+    golds = [text_table(columns, name=f"{i}.csv") for i, columns in enumerate((AB, CD))]
+    for columns in ([1], [0, 1], [0, 1, 1]):
+        score = table_match(text_table(CD), gold=golds, condition_cols=columns)
+        assert (score.official, score.strict) == (None, 1), columns
+        assert score.fault is not None
+        assert score.fault.code == "BAD_SPEC"
+        assert table_match(text_table(CD), gold=golds, condition_cols=columns, reference="snow").official == 1
+
+
+def test_an_earlier_gold_counts_before_the_one_the_original_dies_of() -> None:
+    """One list for two golds: the first can match, and only where it does not is the verdict open."""
+    golds = [text_table(columns, name=f"{i}.csv") for i, columns in enumerate((AB, CD))]
+    assert table_match(text_table(AB[:1]), gold=golds, condition_cols=[[0]]).official == 1
+    assert table_match(text_table(CD), gold=golds, condition_cols=[[0]]).official is None
