@@ -1,7 +1,8 @@
 """Whether a predicted database holds gold's tables, under the official rules: the values of `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1.
 
 The reference fetches both sides as frames, so what it compares is what pandas makes of a column: an empty integer or boolean cell is NA,
-which cannot be compared with a value, and an exact copy with such a column in another order scores 0. Decimals and HUGEINT become floats.
+which cannot be compared with a value, and an exact copy with such a column in another order scores 0 (not under the reference dbt).
+Decimals and HUGEINT become floats.
 """
 
 import re
@@ -12,7 +13,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from evalsuite.matching.cells import NAN
-from evalsuite.matching.equality import NA, NAT, Column, Items
+from evalsuite.matching.equality import NA, NAT, Column, Items, Reference
 from evalsuite.matching.table import all_of, count, match_pair, shorten
 from evalsuite.types import Fault, Score, Table
 
@@ -97,6 +98,7 @@ def match_database(
     tables: Sequence[str] | None = None,
     needed: Sequence[Sequence[int]] | None = None,
     ignore_orders: Sequence[bool] | None = None,
+    reference: Reference = "original",
 ) -> Score:
     """1 where each of gold's tables (`tables`, or all) matches the predicted table of that name without case, else 0.
 
@@ -109,9 +111,8 @@ def match_database(
     predicted, expected = _by_name(prediction), _by_name(gold)
     scores = []
     for index, name in enumerate(names):
-        score = _match_one(
-            name, predicted, expected, needed=needed[index] if needed else (), ignore_order=bool(ignore_orders and ignore_orders[index])
-        )
+        columns, ignore_order = needed[index] if needed else (), bool(ignore_orders and ignore_orders[index])
+        score = _match_one(name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference)
         scores.append(_titled(score, name))
     return all_of(scores)
 
@@ -131,7 +132,13 @@ def needs_quotes(name: str) -> bool:
 
 
 def _match_one(
-    name: str, predicted: Mapping[str, Table | Fault], expected: Mapping[str, Table | Fault], *, needed: Sequence[int], ignore_order: bool
+    name: str,
+    predicted: Mapping[str, Table | Fault],
+    expected: Mapping[str, Table | Fault],
+    *,
+    needed: Sequence[int],
+    ignore_order: bool,
+    reference: Reference,
 ) -> Score:
     gold = expected.get(name.lower())
     if gold is None:
@@ -143,7 +150,7 @@ def _match_one(
     prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
     if isinstance(prediction, Table) and (refused := unsupported_type(prediction)):
         return Score(official=0.0, reason=f"the reference cannot read a column of type {refused}")
-    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order)
+    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
 
 
 def _open(message: str) -> Score:

@@ -1,7 +1,8 @@
 """When two cells, and two columns, are equal under the official rules (Spider2 `eval_utils.vectors_match` on pandas 3.1.1 lists).
 
 Empty equals empty; two numbers (a boolean is one) are equal within 0.01 or a relative 1e-9; everything else by `==`. Some pairs make the
-reference raise, which it turns into a score of 0 for the whole check: `Uncomparable`.
+reference raise: `Uncomparable`. The original turns that into a score of 0 for the whole check; the dbt suite, since July 2025, into two
+columns that are not equal.
 """
 
 import math
@@ -13,6 +14,10 @@ from uuid import UUID
 from evalsuite.matching.cells import NAN
 
 ABS_TOL: Final = 1e-2
+
+# Which suite of Spider 2.0 is the reference; those of result files (lite and snow) read an empty cell as the number 0.
+Reference = Literal["original", "lite", "snow", "dbt"]
+RESULT_SUITES: Final[frozenset[Reference]] = frozenset({"lite", "snow"})
 
 Nature = Literal["number", "text", "moment", "other"]
 

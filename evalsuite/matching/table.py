@@ -12,7 +12,7 @@ from evalsuite.errors import describe
 from evalsuite.matching.big.digested import agreed_rows
 from evalsuite.matching.big.streamed import StreamedTable, exact_table
 from evalsuite.matching.cells import Typed, official_frame, raw_column, typed_column
-from evalsuite.matching.equality import Column, Uncomparable, columns_equal, differing_rows, is_empty
+from evalsuite.matching.equality import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows, is_empty
 from evalsuite.matching.identical import identical_columns
 from evalsuite.types import Fault, Score, Table
 
@@ -22,12 +22,12 @@ LONGEST_FLOAT: Final = 308
 
 
 def match_table(
-    prediction: Table, gold: Table, *, needed: Sequence[int] = (), ignore_order: bool = False, empty_is_zero: bool = False
+    prediction: Table, gold: Table, *, needed: Sequence[int] = (), ignore_order: bool = False, reference: Reference = "original"
 ) -> Score:
     """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
 
-    `ignore_order` sorts each column on its own before; `empty_is_zero` reads an empty cell of either side as the number 0. None with a
-    fault where `needed` names a column that gold has not.
+    `ignore_order` sorts each column on its own before; `reference` says what an empty cell and two cells that cannot be compared are. None
+    with a fault where `needed` names a column that gold has not.
     """
     try:
         chosen = resolve(needed, len(gold.header))
@@ -36,7 +36,7 @@ def match_table(
     if isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable):
         from evalsuite.matching.big.verdicts import official_verdict
 
-        found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=empty_is_zero)
+        found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=reference in RESULT_SUITES)
         if found is not None:
             return found
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
@@ -49,8 +49,8 @@ def match_table(
     same = identical_columns(gold, prediction, chosen) if gold.types is None else None
     if same is not None and _is_safe_text(prediction):
         return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
-    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, empty_is_zero)
-    expected = Side(gold, chosen, ignore_order, empty_is_zero)
+    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
+    expected = Side(gold, chosen, ignore_order, reference)
     try:
         return _compare(expected, predicted)
     except Uncomparable as error:
@@ -63,7 +63,7 @@ def match_any_table(
     *,
     needed: Sequence[Sequence[int] | Fault],
     ignore_order: bool = False,
-    empty_is_zero: bool = False,
+    reference: Reference = "original",
 ) -> Score:
     """The score against the first gold that matches, else against the one it came nearest to.
 
@@ -77,7 +77,7 @@ def match_any_table(
         elif isinstance(columns, Fault):
             score = Score(official=None, reason=columns.detail, fault=columns)
         else:
-            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, empty_is_zero=empty_is_zero)
+            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference)
         scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
         if score.official == 1.0:
             return scores[-1]
@@ -95,25 +95,33 @@ def match_table_list(
     *,
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
+    reference: Reference = "original",
 ) -> Score:
     """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
     if len(predictions) != len(golds):
         return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
     scores = []
     for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
-        score = match_pair(prediction, gold, needed=needed[index], ignore_order=ignore_orders[index])
+        score = match_pair(prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference)
         name = "" if isinstance(gold, Fault) else gold.name
         scores.append(_numbered(score, "table", index + 1, len(golds), name))
     return all_of(scores)
 
 
-def match_pair(prediction: Table | Fault, gold: Table | Fault, *, needed: Sequence[int] = (), ignore_order: bool = False) -> Score:
+def match_pair(
+    prediction: Table | Fault,
+    gold: Table | Fault,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    reference: Reference = "original",
+) -> Score:
     """`match_table`, where either side may be the fault that stands in its place."""
     if isinstance(prediction, Fault):
         return Score(official=0.0, reason=describe(prediction), fault=prediction)
     if isinstance(gold, Fault):
         return Score(official=None, reason=describe(gold), fault=gold)
-    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order)
+    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
 
 
 def all_of(scores: Sequence[Score]) -> Score:
@@ -140,11 +148,11 @@ def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
 class Side:
     """The chosen columns of one table as the reference compares them, each typed and sorted at most once."""
 
-    def __init__(self, table: Table, chosen: Sequence[int], ignore_order: bool, empty_is_zero: bool = False) -> None:
+    def __init__(self, table: Table, chosen: Sequence[int], ignore_order: bool, reference: Reference) -> None:
         self.table = table
         self.chosen = chosen
         self.ignore_order = ignore_order
-        self.empty_is_zero = empty_is_zero
+        self.reference = reference
         self._columns: dict[int, Column] = {}
         self._raw: dict[int, list[str]] = {}
         self._typed: list[Typed] | None = None
@@ -166,7 +174,7 @@ class Side:
         """A chosen column, ready to be compared."""
         if position not in self._columns:
             column = self._unsorted(position)
-            column = column.with_zeros() if self.empty_is_zero else column
+            column = column.with_zeros() if self.reference in RESULT_SUITES else column
             self._columns[position] = column.ordered() if self.ignore_order else column
         return self._columns[position]
 
@@ -253,8 +261,15 @@ def _twin(gold: Side, position: int, predicted: Side) -> int | None:
 
 
 def _first_equal(gold: Column, predicted: Side) -> int | None:
-    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search."""
-    return next((index for index in range(len(predicted)) if columns_equal(gold, predicted.column(index))), None)
+    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search (not in dbt's)."""
+    for index in range(len(predicted)):
+        try:
+            if columns_equal(gold, predicted.column(index)):
+                return index
+        except Uncomparable:
+            if predicted.reference != "dbt":
+                raise
+    return None
 
 
 def _explain(gold: Side, position: int, predicted: Side, *, n_found: int) -> Score:

@@ -1,4 +1,4 @@
-"""The needed gold columns as the references of Spider 2.0 read `condition_cols`: original, lite and snow.
+"""The needed gold columns as the references of Spider 2.0 read `condition_cols`: original (and dbt), lite and snow.
 
 Lite and snow share the comparison of the original but for an empty cell, which is the number 0 on both sides. They differ from it, and
 from each other, in what `condition_cols` means (spider2-lite and spider2-snow `evaluate.py`, `compare_multi_pandas_table` and
@@ -6,12 +6,11 @@ from each other, in what `condition_cols` means (spider2-lite and spider2-snow `
 only met, and only fatal, when that gold's turn comes.
 """
 
-from typing import Any, Literal
+from typing import Any
 
+from evalsuite.matching.equality import RESULT_SUITES, Reference
 from evalsuite.matching.table import count
 from evalsuite.types import Fault
-
-Reference = Literal["original", "lite", "snow"]
 
 
 def needed_columns(condition_cols: Any, n_golds: int | None, reference: Reference) -> list[list[int] | Fault]:
@@ -24,7 +23,7 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
     if condition_cols is None or list(condition_cols) in ([], [[]], [None]):
         return [[] for _ in range(n_golds)]
     is_flat = not all(isinstance(item, list | tuple) for item in condition_cols)
-    if reference != "original" and n_golds > 1 and is_flat:
+    if reference in RESULT_SUITES and n_golds > 1 and is_flat:
         return [_for_one(condition_cols, reference) for _ in range(n_golds)]
     missing = Fault(code="BAD_SPEC", detail=f"condition_cols holds {count(len(condition_cols), 'list')} for {n_golds} gold tables")
     return [_for_one(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
@@ -39,6 +38,6 @@ def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
         return []
     is_list = isinstance(columns, list | tuple)
     listed = list(columns) if is_list else [columns]
-    if all(isinstance(item, int) for item in listed) and (is_list or reference != "original"):
+    if all(isinstance(item, int) for item in listed) and (is_list or reference in RESULT_SUITES):
         return listed
     return Fault(code="BAD_SPEC", detail=f"condition_cols cannot be {columns} for one gold table: the reference takes a flat list for each")

@@ -3,14 +3,17 @@
 import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from evalsuite import plugins, registry
 from evalsuite.errors import EvalsuiteError, GoldError
+from evalsuite.matching.equality import Reference
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.types import RULES, Suite
 
 SUITE_FILE = "suite.yaml"
+# The scorers whose official rules `reference` names.
+TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
 # Keys that later rooms read; kept as they stand in `Suite.extra`.
 EXTRA_KEYS = ("connections", "judge", "clusters", "hidden")
 
@@ -20,6 +23,7 @@ def read_suite(folder: Path) -> Suite:
 
         name: sales questions
         rules: strict
+        reference: dbt          # whose official rules hold for tables: original, lite, snow, dbt
         limits: {seconds: 20}
         groups: {hr: {prefix: hr_}, hard: [q7, q9]}
         defaults: {table_match: {ignore_order: true}}
@@ -49,6 +53,9 @@ def read_suite(folder: Path) -> Suite:
         if tag not in fields.get("groups", {}):
             known = registry.did_you_mean(tag, fields.get("groups", {}))
             raise GoldError(f"{where}: the cluster {tag!r} is no group", hint=known)
+    if (reference := fields.pop("reference", None)) is not None:
+        own = fields.get("defaults", {})
+        fields["defaults"] = own | {name: {"reference": reference, **own.get(name, {})} for name in TABLE_SCORERS}
     return Suite(**fields)
 
 
@@ -160,6 +167,14 @@ def _rules(value: Any, where: str) -> dict[str, Any]:
     return {"rules": value}
 
 
+def _reference(value: Any, where: str) -> dict[str, Any]:
+    known = get_args(Reference)
+    if value not in known:
+        hint = registry.did_you_mean(str(value), known)
+        raise GoldError(f"{where}: reference must be {' or '.join(known)}, found {value!r}", hint=hint)
+    return {"reference": value}
+
+
 def _limits(value: Any, where: str) -> dict[str, Any]:
     limits = _mapping(value, "limits", where)
     try:
@@ -217,6 +232,7 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "name": _text("name"),
     "description": _text("description"),
     "rules": _rules,
+    "reference": _reference,
     "limits": _limits,
     "groups": _groups,
     "defaults": _defaults,

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.matching.big.digested import DigestedTable, agreed_rows, held
 from evalsuite.matching.database import list_problem, match_database, needs_quotes, turns_into_floats
+from evalsuite.matching.equality import Reference
 from evalsuite.matching.table import shorten
 from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.registry import scorer
@@ -39,6 +40,7 @@ def duckdb_match(
     ignore_orders: list[bool] | None = None,
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
+    reference: Reference = "original",
 ) -> Score:
     """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
 
@@ -54,13 +56,22 @@ def duckdb_match(
         ignore_orders: for each table whether rows may stand in any order.
         abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
+        reference: official only, whose rules these are, as in `table_match`: original, or dbt, the suite as it stands since July 2025.
 
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
     names = list(gold) if condition_tabs is None else condition_tabs
     apart = set(_apart(prediction, gold, names, condition_cols or (), ignore_orders or ()))
-    judged = partial(_score, names=names, needed=condition_cols, ignore_orders=ignore_orders, abs_tol=abs_tol, rel_tol=rel_tol)
+    judged = partial(
+        _score,
+        names=names,
+        needed=condition_cols,
+        ignore_orders=ignore_orders,
+        abs_tol=abs_tol,
+        rel_tol=rel_tol,
+        reference=reference,
+    )
     score = judged(held(prediction, apart), held(gold, apart))
     if (score.official, score.strict) == (1, 1) or apart >= set(map(str.lower, names)):
         return score
@@ -100,9 +111,10 @@ def _score(
     ignore_orders: list[bool] | None,
     abs_tol: float | dict[str, float] | None,
     rel_tol: float | dict[str, float] | None,
+    reference: Reference,
 ) -> Score:
     """Both verdicts on the named tables."""
-    official = match_database(prediction, gold, tables=names, needed=needed, ignore_orders=ignore_orders)
+    official = match_database(prediction, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference)
     if not names:
         return official
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsuite.matching.equality import RESULT_SUITES, Reference
 from evalsuite.matching.table import match_any_table
 from evalsuite.matching.table_judge import join_verdicts, judge_any
-from evalsuite.matching.table_references import Reference, needed_columns
+from evalsuite.matching.table_references import needed_columns
 from evalsuite.registry import scorer
 from evalsuite.types import Fault, Problem, Rule, Score, Table
 
@@ -38,7 +39,7 @@ def _column_problems(columns: Any, n_golds: int | None, reference: Reference) ->
     if unfit is not None:
         blocks = OFFICIAL_ONLY if needed[0] is unfit else frozenset[Rule]()
         yield Problem(code="BAD_SPEC", message=unfit.detail, hint=hint, blocks=blocks)
-    elif reference != "original" and n_golds == 1 and columns and isinstance(columns[0], int) and needed != [list(columns)]:
+    elif reference in RESULT_SUITES and n_golds == 1 and columns and isinstance(columns[0], int) and needed != [list(columns)]:
         meant = "all columns" if needed == [[]] else f"column {columns[0]}"
         message = f"the reference takes {meant}: of a list for one gold table in a list it reads the first entry alone"
         yield Problem(code="BAD_SPEC", message=message, hint=f"write [{list(columns)}]", blocks=frozenset())
@@ -67,7 +68,8 @@ def table_match(
         ignore_order: whether rows may stand in any order; per gold under strict.
         abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
-        reference: official only, whose rules these are: those of Spider 2.0 (original), Lite or Snow. In the last two an empty cell is 0.
+        reference: official only, whose rules these are: those of Spider 2.0 (original), Lite, Snow or dbt. In Lite and Snow an empty cell
+            is 0; in dbt two columns that cannot be compared are not equal, where the original gives up.
 
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
@@ -75,6 +77,5 @@ def table_match(
     golds: Sequence[Table | Fault] = [gold] if isinstance(gold, Table | Fault) else gold
     strict = judge_any(prediction, golds, needed=condition_cols, ignore_order=ignore_order, abs_tol=abs_tol, rel_tol=rel_tol)
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
-    zeros = reference != "original"
-    official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), empty_is_zero=zeros)
+    official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference)
     return join_verdicts(official, strict)

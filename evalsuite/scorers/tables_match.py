@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.matching.database import list_problem
+from evalsuite.matching.equality import Reference
 from evalsuite.matching.table import match_table_list
 from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.registry import scorer
@@ -31,6 +32,7 @@ def tables_match(
     ignore_orders: list[bool] | None = None,
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
+    reference: Reference = "original",
 ) -> Score:
     """1 where the i-th table of the answer matches the i-th gold table for all of them, else 0.
 
@@ -43,6 +45,7 @@ def tables_match(
         ignore_orders: for each gold whether rows may stand in any order.
         abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
+        reference: official only, whose rules these are, as in `table_match`.
 
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
@@ -53,5 +56,6 @@ def tables_match(
     if message:
         return join_verdicts(Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message)), strict)
     needed = condition_cols or [[] for _ in gold]
-    official = match_table_list(prediction, gold, needed=needed, ignore_orders=ignore_orders or [False for _ in gold])
+    orders = ignore_orders or [False for _ in gold]
+    official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference)
     return join_verdicts(official, strict)

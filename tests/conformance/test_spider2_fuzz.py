@@ -1,7 +1,8 @@
-"""Official verdicts on made cases of the five functions equal the recorded scores of the reference suite."""
+"""Official verdicts on made cases of the five functions equal the recorded scores of both reference suites, original and dbt."""
 
 import json
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,20 +24,34 @@ def expected() -> list[dict[str, Any]]:
 
 
 def test_recorded_cases_are_there() -> None:
-    """A present corpus holds more than zero cases; the default one 1,500, of which the original dies 17 times."""
+    """A present corpus holds more than zero cases; the default one 1,500, of which each reference dies 17 times."""
     rows = expected()
     assert rows
     if is_default_corpus():
-        assert (len(rows), sum(row["expected_original"] is None for row in rows)) == (1500, 17)
+        assert len(rows) == 1500
+        assert [sum(row[f"expected_{name}"] is None for row in rows) for name in ("original", "dbt")] == [17, 17]
 
 
-def test_official_equals_the_original() -> None:
-    """Each recorded 0 or 1 is our official score (a null official agrees with a 0); where the record is null there is a status."""
-    folder = corpus("spider2_fuzz")
-    results = {row.instance_id: row for row in run(folder / "submission", folder / "gold", Options(save=False, isolation="none")).results}
+def gold_for(reference: str, made: Path) -> Path:
+    """The recorded gold; for another reference than the original, linked in `made` with a suite.yaml that names it."""
+    gold = corpus("spider2_fuzz") / "gold"
+    if reference == "original":
+        return gold
+    for entry in gold.iterdir():
+        if entry.name != "suite.yaml":
+            (made / entry.name).symlink_to(entry)
+    (made / "suite.yaml").write_text(f"reference: {reference}\n", encoding="utf-8")
+    return made
+
+
+@pytest.mark.parametrize("reference", ["original", "dbt"])
+def test_official_equals_the_record(reference: str, tmp_path: Path) -> None:
+    """Every recorded 0 or 1 is our official score (a null official agrees with a 0); where the record is null there is a status."""
+    gold, submission = gold_for(reference, tmp_path), corpus("spider2_fuzz") / "submission"
+    results = {row.instance_id: row for row in run(submission, gold, Options(save=False, isolation="none")).results}
     differing, exempted, agreed = [], Counter[str](), 0
     for row in expected():
-        result, score = results[row["instance_id"]], row["expected_original"]
+        result, score = results[row["instance_id"]], row[f"expected_{reference}"]
         assert result.status not in ("scorer_fault", "crashed", "missing"), (row["instance_id"], result.reason)
         tags = [tag for tag in row["tags"] if tag in EXEMPT_PASSES]
         if score == 1 and tags:

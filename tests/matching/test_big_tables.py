@@ -239,7 +239,7 @@ def test_shapes(change: str, kind: str, ignore_order: bool) -> None:
     assert not slow.flip or slow.flip.startswith(kind)
 
 
-@pytest.mark.parametrize("reference", ["original", "lite", "snow"])
+@pytest.mark.parametrize("reference", ["original", "lite", "snow", "dbt"])
 def test_empty_as_zero(reference: str) -> None:
     """The references that read an empty cell as 0 do so here."""
     gold, answer = written([["a", "b"] * 9, ["", "1.5"] * 9]), written([["a", "b"] * 9, ["0", "1.5"] * 9])

@@ -112,10 +112,12 @@ def pairs_of_tables(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
 
 
 @settings(max_examples=300, deadline=None)
-@given(pairs_of_tables(), st.booleans(), st.booleans())
-def test_any_tables_score_as_the_model(tables: tuple[list[list[str]], list[list[str]]], ignore_order: bool, first_only: bool) -> None:
+@given(pairs_of_tables(), st.booleans(), st.booleans(), st.sampled_from(["original", "dbt"]))
+def test_any_tables_score_as_the_model(
+    tables: tuple[list[list[str]], list[list[str]]], ignore_order: bool, first_only: bool, reference: Any
+) -> None:
     """The score of any two tables equals that of the plain model on pandas."""
     predicted, gold = tables
     needed = [0] if first_only else []
-    score = match_table(text_table(predicted), text_table(gold), needed=needed, ignore_order=ignore_order)
-    assert score.official == score_tables(frame_of(predicted), frame_of(gold), needed, ignore_order)
+    score = match_table(text_table(predicted), text_table(gold), needed=needed, ignore_order=ignore_order, reference=reference)
+    assert score.official == score_tables(frame_of(predicted), frame_of(gold), needed, ignore_order, reference=reference)

@@ -48,6 +48,17 @@ def test_every_key_is_read(tmp_path: Path) -> None:
     )
 
 
+def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
+    """One line names whose official rules hold for tables; what `defaults` says of a scorer comes first."""
+    suite = read(tmp_path, "reference: dbt\ndefaults: {duckdb_match: {reference: original}, number_match: {precision: 2}}\n")
+    assert suite.defaults == {
+        "number_match": {"precision": 2},
+        "table_match": {"reference": "dbt"},
+        "tables_match": {"reference": "dbt"},
+        "duckdb_match": {"reference": "original"},
+    }
+
+
 @pytest.mark.parametrize(
     ("text", "message", "hint"),
     [
@@ -58,6 +69,8 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ("name: x\ngroups: [a\n", "3: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
         ("name: 2024\n", "1: name must be text, found 2024", "put quotes round it"),
         ("rules: lenient\n", "1: rules must be official or strict, found 'lenient'", "known: official, strict"),
+        ("reference: dtb\n", "1: reference must be original or lite or snow or dbt, found 'dtb'", "did you mean 'dbt'?"),
+        ("reference: [dbt]\n", "1: reference must be original or lite or snow or dbt, found ['dbt']", "did you mean 'dbt'?"),
         ("rules: stict\n", "1: rules must be official or strict, found 'stict'", "did you mean 'strict'?"),
         ("limits: {second: 5}\n", "1: unknown limit 'second'", "did you mean 'seconds'?"),
         ("limits: 5\n", "1: limits must be a mapping of names to values", ""),
