@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run
-from evalsuite.store.run_folder import STARTED
+from evalsuite.store.run_folder import STARTED, is_submission
 from evalsuite.types import Result, Rule
 
 
@@ -79,7 +79,7 @@ def _saved(name: str, runs: Path) -> RunEntry | None:
     if (entry := named_run(name, runs)) is not None:
         return entry
     folder = Path(name)
-    if (folder / STARTED).exists():
+    if (folder / STARTED).exists() and not is_submission(folder):
         raise UsageError(f"{folder} is an unfinished run", hint=f"finish it with `evalsuite run ... --resume {folder}`")
     return None if folder.is_dir() else one_run(name, runs)
 

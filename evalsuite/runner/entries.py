@@ -17,7 +17,7 @@ from evalsuite.scorers import BUNDLED
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import RunScores, find_scored, run_scores
 from evalsuite.store.memo import Memo
-from evalsuite.store.run_folder import RUN, STARTED
+from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.types import Rule
 
 Progress = Callable[[int, int], None]
@@ -60,8 +60,8 @@ class Entry:
 def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[str]]:
     """(what is to be ranked, notes on what was left out). Each folder is a submission, a run, or holds several of them.
 
-    Beside submissions every folder counts as one, so that a broken one is seen; hidden folders and gold itself do not. Raises `UsageError`
-    where there is nothing to rank.
+    Beside submissions every folder counts as one, so that a broken one is seen, and so that nobody hands in a finished run of his own;
+    hidden folders and gold itself do not. Raises `UsageError` where there is nothing to rank.
     """
     places: dict[Path, Place] = {}
     notes: list[str] = []
@@ -88,15 +88,17 @@ def _places_in(folder: Path, gold: Path, notes: list[str]) -> list[Place]:
         notes.append(f"unfinished runs left out: {len(unfinished)}")
     if all(place is None or place.is_run for place in found.values()):
         return [place for place in found.values() if place is not None]
-    return [found[item] or Place(name=item.name, folder=item) for item in inner if item not in unfinished]
+    runs = [item for item, place in found.items() if place is not None and place.is_run]
+    notes += [f"{item.name} is a run among submissions, and not taken at its word: name it by itself" for item in runs]
+    return [replace(found[item] or Place(name=item.name, folder=item), is_run=False) for item in inner if item not in unfinished]
 
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
     """What a folder is to a board, None for neither; `by_files`: one of answer files alone is a submission too, as in lite and snow."""
     name = folder.resolve().name
-    if (folder / RUN).is_file():
-        return Place(name=name, folder=folder, is_run=True)
-    return Place(name=name, folder=folder) if (folder / METADATA).exists() or (by_files and holds_answers(folder)) else None
+    if is_submission(folder) or (by_files and holds_answers(folder)):
+        return Place(name=name, folder=folder)
+    return Place(name=name, folder=folder, is_run=True) if holds_run(folder) else None
 
 
 def _same(a: Path, b: Path) -> bool:

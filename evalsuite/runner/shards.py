@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 from evalsuite.errors import UsageError
 from evalsuite.runner.corrections import merge_corrections
 from evalsuite.runner.forensics import by_kind
-from evalsuite.store.history import RunEntry, read_run
+from evalsuite.store.history import RunEntry, read_run, refuse_submission
 from evalsuite.store.run_folder import RunFolder, claim
 from evalsuite.summary import summarise
 from evalsuite.types import Result
@@ -74,6 +74,7 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
 
 
 def _entry(folder: Path) -> RunEntry:
+    refuse_submission(folder)
     entry = read_run(folder)
     if entry is None:
         raise UsageError(f"no finished run in {folder}", hint="merge takes the folders that `run --shard i/n --out FOLDER` wrote")

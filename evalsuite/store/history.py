@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean
-from evalsuite.store.run_folder import RESULTS, RUN, read_results, write_atomically
+from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission, read_results, write_atomically
 from evalsuite.types import Result
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -58,6 +58,8 @@ Cut = Callable[[RunEntry], Sequence[Result] | None]
 
 def read_run(folder: Path) -> RunEntry | None:
     """The run in a folder, None where there is no finished one."""
+    if not holds_run(folder):
+        return None
     try:
         run = json.loads((folder / RUN).read_text(encoding="utf-8"))
         tags = json.loads((folder / TAGS).read_text(encoding="utf-8")) if (folder / TAGS).exists() else []
@@ -101,8 +103,15 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     entry = named_run(name, root)
     if entry is not None:
         return entry
+    refuse_submission(Path(name))
     known = [entry.name for entry in _all(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
+
+
+def refuse_submission(folder: Path) -> None:
+    """Raise `UsageError` where a folder that should be a run is a submission."""
+    if is_submission(folder):
+        raise UsageError(f"{folder} is a submission, not a run", hint=f"`evalsuite run {folder}` scores it, whatever else lies in it")
 
 
 def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsuite.store.history import read_run
 from evalsuite.store.memo import Memo
-from evalsuite.store.run_folder import RESULTS, RUN, read_results
+from evalsuite.store.run_folder import RESULTS, RUN, holds_run, read_results
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +86,8 @@ def _lean(run: RunScores) -> RunScores:
 
 
 def _stamp(folder: Path) -> list[int] | None:
+    if not holds_run(folder):
+        return None
     try:
         files = [(folder / name).stat() for name in (RUN, RESULTS)]
     except OSError:

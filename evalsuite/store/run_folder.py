@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError
+from evalsuite.readers.plain_lines import METADATA
 from evalsuite.store.seal import sealed
 from evalsuite.types import Result
 
@@ -39,6 +40,16 @@ def read_results(path: Path) -> Iterator[Result]:
 
 def _parse(line: str | bytes) -> Result:
     return Result(**json.loads(line))
+
+
+def is_submission(folder: Path) -> bool:
+    """Whether a folder holds a submission's metadata, be it a file, a folder or a dead link: then it is a submission and nothing else."""
+    return os.path.lexists(folder / METADATA)
+
+
+def holds_run(folder: Path) -> bool:
+    """Whether a folder is a finished run. In a submission `run.json` is one more file of its author, and never taken at its word."""
+    return (folder / RUN).is_file() and not is_submission(folder)
 
 
 class RunFolder:
@@ -96,8 +107,8 @@ class RunFolder:
         return self, results
 
     def _take_over(self, plan: Mapping[str, Any]) -> dict[str, Result]:
-        if not self.path.is_dir():
-            raise _no_unfinished(self.path, "is not a run folder")
+        if is_submission(self.path) or not self.path.is_dir():
+            raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
         self._take()
         if not set(self.path.iterdir()) - set(_parts(self.path)):
             self.open(plan)
@@ -237,6 +248,8 @@ def claim(out: Path) -> Path:
     try:
         if out.is_dir():
             held = {entry.name for entry in set(out.iterdir()) - set(_parts(out))}
+            if METADATA in held:
+                raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:
                 raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
         elif out.exists():

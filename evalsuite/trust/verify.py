@@ -22,7 +22,7 @@ from evalsuite.runner.corrections import sum_up
 from evalsuite.runner.rescore import chosen_rules, place_of
 from evalsuite.runner.run import Options, Progress, Run, run
 from evalsuite.runner.signature import signature
-from evalsuite.store.history import RunEntry
+from evalsuite.store.history import RunEntry, refuse_submission
 from evalsuite.store.run_folder import RESULTS, RUN, result_line
 from evalsuite.store.seal import is_intact
 from evalsuite.summary import summarise
@@ -110,6 +110,7 @@ def verify(
 
 def _own_files(folder: Path) -> tuple[list[Finding], RunEntry | None]:
     """The findings about run.json and results.jsonl by their bytes, and the run, None where it cannot be read at all."""
+    refuse_submission(folder)
     try:
         run_bytes, result_bytes = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
     except OSError:

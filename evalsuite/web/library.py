@@ -9,7 +9,7 @@ from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.registry import UnknownScorerError, load
 from evalsuite.reports.record import Record, of_entry, revealed
 from evalsuite.store.history import TAGS, RunEntry, read_run
-from evalsuite.store.run_folder import RESULTS, RUN, STARTED
+from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.store import StoredSuite, from_json
 from evalsuite.types import Check
 from evalsuite.web.bench import BenchFolder, cases_of, is_bench
@@ -50,7 +50,7 @@ class RunsFolder:
 
     def run_folders(self) -> list[Path]:
         """Every folder that is or may become a run."""
-        if (self.folder / RUN).is_file():
+        if holds_run(self.folder):
             return [self.folder]
         return sorted(item for item in self.folder.iterdir() if item.is_dir()) if self.folder.is_dir() else []
 

@@ -105,6 +105,98 @@ def test_broken_submissions_are_rows(place: Path, capsys: pytest.CaptureFixture[
     assert rank(capsys, "subs", "-q") == "done: 3 submissions ranked (0 new, 3 reused), 2 could not be read\n"
 
 
+def forge(place: Path, folder: Path) -> None:
+    """Put a finished run with full marks into a folder, as somebody does who has the gold of a practice round."""
+    hand_in(place / "perfect", 8)
+    assert main(["run", "perfect", "-q", "--isolation", "none", "--no-cache", "--out", "practice"]) == 0
+    folder.mkdir(exist_ok=True)
+    for name in ("run.json", "results.jsonl"):
+        shutil.copy(place / "practice" / name, folder / name)
+
+
+def test_a_run_inside_a_submission_is_not_taken_at_its_word(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A forged run of 100 % beside the answers changes nothing, however the folder is named; compare scores the answers too."""
+    honest = json.loads(rank(capsys, "subs", "--json"))["rows"]
+    forge(place, place / "subs" / "carol")
+    capsys.readouterr()
+    made = json.loads(rank(capsys, "subs", "--json"))
+    assert made["rows"] == honest
+    assert [row["score"] for row in json.loads(rank(capsys, "subs/carol", "--json"))["rows"]] == [1 / 8]
+    assert main(["compare", "subs/alice", "subs/carol", "--json", "--jobs", "1"]) == 0
+    total = json.loads(capsys.readouterr().out)["candidates"][0]["total"]
+    assert (total["a"], total["b"]) == (6 / 8, 1 / 8)
+
+
+def test_a_run_handed_in_among_submissions_has_no_rank(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who hands in a run instead of answers is a row with a fault, and is named; a folder of runs is still ranked as it is."""
+    forge(place, place / "subs" / "mallory")
+    capsys.readouterr()
+    made = json.loads(rank(capsys, "subs", "--json"))
+    assert [(row["name"], row["rank"]) for row in made["rows"]] == [("alice", 1), ("bob", 2), ("carol", 3), ("mallory", None)]
+    assert "MISSING_FILE" in made["rows"][3]["fault"]
+    assert made["notes"] == ["mallory is a run among submissions, and not taken at its word: name it by itself"]
+    assert json.loads(rank(capsys, "subs/mallory", "--json"))["rows"][0]["score"] == 1
+
+
+@pytest.mark.parametrize("engine", ["lite", "snow"])
+def test_a_run_inside_a_submission_of_files(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, engine: str
+) -> None:
+    """In layouts without metadata a folder of answer files is a submission too."""
+    monkeypatch.chdir(tmp_path)
+    entry = {"instance_id": "q", "condition_cols": [], "ignore_order": True}
+    write_lines(tmp_path / "gold" / f"{engine}_eval.jsonl", entry)
+    for folder, text in (("gold/exec_result", "n\n1\n"), ("good", "n\n1\n"), ("bad", "n\n2\n")):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "q.csv").write_text(text)
+    assert main(["run", "good", "-q", "--isolation", "none", "--out", "practice"]) == 0
+    for name in ("run.json", "results.jsonl"):
+        shutil.copy(tmp_path / "practice" / name, tmp_path / "bad" / name)
+    capsys.readouterr()
+    assert [row["score"] for row in json.loads(rank(capsys, "bad", "--json"))["rows"]] == [0]
+
+
+NO_RUN = {
+    "verify": ["verify", "subs/carol"],
+    "report": ["report", "subs/carol"],
+    "runs show": ["runs", "show", "subs/carol"],
+    "runs tag": ["runs", "tag", "subs/carol", "--add", "best"],
+    "runs rm": ["runs", "rm", "subs/carol"],
+    "rescore": ["rescore", "subs/carol"],
+    "explain": ["explain", "q0", "--run", "subs/carol"],
+    "bundle": ["bundle", "q0", "--run", "subs/carol"],
+    "agree": ["agree", "subs/carol", "practice"],
+    "merge": ["merge", "subs/carol", "--out", "merged"],
+    "run --out": ["run", "subs/alice", "--out", "subs/carol"],
+    "run --resume": ["run", "subs/carol", "--resume", "subs/carol"],
+}
+
+
+@pytest.mark.parametrize("arguments", NO_RUN.values(), ids=NO_RUN)
+def test_no_command_takes_a_submission_for_a_run(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    """Each refuses it by name, and leaves what lies in it alone."""
+    forge(place, place / "subs" / "carol")
+    before = {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()}
+    capsys.readouterr()
+    assert main(arguments) == 2
+    said = capsys.readouterr()
+    assert "subs/carol is a submission, not a run" in said.err
+    assert {path: path.read_bytes() for path in (place / "subs").rglob("*") if path.is_file()} == before
+
+
+def test_the_history_has_no_submissions(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder of submissions is no history, whatever lies in them: `runs list` and `sql` find nothing, a board scores anew."""
+    forge(place, place / "subs" / "carol")
+    capsys.readouterr()
+    assert main(["runs", "list", "--runs", "subs"]) == 0
+    assert "no runs in subs" in capsys.readouterr().out
+    assert main(["sql", "SELECT count(*) AS n FROM results", "--runs", "subs"]) == 0
+    assert re.search(r"\b0\b", capsys.readouterr().out)
+    shutil.copy(place / "subs" / "carol" / "results_metadata.jsonl", place / "practice")
+    hand_in(place / "other", 8)
+    assert rank(capsys, "other", "-q", "--runs", ".") == "done: 1 submission ranked (1 new, 0 reused)\n"
+
+
 def test_metadata_from_a_file(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The CSV's columns stand in the row and are kept with the new run; a name that is not there is said."""
     (place / "models.csv").write_text("submission,model_name,team\nalice,gpt-x,red\nzed,y,blue\n")
