@@ -34,7 +34,8 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     for name in options:
         if name not in known:
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
-    options |= {name: Path(options[name]) for name in ("out", "resume", "runs_folder", "cache") if isinstance(options.get(name), str)}
+    places = ("out", "resume", "runs_folder", "cache", "databases", "gold_cache")
+    options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
     return run(Path(result_dir), Path(gold_dir), Options(**options))
 
 

@@ -16,6 +16,7 @@ from evalsuite.readers.suite import SUITE_FILE, top_level
 from evalsuite.registry import did_you_mean
 from evalsuite.sql import ENGINES
 from evalsuite.sql.base import Connection
+from evalsuite.sql.files import is_there
 from evalsuite.types import GoldInstance
 
 CONNECTIONS_FILE = "connections.yaml"
@@ -50,7 +51,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connections:
-    """All connections known to a run; `databases` is the folder of --databases."""
+    """All connections known to a run; `databases` is the folder of --databases, from the root of the file system on."""
 
     entries: Mapping[str, Entry]
     databases: Path | None = None
@@ -61,15 +62,18 @@ class Connections:
         if name not in self.entries:
             raise UsageError(f"no connection {name!r}", hint=did_you_mean(name, self.entries) if self.entries else "none is configured")
         entry = self.entries[name]
+        said = f"connection {name!r}"
         options = {key: self._filled(value, key, entry) for key, value in entry.options.items()}
         for key in [key for key in options if key.endswith(_FROM_FILE)]:
             options[key.removesuffix(_FROM_FILE)] = _content(entry, key, str(options.pop(key)))
         for key in ("credentials", "private_key_file"):
             if isinstance(options.get(key), str) and options[key] != "default":
-                options[key] = str(entry.folder / options[key])
+                options[key] = str(_seen_from(entry.folder, options[key], said))
         database = str(options.pop("database", ""))
         if database and ENGINES[entry.engine].embedded:
-            database = str(self._place(database, entry.folder))
+            folders = [folder for folder in (self.databases, entry.folder) if folder is not None]
+            places = [_seen_from(folder, database, said) for folder in folders]
+            database = str(next((place for place in places if is_there(place)), places[-1]))
         return Connection(name=name, engine=entry.engine, database=database, options=options)
 
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
@@ -102,14 +106,10 @@ class Connections:
             raise GoldError(f"{where}: {engine} needs a configured connection", hint=f"add it to {CONNECTIONS_FILE}")
         if self.databases is None:
             raise UsageError(f"{where}: where does the database {database!r} lie?", hint="--databases DIR, or a connection of that name")
-        place = (self.databases / database).resolve()
-        if not place.is_relative_to(self.databases.resolve()):
+        # Gold names the file; where a link in the folder leads is up to whoever put it there.
+        if database.startswith("~") or Path(database).is_absolute() or ".." in Path(database).parts:
             raise GoldError(f"{where}: the database {database!r} leaves the folder of --databases", hint="name a file in it")
-        return Connection(name=database, engine=engine, database=str(place))
-
-    def _place(self, database: str, folder: Path) -> Path:
-        below = self.databases / database if self.databases is not None else None
-        return below if below is not None and below.exists() else folder / database
+        return Connection(name=database, engine=engine, database=str(_seen_from(self.databases, database, f"connection {database!r}")))
 
     def _filled(self, value: Any, key: str, entry: Entry) -> Any:
         """A value with each `${NAME}` in it replaced from the environment."""
@@ -148,7 +148,10 @@ def read_connections(
     Raises:
         UsageError or GoldError: a file is no mapping of names to connections; the message names file and line, or connection and key.
     """
-    folders = [folder for folder in (gold, working or Path.cwd()) if folder is not None and not _within(folder, submission)]
+    # Who opens a database may stand elsewhere, as workers do: every place is told from the root on.
+    here = Path.cwd()
+    gold = here / gold if gold is not None else None
+    folders = [folder for folder in (gold, working or here) if folder is not None and not _within(folder, submission)]
     entries: dict[str, Entry] = {}
     if gold is not None:
         for key, value, where in _lines(gold / SUITE_FILE):
@@ -164,7 +167,29 @@ def read_connections(
         place = next((folder / file for folder in reversed(folders) if (folder / file).is_file()), None)
         if place is not None and name not in entries:
             entries[name] = _of_reference(name, place)
-    return Connections(entries=entries, databases=databases, environment=os.environ if environment is None else environment)
+    return Connections(
+        entries=entries,
+        databases=databases_folder(databases) if databases is not None else None,
+        environment=os.environ if environment is None else environment,
+    )
+
+
+def databases_folder(given: Path) -> Path:
+    """The folder of --databases from the root on, links followed; raises `UsageError` where there is none."""
+    folder = _seen_from(Path.cwd(), given, "--databases")
+    if not is_there(folder):
+        raise UsageError(f"--databases {given}: no such folder", hint="name the folder that the database files lie in")
+    if not folder.is_dir():
+        raise UsageError(f"--databases {given}: not a folder", hint=f"name the folder it lies in: {given.parent}")
+    return folder
+
+
+def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
+    """Where a path leads that somebody in `folder` wrote, links followed; `~` is the home. Raises `UsageError` for what is no path."""
+    try:
+        return (folder / Path(written).expanduser()).resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise UsageError(f"{whose}: the path cannot be followed", hint="an unknown home, or links in a circle?") from None
 
 
 def _lines(file: Path) -> Iterable[tuple[str, Any, str]]:
@@ -237,7 +262,7 @@ def _of_reference(name: str, file: Path) -> Entry:
 def _content(entry: Entry, key: str, file: str) -> str:
     """The first line of a file that holds a secret."""
     try:
-        return (entry.folder / file).read_text(encoding="utf-8").partition("\n")[0].strip()
+        return _seen_from(entry.folder, file, entry.where).read_text(encoding="utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):
         raise UsageError(f"{entry.where}: the file that {key} of {entry.name!r} names cannot be read", hint="one line of text") from None
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalsuite.readers.connections import Connections, read_connections
+from evalsuite.readers.connections import Connections, databases_folder, read_connections
 from evalsuite.runner import living_gold
 from evalsuite.runner.batch import Execute
 from evalsuite.runner.gold_queries import check_as_of, is_temporal, lacks_gold, query_files
@@ -30,7 +30,7 @@ def hangs_on_database(task: Task) -> bool:
 class Databases:
     """The databases of one run; `close` ends whatever was started.
 
-    `folder` is --databases, `cache` where results of statements are kept.
+    `folder` is --databases, `cache` where results of statements are kept. Raises `UsageError` where there is no such folder.
     """
 
     def __init__(
@@ -44,7 +44,8 @@ class Databases:
         folder: Path | None = None,
         cache: Path | None = None,
     ) -> None:
-        self._gold, self._submission, self._folder = gold, submission, folder
+        self._gold, self._submission = gold, submission
+        self._folder = databases_folder(folder) if folder is not None else None
         self._limits, self._jobs, self._isolation = QueryLimits.of(limits), jobs, isolation
         self._cache = cache
         self._connections: Connections | None = None

@@ -23,6 +23,7 @@ from evalsuite.runner.wire import ClosedError, decode_forms, receive, send
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session, open_session
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.execute import ask
+from evalsuite.sql.files import read_of
 from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
@@ -185,8 +186,7 @@ class Queries:
             return worker
         self._end(worker)
         walled = self._isolation != "none"
-        own = [connection.database, connection.database + ".wal"]
-        readable = [kept for path in (*library_paths(), *own) for kept in around(path, self._hidden)] if walled else []
+        readable = [kept for path in (*library_paths(), *read_of(connection)) for kept in around(path, self._hidden)] if walled else []
         limits = {"memory_mib": self._limits.memory_mib}
         setup = {"walls": walled, "limits": limits, "readable": {"queries": readable}, "plugins": [], "metrics": {}}
         with undisturbed(), self._lock:

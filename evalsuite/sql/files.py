@@ -1,6 +1,8 @@
 """The files of embedded engines: found, and told apart by their bytes."""
 
+import contextlib
 import hashlib
+import os
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -14,12 +16,27 @@ def existing(connection: Connection) -> Path:
     if not connection.database:
         raise UsageError(f"connection {connection.name!r} names no database", hint="add `database: FILE`")
     path = Path(connection.database)
-    if not path.exists():
+    if not is_there(path):
         raise UsageError(
-            f"connection {connection.name!r}: no {connection.database}",
+            f"connection {connection.name!r}: no {'/'.join(path.parts[-2:])}",
             hint="a relative path starts in --databases DIR, then in the folder of the file that configures it",
         )
+    if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
+        raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint="who may read it?")
     return path.resolve()
+
+
+def is_there(path: Path) -> bool:
+    """Whether there is a file or folder; what lies behind a folder that lets nobody in is not."""
+    return os.path.exists(path)  # noqa: PTH110 - `Path.exists` raises there
+
+
+def read_of(connection: Connection) -> list[str]:
+    """What an embedded engine reads: the file and its log of changes, or the folder and the ends of the links in it."""
+    found = [connection.database, f"{connection.database}.wal"]
+    with contextlib.suppress(OSError):
+        found += [os.path.realpath(entry) for entry in os.scandir(connection.database) if entry.is_symlink()]
+    return found
 
 
 def digest_of(files: Sequence[Path]) -> str:

@@ -1,0 +1,38 @@
+"""`--databases` in a terminal, as a person types it: a relative path, from a folder beside the project."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from tests.terminal.pty_harness import EVALSUITE, run
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_relative_folder_of_databases(engine: str, tmp_path: Path) -> None:
+    """`run ... --databases ../db` finds the file for a gold query and for an SQL answer."""
+    for folder in ("db", "here", "gold/q1", "gold/q2", "sub/q1", "sub/q2"):
+        (tmp_path / folder).mkdir(parents=True)
+    database = tmp_path / "db" / "shop"
+    with sqlite3.connect(database) if engine == "sqlite" else duckdb.connect(str(database)) as made:
+        made.execute("CREATE TABLE sales AS SELECT 40 AS amount")
+    made.close()
+    (tmp_path / "gold" / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
+    (tmp_path / "gold" / "q2" / "r.csv").write_text("total\n40\n")
+    (tmp_path / "sub" / "q2" / "a.sql").write_text("SELECT amount AS total FROM sales")
+    (tmp_path / "sub" / "q1" / "r.csv").write_text("total\n40\n")
+    (tmp_path / "gold" / "connections.yaml").write_text(f"shop: {{engine: {engine}, database: shop, prefix: q}}\n")
+    gold = [
+        {"instance_id": "q1", "evaluation": {"func": "table_match", "parameters": {}, "temporal": True}},
+        {"instance_id": "q2", "evaluation": {"func": "table_match", "parameters": {"gold": "r.csv"}}},
+    ]
+    answers = [
+        {"instance_id": "q1", "answer_type": "file", "answer_or_path": "r.csv"},
+        {"instance_id": "q2", "answer_type": "file", "answer_or_path": "a.sql"},
+    ]
+    (tmp_path / "gold" / "shop_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold))
+    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
+    shown = run([*EVALSUITE, "run", "../sub", "--gold", "../gold", "--databases", "../db", "--no-save"], cwd=tmp_path / "here")
+    assert (shown.code, shown.lines[-1]) == (0, "done: 100.0 % (no gate set)")
