@@ -12,7 +12,7 @@ import difflib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -117,15 +117,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
 
 
-def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "") -> list[Problem]:
+def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:
     """What is wrong with a check's parameters: unknown keys, wrong types, missing ones, then the scorer's own findings.
 
-    An unknown key blocks the official verdict (the reference dies of it) and is only a warning for strict.
+    An unknown key blocks the official verdict (the reference dies of it) and is only a warning for strict. Of those in `later` the
+    values are not known yet, so nothing is said of them.
     """
     known = entry.parameters
     found: list[Problem] = []
     usable: dict[str, Any] = {}
     for key, value in parameters.items():
+        if key in later:
+            continue
         if key in IGNORED_PARAMETERS and key not in known:
             message = f"parameter {key!r} of {entry.name} is ignored"
             found.append(Problem(code="BAD_SPEC", message=message, where=where, blocks=frozenset()))

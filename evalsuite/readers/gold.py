@@ -21,6 +21,8 @@ from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 SPEC_PATTERN = "*_eval.jsonl"
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
+# Scorers that read these have the gold itself in their parameters, and no file of it.
+TEXTS = frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
 _CHUNK = 1 << 20
 
@@ -141,9 +143,23 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
     if evaluation.get("temporal") is True and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
-    problems = [*_misplaced(evaluation, where), *registry.check_parameters(scorer, merged, where=where)]
+    awaited = evaluation.get("temporal") is True and scorer.marker.reads in TEXTS and are_queries(merged.get("gold"))
+    found = registry.check_parameters(scorer, merged, where=where, later=("gold",) if awaited else ())
+    problems = [*_misplaced(evaluation, where), *found, *([_awaited(where)] if awaited else [])]
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")}
     return Check(scorer=func, parameters=merged, where=where, extra=extra, problems=tuple(problems))
+
+
+def are_queries(gold: object) -> bool:
+    """Whether a check's gold is the name of a `.sql` file, or a list of nothing else."""
+    names = gold if isinstance(gold, list) else [gold]
+    return bool(names) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in names)
+
+
+def _awaited(where: str) -> Problem:
+    """What keeps a text or number from being judged until a run has asked for it."""
+    message = "its gold query has to be run"
+    return Problem(code="NEEDS_CONNECTION", message=message, hint="configure a connection for this instance", where=where)
 
 
 def _misplaced(evaluation: Obj, where: str) -> list[Problem]:

@@ -10,12 +10,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.readers.gold import GOLD_QUERY
+from evalsuite.readers.gold import GOLD_QUERY, TEXTS, are_queries
 from evalsuite.readers.paths import inside
 from evalsuite.registry import load
 from evalsuite.types import Check, Task
 
-TEXTS = frozenset({"text", "number"})
 _TABLES = frozenset({"table", "tables"})
 # `{{as_of}}` stands for the bare day, `:as_of` for it as an SQL text; `x::as_of` is a cast.
 _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
@@ -26,7 +25,7 @@ def query_files(task: Task, check: Check) -> list[Path]:
     reads, temporal = load(check.scorer).marker.reads, is_temporal(check)
     if reads not in _TABLES | TEXTS or (reads in TEXTS and not temporal):
         return []
-    if names_query(check):
+    if are_queries(check.parameters.get("gold")):
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
     default = next((place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()), None)
@@ -38,17 +37,10 @@ def is_temporal(check: Check) -> bool:
     return check.extra.get("temporal") is True
 
 
-def names_query(check: Check) -> bool:
-    """Whether each gold of a check is a query."""
-    names = _names(check)
-    return bool(names) and all(name.lower().endswith(".sql") for name in names)
-
-
 def lacks_gold(task: Task, check: Check) -> bool:
-    """Whether a check of tables has nothing to judge by until its query is run."""
-    if load(check.scorer).marker.reads not in _TABLES:
-        return names_query(check)
-    return names_query(check) or not any(file.is_file() for file in _files(task, check))
+    """Whether a check has nothing to judge by until its query is run."""
+    queries = are_queries(check.parameters.get("gold"))
+    return queries or (load(check.scorer).marker.reads in _TABLES and not any(file.is_file() for file in _files(task, check)))
 
 
 def _names(check: Check) -> list[str]:

@@ -10,16 +10,18 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, OutputError, describe
 from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.connections import Connections, why
+from evalsuite.readers.gold import TEXTS, are_queries
 from evalsuite.readers.paths import FromRoot
-from evalsuite.registry import load
+from evalsuite.registry import check_parameters, load
 from evalsuite.runner.executed import csv_lines, file_name
-from evalsuite.runner.gold_queries import TEXTS, check_as_of, is_temporal, lacks_gold, names_query, query_files, with_as_of
+from evalsuite.runner.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
 from evalsuite.store.history import find_runs
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
@@ -135,6 +137,8 @@ class LivingGold:
                 if (lacking and is_temporal(check))
                 else None
             )
+        if lacking and (absent := next((path.name for path in files if not path.is_file()), "")):
+            return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is not there", where=check.where)
         id_ = task.instance.instance_id
         try:
             connection = self._connections.of_instance(task.instance, check.parameters)
@@ -205,11 +209,8 @@ class LivingGold:
             return replace(check, problems=(*others, replace(failed[0], where=check.where)))
         files = [self._frozen[name].file for name in wanted]
         if load(check.scorer).marker.reads in TEXTS:
-            return _with_text(check, files[0])
-        golds: list[str] = [FromRoot(file.name) for file in files]
-        several = isinstance(check.parameters.get("gold"), list)
-        parameters = {**check.parameters, "gold": golds if several else golds[0]}
-        return replace(check, parameters=parameters, computed=self._place, problems=others)
+            return _with_texts(replace(check, problems=others), files)
+        return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
 
 
 def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
@@ -230,17 +231,33 @@ def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
     return notes
 
 
-def _with_text(check: Check, file: Path) -> Check:
-    """A check of texts or numbers whose gold is the one cell that the query gave."""
+def _with_texts(check: Check, files: Sequence[Path]) -> Check:
+    """A check of texts or numbers whose gold are the cells that its queries gave, one each."""
+    cells = [cell for file in files if (cell := _only_cell(file)) is not None]
+    if len(cells) < len(files):
+        if not are_queries(check.parameters.get("gold")):
+            # The query is that of another check of this instance, and this one has its own gold.
+            return check
+        problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)
+        return replace(check, problems=(*check.problems, problem))
+    parameters = _in_place(check, cells)
+    # Only now can be said whether the gold is one: a NULL is no number.
+    found = check_parameters(load(check.scorer), parameters, where=check.where)
+    kept = [problem for problem in check.problems if problem in found or not problem.blocks]
+    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
+    return replace(check, parameters=parameters, problems=(*kept, *new))
+
+
+def _only_cell(file: Path) -> str | None:
+    """The one cell below a table's header, None where there are none or more."""
     with file.open(encoding="utf-8", newline="") as handle:
-        rows = [row for row, _ in zip(csv.reader(handle), range(3), strict=False)]
-    if len(rows) == 2 and len(rows[1]) == 1:
-        return replace(check, parameters={**check.parameters, "gold": rows[1][0]})
-    if not names_query(check):
-        # The query is that of another check of this instance, and this one has its own gold.
-        return check
-    problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)
-    return replace(check, problems=(*check.problems, problem))
+        rows = list(islice(csv.reader(handle), 3))
+    return rows[1][0] if len(rows) == 2 and len(rows[1]) == 1 else None
+
+
+def _in_place(check: Check, golds: Sequence[str]) -> dict[str, Any]:
+    """The parameters of a check with what was computed as its gold, a list where it has several."""
+    return {**check.parameters, "gold": list(golds) if isinstance(check.parameters.get("gold"), list) else golds[0]}
 
 
 def _needs(check: Check, why_: str) -> Problem:

@@ -132,6 +132,41 @@ def test_a_failing_gold_query_is_golds_fault(place: Place) -> None:
         assert "living_gold" not in run
 
 
+@pytest.mark.parametrize(
+    ("scorer", "query", "reason"),
+    [
+        ("number_match", "SELECT NULL", "gold is not a finite number"),
+        ("number_match", "SELECT 'many'", "gold is not a finite number"),
+        ("number_match", "SELECT 9e999", "gold is not a finite number"),
+        ("string_match", "SELECT NULL", "gold holds an empty text"),
+        ("number_match", "SELECT 1, 2", "must give one cell"),
+        ("number_match", "SELECT amount FROM sales", "must give one cell"),
+        ("number_match", None, "gold.sql is not there"),
+    ],
+)
+def test_a_query_that_gives_no_gold(scorer: str, query: str | None, reason: str, place: Place) -> None:
+    """What a number or text check cannot take for gold is gold's fault, told when its query has been run; no answer becomes right or 0."""
+    place.spec({"func": scorer, "parameters": {}, "temporal": True})
+    (place.gold / "q1" / "gold.sql").unlink()
+    if query is not None:
+        (place.gold / "q1" / "gold.sql").write_text(query)
+    place.answer("It is 40", "answer")
+    row, _ = place.run()
+    assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "BAD_GOLD_FILE")
+    assert reason in row["reason"]
+
+
+def test_several_queries_of_numbers(place: Place) -> None:
+    """Each query of a list gives one accepted number."""
+    (place.gold / "q1" / "less.sql").write_text("SELECT min(amount) FROM sales")
+    (place.gold / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
+    place.spec({"func": "number_match", "parameters": {"gold": ["gold.sql", "less.sql"], "conj": "and"}, "temporal": True})
+    place.answer("From 10 to 40", "answer")
+    assert place.run()[0]["strict"] == 1
+    place.answer("It is 40", "answer")
+    assert place.run()[0]["score"] == 0
+
+
 @pytest.mark.parametrize("keeps_query", [True, False])
 def test_temporal_without_gold_and_without_connection(keeps_query: bool, place: Place) -> None:
     """Neither gold nor a way to compute it: NEEDS_CONNECTION, a fault of gold."""
@@ -172,7 +207,7 @@ def test_several_golds_and_single_cells(place: Place) -> None:
     assert row["strict"] == 1
     assert set(run["living_gold"]) == {"q1/gold", "q1/other"}
     (place.gold / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
-    place.spec({"func": "number_match", "parameters": {"gold": "0"}, "temporal": True})
+    place.spec({"func": "number_match", "parameters": {}, "temporal": True})
     place.answer("It is 40", "answer")
     assert place.run()[0]["score"] == 1
 
