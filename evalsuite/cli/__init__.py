@@ -36,26 +36,23 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """The exit code of one command line; see `gate` for what happens on the way."""
-    arguments = list(sys.argv[1:] if argv is None else argv)
+    from evalsuite.cli.streams import ended, steady_streams
+
+    steady_streams()
+    return ended(_answered(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _answered(arguments: list[str]) -> int:
     if arguments == ["--version"]:
         from evalsuite import __version__
 
-        return _say(f"evalsuite {__version__}\n")
+        print(f"evalsuite {__version__}")
+        return 0
     if arguments in (["--help"], ["-h"]):
         from evalsuite.cli.front import page
 
-        return _say(page())
+        print(page(), end="")
+        return 0
     from evalsuite.cli.gate import guarded
 
     return guarded(arguments)
-
-
-def _say(text: str) -> int:
-    """Print to whoever is still listening; 0 either way."""
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # The reader (head, less) went away: stdout must not be flushed again at exit.
-        sys.stdout = None
-    return 0

@@ -96,10 +96,11 @@ def with_known_folder(options: "Options", label: str, spare: Path) -> "Options":
 
 
 def watch(folders: Sequence[Path], once: Callable[[], int]) -> int:
-    """Call `once`, and again whenever a file of the folders changes, until the user stops it (KeyboardInterrupt).
+    """Call `once`, and again whenever a file of the folders changes, until the user stops it (KeyboardInterrupt) or nobody reads on.
 
     An error a person should see is printed, and the watch goes on: a half-written file is what a watch meets.
     """
+    from evalsuite.cli.streams import stdout_failure
     from evalsuite.reports.clean import clean
 
     code, seen = EXIT_OK, snapshot(folders)
@@ -108,6 +109,8 @@ def watch(folders: Sequence[Path], once: Callable[[], int]) -> int:
             code = once()
         except EvalsuiteError as error:
             print(f"error: {clean(error.message)}", flush=True)
+        if stdout_failure() is not None:
+            return code
         try:
             print("watching for changes; Ctrl-C stops", flush=True)
             changed, seen = _next_change(folders, seen)

@@ -110,7 +110,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     if as_json:
         row = json.loads(result_line(reveal(result, level)))
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}
-        print(json.dumps(row | ({"reveal": level, **more} if explain else {}), ensure_ascii=False))
+        print(json.dumps(row | ({"reveal": level, **more} if explain else {})))
         return
     # The spec holds what is accepted, or the names of the files that do.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None

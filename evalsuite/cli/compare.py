@@ -1,13 +1,12 @@
 """`evalsuite compare`: a baseline against one or more candidates, instance by instance."""
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from evalsuite.cli.options import Rules, job_count, load_plugins, rule
-from evalsuite.cli.showing import Outputs, Reveal, check_showing, write_all
+from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 CACHE_FOLDER = Path(".evalsuite/cache")
@@ -68,7 +67,5 @@ def command(
     elif quiet:
         print(line)
     else:
-        from rich.console import Console
-
-        show(found, Console(width=None if sys.stdout.isatty() else 150, highlight=False), everything=all_, last_line=line)
+        show(found, console(), everything=all_, last_line=line)
     return EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK

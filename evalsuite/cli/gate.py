@@ -36,10 +36,6 @@ def guarded(arguments: list[str]) -> int:
 
         print(clean(str(stop) or "interrupted"), file=sys.stderr)
         return EXIT_INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output (head, less) went away: nothing left to say, and stdout must not be flushed again at exit.
-        sys.stdout = None
-        return 0
     except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
         if debug:
             raise

@@ -8,7 +8,7 @@ import typer
 
 from evalsuite.cli.database_options import Databases
 from evalsuite.cli.options import GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
-from evalsuite.cli.showing import Outputs, check_showing, write_all
+from evalsuite.cli.showing import Outputs, check_showing, console, write_all
 from evalsuite.errors import EXIT_OK, UsageError
 
 if TYPE_CHECKING:
@@ -95,9 +95,7 @@ def _print(board: "Leaderboard", *, as_json: bool, quiet: bool) -> None:
         print(json_text(board), end="")
         return
     if not quiet:
-        from rich.console import Console
-
-        show(board, Console(width=None if sys.stdout.isatty() else WIDTH, highlight=False))
+        show(board, console(WIDTH))
         print()
     for difference in board.forced:
         print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)

@@ -29,16 +29,24 @@ class ProgressBar:
 
 
 def _rich_bar(total: int) -> object:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    from evalsuite.cli.showing import console
+
+    class Speed(ProgressColumn):
+        """Nothing until two moments are known to take a speed from."""
+
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:.{0 if task.speed >= 10 else 1}f}/s")
 
     bar = Progress(
         TextColumn("scoring"),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.speed:.0f}/s", justify="right"),
+        Speed(),
         TimeRemainingColumn(),
-        console=Console(stderr=True),
+        console=console(stderr=True),
         transient=True,
     )
     bar.add_task("scoring", total=total)

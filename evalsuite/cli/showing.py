@@ -1,5 +1,6 @@
 """How a run is shown, live or saved: the options that `run` and `report` share, and the printing."""
 
+import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -10,6 +11,8 @@ import typer
 from evalsuite.errors import UsageError
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from evalsuite.comparing import Comparison
     from evalsuite.leaderboard import Leaderboard
     from evalsuite.reports import Subject
@@ -29,8 +32,6 @@ Reveal = Annotated[
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="show all that is known about each instance")]
 Failures = Annotated[bool, typer.Option("--failures", help="show only what is not right under every rule")]
 Durations = Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")]
-# The report's width where no terminal says one.
-_WIDTH_IN_A_FILE = 150
 
 
 def check_showing(outputs: Iterable[Path], reveal: str | None, subject: "Subject" = "run") -> None:
@@ -59,10 +60,15 @@ def write_all(
 
 def print_record(record: "Record", last_line: str | None, *, verbose: bool, failures: bool, durations: int) -> None:
     """Print the report as wide as the terminal; `record` is what may be seen of it."""
-    from rich.console import Console
-
     from evalsuite.reports.terminal import show
 
-    width = None if sys.stdout.isatty() else _WIDTH_IN_A_FILE
-    console = Console(width=width, highlight=False, soft_wrap=False)
-    show(record, console, last_line=last_line, verbose=verbose, failures=failures, durations=durations)
+    show(record, console(), last_line=last_line, verbose=verbose, failures=failures, durations=durations)
+
+
+def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
+    """Where reports are printed: as wide as the terminal, or that wide where there is none; without any style under NO_COLOR."""
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    width = None if stream.isatty() else width_in_a_file
+    return Console(stderr=stderr, width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")

@@ -31,7 +31,7 @@ _DECIDED_BY_THE_TEST = (
 )
 _USUAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 _ESCAPE = re.compile(r"\x1b(?:\[([0-9;?]*)([A-Za-z])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_STYLE = re.compile(r"\x1b\[[0-9;:]*m")
 _NEVER = ("internal error", "Traceback (most recent call last)")
 
 
@@ -56,7 +56,7 @@ class Shown:
     @property
     def coloured(self) -> bool:
         """Whether any character was coloured, bold or dim."""
-        return any(match not in ("\x1b[0m", "\x1b[m") for match in _COLOUR.findall(self.raw))
+        return _STYLE.search(self.raw) is not None
 
     @property
     def widest(self) -> int:
@@ -182,7 +182,7 @@ def _screen(raw: str) -> str:
             continue
         at += 1
         if char == "\n":
-            row += 1
+            row, column = row + 1, 0
             while len(rows) <= row:
                 rows.append([])
         elif char == "\r":
