@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
+from evalsuite.metrics import allowing_programs
 from evalsuite.plugins import whole_batch
 from evalsuite.registry import check_parameters, load
 from evalsuite.types import Score
@@ -20,7 +21,8 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
         gold_dir: the gold folder with one `*_eval.jsonl`.
-        **options: the fields of `evalsuite.runner.run.Options`: rules, only, pattern, group, limits, out, runs_folder, save (True).
+        **options: the fields of `evalsuite.runner.run.Options`: rules, only, pattern, group, limits, out, runs_folder, save (True),
+            allow_programs (False).
 
     Raises:
         EvalsuiteError: a folder that cannot be read as a whole, or an unknown option.
@@ -39,13 +41,21 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     return run(Path(result_dir), Path(gold_dir), Options(**options))
 
 
-def score(name: str, prediction: Any, *, judge: "Judge | Mapping[str, Any] | None" = None, **parameters: Any) -> Score:
+def score(
+    name: str,
+    prediction: Any,
+    *,
+    judge: "Judge | Mapping[str, Any] | None" = None,
+    allow_programs: bool = False,
+    **parameters: Any,
+) -> Score:
     """The `Score` of one prediction: `.official` and `.strict` in [0, 1], `.reason`, `.details`.
 
     Args:
         name: a scorer, for example `number_match`; `evalsuite scorers` lists them.
         prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`).
         judge: for scorers that ask a model: an `evalsuite.judge.Judge`, or what the `judge` section of a suite.yaml holds.
+        allow_programs: whether a prediction that is a program may be run; nothing jails it (python_unit_testing, pass_at_k).
         **parameters: the keys a gold file gives in `parameters`; `gold` is a path where the scorer reads files.
 
     Raises:
@@ -58,17 +68,17 @@ def score(name: str, prediction: Any, *, judge: "Judge | Mapping[str, Any] | Non
         if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
             raise UsageError(problem.message, hint=problem.hint)
     asked = _judge(judge)
-    if entry.marker.reads == "batch":
-        own = asked if whole_batch(name) is None else None
-        return entry.function(prediction, own, **parameters)
-    if entry.marker.gold_files is not None or entry.marker.reads == "tree":
-        from evalsuite.readers.answers import read_pair
+    with allowing_programs(allow_programs):
+        if entry.marker.reads == "batch":
+            return entry.function(prediction, asked if whole_batch(name) is None else None, **parameters)
+        if entry.marker.gold_files is not None or entry.marker.reads == "tree":
+            from evalsuite.readers.answers import read_pair
 
-        prediction, read = read_pair(entry.marker.reads, prediction, parameters)
-        parameters |= read
-    if asked is not None and entry.marker.asks is not None and entry.marker.asks(parameters):
-        parameters["judge"] = asked
-    return entry.function(prediction, **parameters)
+            prediction, read = read_pair(entry.marker.reads, prediction, parameters)
+            parameters |= read
+        if asked is not None and entry.marker.asks is not None and entry.marker.asks(parameters):
+            parameters["judge"] = asked
+        return entry.function(prediction, **parameters)
 
 
 def _judge(given: "Judge | Mapping[str, Any] | None") -> "Judge | None":

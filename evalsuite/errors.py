@@ -115,6 +115,11 @@ FAULTS: dict[str, FaultKind] = {
         hint="details.judge holds its reply; a larger max_tokens or another prompt may help",
         side="tool",
     ),
+    "NO_JAIL": FaultKind(
+        message="a program is run with --allow-programs only (in Python allow_programs=True): nothing jails it",
+        hint="--allow-programs, for programs you trust or inside a container: they can read and write what you can, and pass any test",
+        side="tool",
+    ),
     "UNDEFINED": FaultKind(
         message="the metric has no value for this answer",
         hint="details say why; a metric without a fixed range needs `scale`",
@@ -124,7 +129,7 @@ FAULTS: dict[str, FaultKind] = {
 }
 
 # The scorer works, and yet nobody said what the answer is worth: status `unscored`.
-UNSCORED = frozenset({"NO_JUDGE", "JUDGE_FAILED", "NO_VERDICT", "UNDEFINED"})
+UNSCORED = frozenset({"NO_JUDGE", "JUDGE_FAILED", "NO_VERDICT", "NO_JAIL", "UNDEFINED"})
 
 
 class FaultError(Exception):

@@ -176,7 +176,10 @@ class Submission:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """All a worker needs to score one instance; nothing is opened yet. `executed` is where the table lies that an SQL answer gave."""
+    """All a worker needs to score one instance; nothing is opened yet. `executed` is where the table lies that an SQL answer gave.
+
+    `allow_programs` says that an answer that is a program may be run.
+    """
 
     instance: GoldInstance
     answer: Answer | None
@@ -185,6 +188,7 @@ class Task:
     rules: Rule = "official"
     limits: Mapping[str, int | float] = field(default_factory=dict)
     executed: Path | None = None
+    allow_programs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

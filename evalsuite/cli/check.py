@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.layout_options import Layout, Mode
-from evalsuite.cli.options import Plugins, ResultDir, Rules, load_plugins, rule, share
+from evalsuite.cli.options import AllowPrograms, Plugins, ResultDir, Rules, load_plugins, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -37,6 +37,7 @@ def command(
     ] = None,
     rules: Rules = None,
     plugin: Plugins = None,
+    allow_programs: AllowPrograms = False,
     judge: Annotated[
         Path | None,
         typer.Option(help="the suite.yaml whose `judge` section says which model to ask", metavar="SUITE.yaml", show_default=False),
@@ -65,8 +66,13 @@ def command(
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"
             raise UsageError(f"{word!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ...")
+        from evalsuite.reports.record import check_level
+        from evalsuite.runner.run import Options, run
+
+        check_level(reveal)
         folder = _folder(gold_dir, gold or [])
-        finished = _scored(name, result_dir, folder, chosen, layout, mode, level=reveal)
+        options = Options(rules=chosen, only=(name,), save=False, layout=layout, mode=mode, allow_programs=allow_programs)
+        finished = run(result_dir, folder, options)
         value = finished.results[0].score
         _show_instance(finished, result_dir, chosen, level=reveal, explain=explain, as_json=json_)
     elif explain or reveal is not None:
@@ -75,23 +81,13 @@ def command(
     else:
         if gold_dir is not None:
             raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
-        value = check_prediction(name, prediction or [], gold or [], ctx.args, chosen, judge, as_json=json_)
+        given = (name, prediction or [], gold or [], ctx.args, chosen, judge)
+        value = check_prediction(*given, as_json=json_, allow_programs=allow_programs)
     if fail_under is None or (value is not None and value >= fail_under):
         return EXIT_OK
     if not json_:
         print(f"below the gate of {fail_under:g} (exit 1)")
     return EXIT_GATE
-
-
-def _scored(
-    name: str, result_dir: Path, gold: Path, rules: Rule | None, layout: str | None, mode: str | None, *, level: str | None
-) -> "Run":
-    """One instance of a submission, scored; a level that does not exist is refused before."""
-    from evalsuite.reports.record import check_level
-    from evalsuite.runner.run import Options, run
-
-    check_level(level)
-    return run(result_dir, gold, Options(rules=rules, only=(name,), save=False, layout=layout, mode=mode))
 
 
 def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, level: str | None, explain: bool, as_json: bool) -> None:

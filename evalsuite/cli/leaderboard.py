@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.database_options import Databases
-from evalsuite.cli.options import GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
+from evalsuite.cli.options import AllowPrograms, GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
 from evalsuite.cli.showing import Outputs, check_showing, console, write_all
 from evalsuite.errors import EXIT_OK, UsageError
 
@@ -44,6 +44,7 @@ def command(
         list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")
     ] = None,
     plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
+    allow_programs: AllowPrograms = False,
     databases: Databases = None,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
 ) -> int:
@@ -67,6 +68,7 @@ def command(
         limits=limits_of(limit or ()),
         cache=None if no_cache else CACHE_FOLDER,
         databases=databases,
+        allow_programs=allow_programs,
     )
     places, notes = find_places(folders, gold)
     about = _metadata(metadata) if metadata is not None else {}

@@ -13,6 +13,13 @@ GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", hel
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
 Rules = Annotated[str | None, typer.Option("--rules", metavar="official|strict", help="which verdict is the score [default: official]")]
 
+AllowPrograms = Annotated[
+    bool,
+    typer.Option(
+        "--allow-programs", "--allow_programs", help="run answers that are programs (python_unit_testing, pass_at_k): nothing jails them"
+    ),
+]
+
 
 def rule(value: str | None) -> Rule | None:
     """The rules by name; raises `UsageError` for any other word."""

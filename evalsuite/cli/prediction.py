@@ -23,6 +23,7 @@ OWN_OPTIONS = (
     "--explain",
     "--reveal",
     "--plugin",
+    "--allow-programs",
     "--judge",
     "--fail-under",
     "--result-dir",
@@ -82,6 +83,7 @@ def check_prediction(
     judge: Path | None,
     *,
     as_json: bool,
+    allow_programs: bool = False,
 ) -> float | None:
     """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else."""
     from evalsuite.api import score
@@ -97,7 +99,7 @@ def check_prediction(
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
-        found = score(name, _prediction(entry, predictions), judge=_judge(judge), **parameters)
+        found = score(name, _prediction(entry, predictions), judge=_judge(judge), allow_programs=allow_programs, **parameters)
     except FaultError as error:
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.database_options import Databases
-from evalsuite.cli.options import Rules, job_count, load_plugins, one_of, rule
+from evalsuite.cli.options import AllowPrograms, Rules, job_count, load_plugins, one_of, rule
 from evalsuite.errors import EXIT_OK
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def command(
     ] = None,
     submission: Annotated[Path | None, typer.Option(help="where the submission folder lies now", metavar="DIR")] = None,
     gold: Annotated[Path | None, typer.Option(help="where the gold folder lies now", metavar="DIR")] = None,
+    allow_programs: AllowPrograms = False,
     databases: Databases = None,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
     json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
@@ -57,6 +58,7 @@ def command(
         jobs=job_count(jobs),
         cache=None if no_cache else CACHE_FOLDER,
         databases=databases,
+        allow_programs=allow_programs,
     )
     with ProgressBar(hidden=json_ or quiet or not sys.stderr.isatty()) as progress:
         done = rescore(

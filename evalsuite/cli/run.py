@@ -11,7 +11,7 @@ import typer
 
 from evalsuite.cli.database_options import AsOf, Databases, GoldCache
 from evalsuite.cli.layout_options import Layout, Mode, ReferenceFiles, write_reference_files
-from evalsuite.cli.options import GoldDir, Plugins, Rules, job_count, limits_of, load_plugins, one_of, rule, share
+from evalsuite.cli.options import AllowPrograms, GoldDir, Plugins, Rules, job_count, limits_of, load_plugins, one_of, rule, share
 from evalsuite.cli.progress import ProgressBar as ProgressBar
 from evalsuite.cli.showing import Durations, Failures, Outputs, Reveal, Verbose
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
@@ -62,6 +62,7 @@ def command(
         list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")
     ] = None,
     plugin: Plugins = None,
+    allow_programs: AllowPrograms = False,
     resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None,
     verbose: Verbose = False,
     failures: Failures = False,
@@ -119,6 +120,7 @@ def command(
         executor=executor,
         scheduler=scheduler,
         shard=parse_shard(shard),
+        allow_programs=allow_programs,
     )
     gates = Gates(fail_under=fail_under, strict=strict, fail_on_unscorable=fail_on_unscorable)
     shown = Shown(tuple(output or ()), reveal, json_, quiet, verbose, failures, durations, github, reference_files)

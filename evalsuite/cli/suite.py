@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Plugins, load_plugins
+from evalsuite.cli.options import AllowPrograms, Plugins, load_plugins
 from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, UsageError
 
 # How many different reasons `suite run` prints for cases it could not score.
@@ -136,6 +136,7 @@ def run(
     foundation_model: Annotated[str, typer.Option(help="kept and shown")] = "",
     prompt_template: Annotated[str, typer.Option(help="kept and shown")] = "",
     description: Annotated[str, typer.Option(help="kept and shown")] = "",
+    allow_programs: AllowPrograms = False,
     plugins: Plugins = None,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
@@ -158,6 +159,7 @@ def run(
             foundation_model=foundation_model,
             prompt_template=prompt_template,
             description=description,
+            allow_programs=allow_programs,
         )
         print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
         unscored = [result for result in made.run.results if result.score is None]

@@ -54,13 +54,12 @@ def load_sides(
     runs: Path = RUNS_FOLDER,
     gold: Path | None = None,
     rules: Rule | None = None,
-    cache: Path | None = None,
-    jobs: int | None = None,
+    how: Mapping[str, Any] | None = None,
 ) -> list[Side]:
     """The side behind each name: a run's folder, its name under `runs`, the name it was given in its suite, or a submission folder.
 
     A submission folder is scored against `gold` (default: the gold of the first run that was named, else `gold`) under the limits of that
-    run, and adds no run to the history. Raises `UsageError` for a name that is none of these.
+    run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a name that is none of these.
     """
     saved = [_saved(name, runs) for name in names]
     like = next((entry for entry in saved if entry is not None), None)
@@ -70,7 +69,7 @@ def load_sides(
             label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
             sides.append(side_of(label, entry.run, entry.results(), source=str(entry.folder)))
         else:
-            sides.append(_scored(Path(name), gold, like, rules, cache, jobs))
+            sides.append(_scored(Path(name), gold, like, rules, how or {}))
     return _told_apart(sides)
 
 
@@ -84,7 +83,7 @@ def _saved(name: str, runs: Path) -> RunEntry | None:
     return None if folder.is_dir() else one_run(name, runs)
 
 
-def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, cache: Path | None, jobs: int | None) -> Side:
+def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> Side:
     from evalsuite.runner.run import Options, run
 
     options = like.run.get("options", {}) if like is not None else {}
@@ -92,8 +91,7 @@ def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule 
         gold = Path(like.run["gold"]["folder"])
     # A run under default rules says `official` too, and gives tree scorers their own default: only `strict` was surely chosen.
     chosen = rules or ("strict" if options.get("rules") == "strict" else None)
-    how = Options(rules=chosen, limits=options.get("limits") or {}, save=False, cache=cache, jobs=jobs)
-    done = run(folder, gold or Path("gold"), how)
+    done = run(folder, gold or Path("gold"), Options(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
     if not done.summary.n_submitted:
         raise UsageError(
             f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"

@@ -1,6 +1,8 @@
 """Text metrics by name. A new metric is one file in this folder and one line in this table."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +32,21 @@ METRICS: dict[str, str] = {
     "composite": "evalsuite.metrics.builder:composite",
     "llm_judge": "evalsuite.judge.llm_judge:LlmJudge",
 }
+
+
+# Whether an answer that is a program may be run here and now. A metric may stand deep in composites, trees and plugins, so that the
+# permission goes around the judging of one answer instead of through all of them; what nobody permitted is not run.
+PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=False)
+
+
+@contextmanager
+def allowing_programs(allowed: bool) -> Iterator[None]:
+    """Inside, in this thread, answers that are programs are run where `allowed`, and nowhere else."""
+    before = PROGRAMS_ALLOWED.set(allowed)
+    try:
+        yield
+    finally:
+        PROGRAMS_ALLOWED.reset(before)
 
 
 def get_metric(name: str, /, **options: Any) -> "Metric":

@@ -16,6 +16,7 @@ from evalsuite import __version__
 from evalsuite.errors import EvalsuiteError
 from evalsuite.metrics.records import text_of
 from evalsuite.registry import did_you_mean
+from evalsuite.types import Fault
 
 Direction = Literal["higher", "lower"]
 
@@ -30,10 +31,14 @@ class MetricError(EvalsuiteError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A metric's value on its own scale, None where it is undefined (`reason` says why), and JSON-safe details."""
+    """A metric's value on its own scale, None where it is undefined (`reason` says why), and JSON-safe details.
+
+    `fault` says that it is not the answer that has no value: something that measuring needs is not there.
+    """
 
     value: float | None
     reason: str = ""
+    fault: Fault | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

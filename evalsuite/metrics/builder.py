@@ -77,6 +77,9 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
     [(name, options)] = spec.items()
     if options is not None and not isinstance(options, Mapping):
         raise MetricError(f"the options of {name} must be an object, found {type(options).__name__}", code="bad_spec")
+    if "allow_programs" in (options or {}):
+        hint = "--allow-programs, in Python allow_programs=True"
+        raise MetricError(f"{name}: allow_programs is said by whoever scores, not written down", code="bad_spec", hint=hint)
     return get_metric(name, **(options or {}))
 
 

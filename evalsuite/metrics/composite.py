@@ -69,6 +69,9 @@ class Composite(Metric):
         shown: dict[str, dict[str, Any]] = {}
         for part, share in zip(self.parts, shares, strict=True):
             measure = part.metric.detailed_evaluate(prediction, reference)
+            if measure.fault is not None:
+                # Not this answer's lack but the grader's: nothing stands in for such a part, whatever `on_missing` says.
+                return Measure(value=None, reason=f"{part.name}: {measure.reason}", fault=measure.fault)
             seen = {"value": part.unit(measure.value), "raw": measure.value, "weight": part.weight, "share": share}
             note = {"reason": measure.reason} if measure.reason else {}
             shown[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})

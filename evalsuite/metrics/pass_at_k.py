@@ -26,14 +26,22 @@ class PassAtK(Metric):
     k: int = 1
     timeout_seconds: float = 3.0
     memory_mib: int = 512
+    allow_programs: bool = False
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
         """The estimate, with n and c in the details."""
         if isinstance(prediction, Mapping) and {"n", "c"} <= set(prediction):
             return self._estimate(int(prediction["n"]), int(prediction["c"]))
         samples = list(prediction) if isinstance(prediction, Sequence) and not isinstance(prediction, str) else [prediction]
-        test = PythonUnitTesting(field=self.field, timeout_seconds=self.timeout_seconds, memory_mib=self.memory_mib)
-        return self._estimate(len(samples), sum(test.evaluate(sample, reference) == 1 for sample in samples))
+        limits: dict[str, Any] = {"timeout_seconds": self.timeout_seconds, "memory_mib": self.memory_mib}
+        test = PythonUnitTesting(field=self.field, allow_programs=self.allow_programs, **limits)
+        n_passed = 0
+        for sample in samples:
+            measure = test.detailed_evaluate(sample, reference)
+            if measure.fault is not None:
+                return measure
+            n_passed += measure.value == 1
+        return self._estimate(len(samples), n_passed)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The estimate for one program."""

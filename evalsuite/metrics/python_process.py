@@ -5,8 +5,9 @@ limits on memory, CPU time, file size and core dumps; a network namespace of its
 sockets, processes, ctypes, and files outside the standard library and its own empty folder. The end is told by a random word that the
 runner gets only after the program's last line, so that `sys.exit(0)` and `os._exit(0)` fail.
 
-Not promised: program and tests share one interpreter, as they must, so a program written against this very runner could still cheat
-its own test, for instance by an `__eq__` that is always true. Run whole suites of strangers' programs on a machine that holds nothing.
+Not promised, and so nothing runs unless it was permitted: the audit hook sees Python and not the system. `_posixsubprocess.fork_exec`
+walks around it and does whatever the user can, and because program and tests share one interpreter, a program written against this
+runner passes any test, by an `__eq__` that is always true or by answering for it.
 """
 
 import os
@@ -21,6 +22,9 @@ import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal
 
+from evalsuite.errors import FaultError
+from evalsuite.metrics import PROGRAMS_ALLOWED
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -31,7 +35,12 @@ _HEADER: Final = struct.Struct("=IId")
 
 
 def run_program(program: str, *, timeout_seconds: float, memory_mib: int) -> Ended:
-    """`passed` where the program ran to its end without an error, `timeout` where it was killed, else `failed`."""
+    """`passed` where the program ran to its end without an error, `timeout` where it was killed, else `failed`.
+
+    Raises `FaultError` (NO_JAIL) outside `allowing_programs(True)`.
+    """
+    if not PROGRAMS_ALLOWED.get():
+        raise FaultError("NO_JAIL")
     source = program.encode("utf-8", "surrogatepass")
     word = secrets.token_bytes(WORD_BYTES)
     message = _HEADER.pack(len(source), memory_mib, timeout_seconds) + source + word

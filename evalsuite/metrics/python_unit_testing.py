@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from evalsuite.errors import FaultError, describe
+from evalsuite.metrics import PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.metrics.base import Measure, Metric, MetricError
 from evalsuite.metrics.python_process import run_program
 
@@ -13,7 +15,8 @@ class PythonUnitTesting(Metric):
     """1 where the program, a line end and the tests run to their end without an error, else 0 (`pass`, `fail`).
 
     Several references are several tests, and all must pass. Each runs by itself with Python's standard library only, in at most
-    `timeout_seconds` and `memory_mib`; an early `sys.exit(0)` is a fail. See `python_process` for the walls and what they do not promise.
+    `timeout_seconds` and `memory_mib`; an early `sys.exit(0)` is a fail. No value, and the fault NO_JAIL, without `allow_programs`: see
+    `python_process` for what the walls do not promise.
     """
 
     name: ClassVar[str] = "python_unit_testing"
@@ -21,6 +24,7 @@ class PythonUnitTesting(Metric):
 
     timeout_seconds: float = 3.0
     memory_mib: int = 512
+    allow_programs: bool = False
 
     def __post_init__(self) -> None:
         """Raise `MetricError` for limits under which nothing can run."""
@@ -31,7 +35,11 @@ class PythonUnitTesting(Metric):
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """1.0 or 0.0, with the category, and how the first failing test ended."""
         for place, test in enumerate(references):
-            ended = run_program(f"{prediction}\n{test}", timeout_seconds=self.timeout_seconds, memory_mib=self.memory_mib)
+            try:
+                with allowing_programs(self.allow_programs or PROGRAMS_ALLOWED.get()):
+                    ended = run_program(f"{prediction}\n{test}", timeout_seconds=self.timeout_seconds, memory_mib=self.memory_mib)
+            except FaultError as error:
+                return Measure(value=None, reason=describe(error.fault), fault=error.fault)
             if ended != "passed":
                 return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
         return Measure(value=1.0, details={"category": "pass"})

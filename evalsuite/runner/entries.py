@@ -43,6 +43,7 @@ class Settings:
     jobs: int | None = None
     cache: Path | None = None
     databases: Path | None = None
+    allow_programs: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,7 +167,8 @@ class _Scoring:
         limits = resolve_limits(facts["limits"], settings.limits)
         chosen: Rule | None = settings.rules or facts["rules"]
         layout = facts["layout"]
-        line = signature(rules=chosen or ("default" if facts["defaults"] else "official"), gold_hash=content, limits=limits, layout=layout)
+        word = chosen or ("default" if facts["defaults"] else "official")
+        line = signature(rules=word, gold_hash=content, limits=limits, layout=layout, programs=settings.allow_programs)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         for place in places:

@@ -26,6 +26,7 @@ def plan(
     only: Sequence[str] = (),
     pattern: str | None = None,
     group: str | None = None,
+    allow_programs: bool = False,
 ) -> list[Task]:
     """n tasks in gold order; raises `UsageError` for an id or group that gold does not have.
 
@@ -39,6 +40,7 @@ def plan(
             submission_folder=submission.folder.absolute(),
             rules=rules or default_rules(instance),
             limits=limits,
+            allow_programs=allow_programs,
         )
         for instance in select(gold, only=only, pattern=pattern, group=group)
     ]

@@ -77,6 +77,7 @@ def rescore(
             jobs=options.jobs,
             cache=options.cache,
             databases=options.databases,
+            allow_programs=options.allow_programs,
             metadata={**entry.metadata, FROM: entry.name},
             label=label[1] if label else entry.name,
         ),

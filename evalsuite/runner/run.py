@@ -40,7 +40,7 @@ class Options:
     `scheduler` the address of a dask scheduler. `origin` is the URL of a submission that is a copy of what lies there.
     `errata_day` is the day on which errata must not have expired, None for today (UTC).
     `databases` is where the databases lie that checks name, `gold_cache` where computed gold is kept, `as_of` the day (None: today)
-    that gold queries ask about.
+    that gold queries ask about. `allow_programs` runs answers that are programs, which nothing jails.
     """
 
     rules: Rule | None = None
@@ -67,13 +67,13 @@ class Options:
     databases: Path | None = None
     gold_cache: Path | None = None
     as_of: str | None = None
+    allow_programs: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
         chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
-        shard = str(self.shard) if self.shard is not None else None
-        more = (("layout", self.layout), ("mode", self.mode), ("shard", shard), ("as_of", self.as_of))
-        return chosen | {k: value for k, value in more if value is not None}
+        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs")}
+        return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,8 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     chosen = options.rules or gold.suite.rules
     defaults = {default_rules(instance) for instance in gold.instances}
     rules: Rule = chosen or ("strict" if defaults == {"strict"} else "official")
-    planned = plan(gold, submission, rules=chosen, limits=limits, only=options.only, pattern=options.pattern, group=options.group)
+    choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
+    planned = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
     jobs, isolation = options.jobs or default_jobs(), options.isolation
     databases = Databases(gold, submission, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
     living = databases.living_gold(planned, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
@@ -158,7 +159,8 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
     word = chosen or ("default" if "strict" in defaults else "official")
     plugged = plugins_hash(check.scorer for instance in gold.instances for check in instance.checks)
-    line = signature(rules=word, gold_hash=gold.hash, limits=limits, layout=gold.layout, living=living.hash, plugins=plugged)
+    more = {"layout": gold.layout, "living": living.hash, "plugins": plugged}
+    line = signature(rules=word, gold_hash=gold.hash, limits=limits, programs=options.allow_programs, **more)
     drift = drifts(living, options.runs_folder, gold.hash)
     submitted = submission_hash(submission) if options.save else None
     scope = {"suite": gold.suite.name, "n_instances": len(tasks)}

@@ -24,18 +24,22 @@ def signature(
     layout: str = "original",
     living: str = "",
     plugins: str = "",
+    programs: bool = False,
 ) -> str:
     """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; limits appear (hashed) only where they differ from the defaults.
 
     Rules are `default` where none were chosen and gold holds trees: those are strict by default, the rest is official.
     `official` means the reference of gold's layout, so another layout's name stands behind it: `rules:official-lite`.
-    `living` is the hash of the gold that was computed for the run, `plugins` that of the scorers that are not bundled (`plugins_hash`).
+    `living` is the hash of the gold that was computed for the run, `plugins` that of the scorers that are not bundled (`plugins_hash`),
+    `programs` whether answers that are programs were allowed to run: one may pass any test, nothing jails it.
     """
     parts = [f"evalsuite:{__version__}", f"rules:{rules_name(rules, layout)}", f"gold:{gold_hash}"]
     if living:
         parts.append(f"living:{living}")
     if plugins:
         parts.append(f"plugins:{plugins}")
+    if programs:
+        parts.append("programs:allowed")
     moved = {name: value for name, value in sorted(limits.items()) if DEFAULT_LIMITS.get(name) != value}
     if moved:
         parts.append("limits:" + hashlib.sha256(json.dumps(moved).encode()).hexdigest()[:6])

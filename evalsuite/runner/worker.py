@@ -14,6 +14,7 @@ from evalsuite import plugins
 from evalsuite.errors import FaultError, describe
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, exact_table
+from evalsuite.metrics import allowing_programs
 from evalsuite.registry import Scorer, load
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
@@ -177,7 +178,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
             form = exact_table(form)
         elif not takes_streams:
             form = held_tables(form)
-        score = _called(entry, form, parameters, helper)
+        with allowing_programs(task.allow_programs):
+            score = _called(entry, form, parameters, helper)
     except AnswerFaultError:
         raise
     except FaultError as error:

@@ -38,8 +38,8 @@ def score_with(metric: Metric, prediction: Any, gold: str | list[str] | None, *,
         else on_unit(measure.value, scale[0], scale[1], metric.direction)
     )
     details = {"raw": measure.value, **measure.details}
-    reason = _reason(metric, measure, value)
-    fault = Fault(code="UNDEFINED", detail=reason) if value is None else None
+    reason = measure.reason if measure.fault is not None else _reason(metric, measure, value)
+    fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if value is None else None)
     return Score(official=value, strict=value, reason=reason, fault=fault, strict_fault=fault, details=details)
 
 

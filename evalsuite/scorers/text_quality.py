@@ -113,7 +113,7 @@ def python_unit_testing(prediction: str, *, gold: str | list[str], timeout_secon
     """1 where the answer is a Python program that passes every test, else 0.
 
     Each test runs behind the program in a fresh limited interpreter with the standard library only; `sys.exit(0)` before the test's end
-    fails. Official and strict: the same.
+    fails. Nothing jails the program, so that it is `unscored` (NO_JAIL) unless the run has `--allow-programs`. Official and strict: the same.
 
     Args:
         prediction: the program.
@@ -132,7 +132,7 @@ def pass_at_k(prediction: str, *, gold: str | list[str], k: int = 1, timeout_sec
     """The chance that one of k programs passes: `1 - C(n-c, k) / C(n, k)` for n programs of which c pass every test.
 
     The answer is a JSON list of programs; any other text is one program. Fewer than k programs count as if the missing ones failed.
-    Official and strict: the same.
+    `unscored` (NO_JAIL) unless the run has `--allow-programs`, as `python_unit_testing`. Official and strict: the same.
 
     Args:
         prediction: the programs.

@@ -145,6 +145,7 @@ class TestSuite:
         foundation_model: str = "",
         prompt_template: str = "",
         description: str = "",
+        allow_programs: bool = False,
     ) -> TestRun:
         """The scored candidates, one per case in case order; saved in the history with all metadata unless `save` is False.
 
@@ -158,6 +159,7 @@ class TestSuite:
             context_list: n contexts beside `candidate_output_list`. Runs with other contexts have another signature.
             save: whether the run goes to the history; `TestRun.save()` does it later.
             model_name, model_version, foundation_model, prompt_template, description: kept and shown.
+            allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
 
         Raises:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
@@ -179,7 +181,8 @@ class TestSuite:
         from evalsuite.runner.run import Options, run
 
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
-        options = Options(save=save, runs_folder=self._root / "runs", metadata=about, label=slug(run_name))
+        place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
+        options = Options(metadata=about, allow_programs=allow_programs, **place)
         return TestRun(name=run_name, run=run(submission, gold, options), output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:

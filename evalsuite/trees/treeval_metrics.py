@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from operator import eq
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from evalsuite.errors import FaultError
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -222,7 +224,10 @@ def text_metric(name: str) -> Metric | None:
         raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
 
     def measured(prediction: Any, reference: Any) -> float | None:
-        return metric.evaluate(str(prediction), str(reference))
+        measure = metric.detailed_evaluate(str(prediction), str(reference))
+        if measure.fault is not None:
+            raise FaultError(measure.fault.code, measure.fault.detail)
+        return measure.value
 
     return PairMetric(name=name, function=measured, score_range=(metric.low, metric.high), higher_is_better=metric.direction == "higher")
 

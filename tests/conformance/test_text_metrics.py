@@ -111,7 +111,7 @@ def rouge(case: Case) -> Any:
 
 def unit_testing(case: Case) -> Any:
     """Pass or fail in a fresh process."""
-    metric = get_metric("python_unit_testing", timeout_seconds=case["params"]["timeout_s"])
+    metric = get_metric("python_unit_testing", timeout_seconds=case["params"]["timeout_s"], allow_programs=True)
     found = metric.detailed_evaluate(case["prediction"], case["references"])
     return {"score": found.value, "category": found.details["category"]}
 

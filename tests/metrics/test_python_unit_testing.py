@@ -1,13 +1,25 @@
-"""Programs against their tests: early exits fail, limits hold, walls refuse."""
+"""Programs against their tests: nothing runs without permission; early exits fail, limits hold, walls refuse."""
 
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from evalsuite.metrics import get_metric
+import evalsuite
+from evalsuite.errors import FaultError, UsageError
+from evalsuite.metrics import allowing_programs, get_metric
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.pass_at_k import pass_at_k
 from evalsuite.metrics.python_process import run_program
+
+
+@pytest.fixture(autouse=True)
+def allowed() -> Iterator[None]:
+    """The programs of this file may run where nothing else is said."""
+    with allowing_programs(True):
+        yield
 
 
 def ended(program: str, *, seconds: float = 10.0) -> str:
@@ -114,3 +126,106 @@ def test_pass_at_k_runs_its_programs() -> None:
     programs = ["x = 1", "x = 2", {"answer": "x = 1 + 0"}]
     assert get_metric("pass_at_k", k=1)(programs, "assert x == 1") == pytest.approx(2 / 3)
     assert get_metric("pass_at_k", k=2)(programs, ["assert x == 1"]) == 1
+
+
+PARTS: list[Any] = [{"python_unit_testing": {}, "weight": 9}, {"exact_match": {}, "weight": 1}]
+# What a scorer is asked with, and what the permission makes of the program `x = 1`.
+ASKED: dict[str, tuple[dict[str, Any], float]] = {
+    "python_unit_testing": ({"gold": "assert x == 1"}, 1),
+    "pass_at_k": ({"gold": "assert x == 1", "k": 2}, 1),
+    "composite": ({"gold": "assert x == 1", "parts": PARTS}, 0.9),
+    "composite of composites": ({"gold": "assert x == 1", "parts": [{"composite": {"parts": PARTS}}]}, 0.9),
+    "composite that renormalises": ({"gold": "assert x == 1", "parts": PARTS, "on_missing": "renormalise"}, 0.9),
+    "composite that counts zero": ({"gold": "assert x == 1", "parts": PARTS, "on_missing": "zero"}, 0.9),
+}
+
+
+@pytest.fixture
+def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From here on a process that is started is an error."""
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("a process was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refused)
+
+
+@pytest.mark.parametrize("name", ASKED)
+@pytest.mark.usefixtures("no_process")
+def test_no_program_runs_without_permission(name: str) -> None:
+    """No value under any rule, the code NO_JAIL, a reason that names the option, and no process: whatever a composite does with gaps."""
+    found = evalsuite.score(name.split()[0], "x = 1", **ASKED[name][0])
+    assert (found.official, found.strict) == (None, None)
+    assert found.fault is not None
+    assert found.strict_fault is not None
+    assert {found.fault.code, found.strict_fault.code} == {"NO_JAIL"}
+    assert "--allow-programs" in found.reason
+    assert "allow_programs=True" in found.reason
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_with_permission_it_is_scored(name: str) -> None:
+    """The same call with `allow_programs=True` has a value under both rules."""
+    found = evalsuite.score(name.split()[0], "x = 1", allow_programs=True, **ASKED[name][0])
+    assert found.official == found.strict == pytest.approx(ASKED[name][1])
+
+
+TREE: dict[str, Any] = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
+
+
+def test_in_a_tree_it_needs_permission_too() -> None:
+    """A leaf judged by a program's tests: no 0 for it, nor for the tree."""
+    with pytest.raises(FaultError, match="--allow-programs") as caught:
+        evalsuite.score("tree_score", '{"code": "x = 1"}', **TREE)
+    assert caught.value.fault.code == "NO_JAIL"
+    assert evalsuite.score("tree_score", '{"code": "x = 1"}', allow_programs=True, **TREE).strict == 1
+
+
+@pytest.mark.usefixtures("no_process")
+def test_a_metric_alone_needs_permission() -> None:
+    """Without it the value is None, in a plain call NaN, with the fault; counts of passed programs run nothing and need none."""
+    with allowing_programs(False):
+        for name in ("python_unit_testing", "pass_at_k"):
+            found = get_metric(name).detailed_evaluate("x = 1", "assert x == 1")
+            assert found.value is None
+            assert found.fault is not None
+            assert found.fault.code == "NO_JAIL"
+            assert get_metric(name)("x = 1", "assert x == 1") != 1
+        with pytest.raises(FaultError, match="--allow-programs"):
+            ended("x = 1")
+        assert get_metric("pass_at_k", k=1)({"n": 4, "c": 1}, None) == 0.25
+
+
+def test_a_metric_can_be_made_with_permission() -> None:
+    """`allow_programs=True` is an option of both metrics, and a builder's."""
+    with allowing_programs(False):
+        assert get_metric("python_unit_testing", allow_programs=True)("x = 1", "assert x == 1") == 1
+        assert get_metric("pass_at_k", allow_programs=True)(["x = 1", "x = 2"], "assert x == 1") == 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("python_unit_testing", {"gold": "assert True", "allow_programs": True}),
+        ("composite", {"gold": "assert True", "parts": [{"python_unit_testing": {"allow_programs": True}}]}),
+        ("composite", {"gold": "assert True", "parts": [{"composite": {"parts": [{"pass_at_k": {"allow_programs": True}}]}}]}),
+    ],
+)
+@pytest.mark.usefixtures("no_process")
+def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) -> None:
+    """In the parameters of a check it is an error that says whose it is."""
+    own = parameters.pop("allow_programs", None)
+    if own is None:
+        with pytest.raises(UsageError, match="allow_programs is said by whoever scores"):
+            evalsuite.score(name, "x = 1", **parameters)
+    else:
+        from evalsuite.registry import check_parameters, load
+
+        assert [problem.message for problem in check_parameters(load(name), {**parameters, "allow_programs": own})] == [
+            "unknown parameter 'allow_programs' of python_unit_testing"
+        ]
+
+
+def test_why_permission_is_needed() -> None:
+    """A program that knows its runner passes a test that nothing passes; the day it is jailed, this fails and the permission can go."""
+    assert ended("import os\nos.write(3, os.read(0, 16))\nos._exit(0)\nassert False") == "passed"
