@@ -20,7 +20,7 @@ BUNDLED: dict[str, tuple[str, str]] = {
     "specificity": ("evalsuite.scorers.text_quality:specificity", "few vague words, rare words, names and numbers"),
     "hedging_language": ("evalsuite.scorers.text_quality:hedging_language", "no disclaimer of a language model"),
     "bertscore": ("evalsuite.scorers.text_quality:bertscore", "similarity of meaning by token vectors of a local model"),
-    "python_unit_testing": ("evalsuite.scorers.text_quality:python_unit_testing", "the answer is a program that passes the tests (--allow-programs)"),
+    "python_unit_testing": ("evalsuite.scorers.text_quality:python_unit_testing", "a program that passes the tests (--allow-programs)"),
     "pass_at_k": ("evalsuite.scorers.text_quality:pass_at_k", "the chance that one of k programs passes the tests (--allow-programs)"),
     "composite": ("evalsuite.scorers.text_quality:composite", "several metrics combined to one score"),
     "llm_judge": ("evalsuite.scorers.llm_judge:llm_judge", "a model rates the answer against the reference"),

@@ -113,7 +113,7 @@ def python_unit_testing(prediction: str, *, gold: str | list[str], timeout_secon
     """1 where the answer is a Python program that passes every test, else 0.
 
     Each test runs behind the program in a fresh limited interpreter with the standard library only; `sys.exit(0)` before the test's end
-    fails. Nothing jails the program, so that it is `unscored` (NO_JAIL) unless the run has `--allow-programs`. Official and strict: the same.
+    fails. Nothing jails the program: it is `unscored` (NO_JAIL) unless the run has `--allow-programs`. Official and strict: the same.
 
     Args:
         prediction: the program.
