@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import UsageError
 from evalsuite.metrics import allowing_programs
 from evalsuite.plugins import whole_batch
-from evalsuite.registry import check_parameters, load
+from evalsuite.registry import check_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def score(
         UsageError: parameters that the scorer cannot use under either rule.
         FaultError: a file that cannot be read.
     """
-    entry = load(name)
+    entry = SCORERS.load(name)
     for problem in check_parameters(entry, parameters):
         if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
             raise UsageError(problem.message, hint=problem.hint)

@@ -9,9 +9,10 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import UnknownScorerError, load
+from evalsuite.registry import UnknownScorerError
 from evalsuite.runner.anonymous import without_names
 from evalsuite.runner.entries import Entry
+from evalsuite.scorers import SCORERS
 from evalsuite.store.index import RunScores
 from evalsuite.store.memo import Memo
 
@@ -144,7 +145,7 @@ def direction_of(scorers: Sequence[str]) -> Direction:
 
 def _direction(name: str) -> Direction:
     try:
-        return load(name).marker.direction
+        return SCORERS.load(name).marker.direction
     except UnknownScorerError:
         return "higher"
 

@@ -74,6 +74,6 @@ Plugins = Annotated[
 def load_plugins(files: Iterable[Path] | None) -> None:
     """Load the scorers of plugin files; raises `UsageError` with the plugin's own line where one fails."""
     for file in files or ():
-        from evalsuite.plugins import load_file
+        from evalsuite.scorers import SCORERS
 
-        load_file(file)
+        SCORERS.load_file(file)

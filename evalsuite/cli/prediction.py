@@ -50,9 +50,9 @@ def plain_call(words: Sequence[str]) -> tuple[dict[str, list[str]], list[str], b
 
     None where it has any other option of the command, a short one, or one that cannot be meant.
     """
-    from evalsuite.scorers import BUNDLED
+    from evalsuite.scorers import SCORERS
 
-    if not words or words[0] not in BUNDLED:
+    if not words or words[0] not in SCORERS.bundled:
         return None
     given: dict[str, list[str]] = {name: [] for name in _VALUED}
     rest: list[str] = []
@@ -126,10 +126,11 @@ def _judge(file: Path | None) -> Any:
 
 
 def _scorer(name: str) -> "Scorer":
-    from evalsuite.registry import UnknownScorerError, load
+    from evalsuite.registry import UnknownScorerError
+    from evalsuite.scorers import SCORERS
 
     try:
-        return load(name)
+        return SCORERS.load(name)
     except UnknownScorerError as error:
         raise UnknownScorerError(error.message, hint=f"{error.hint}; for an instance add --result_dir FOLDER") from None
 

@@ -21,10 +21,10 @@ def command(
 ) -> int:
     """List the scorers, or explain one: its parameters, what both rules ask, an example."""
     load_plugins(plugin)
-    from evalsuite.registry import load, names
     from evalsuite.reports.scorer_help import help_of, render_list, render_one
+    from evalsuite.scorers import SCORERS
 
-    entries = [load(name)] if name is not None else [load(known) for known in names()]
+    entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(known) for known in SCORERS.names()]
     helps = [help_of(entry) for entry in entries]
     if json_:
         print(json.dumps(helps[0].to_json() if name is not None else [about.to_json() for about in helps], indent=2))

@@ -1,22 +1,15 @@
-"""Metrics put together: a chain in Python, or the same as a plain dict out of YAML.
+"""Metrics put together as a chain in Python.
 
 MetricBuilder().exact_match(weight=0.3).f1(weight=0.3).llm_judge(weight=0.4, model="m").custom(fn).build()
-
-composite:
-  parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
 """
 
-from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
-from evalsuite.metrics import METRICS, get_metric
+from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import Metric, MetricError
 from evalsuite.metrics.combining import normalised
 from evalsuite.metrics.composite import Composite, OnMissing, Part
 from evalsuite.metrics.custom import Custom, Function
-from evalsuite.registry import did_you_mean
-
-_PART_KEYS = ("weight", "name", "scale")
 
 
 class MetricBuilder:

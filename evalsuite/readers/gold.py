@@ -16,6 +16,7 @@ from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import Inode, open_trusted
 from evalsuite.readers.suite import SUITE_FILE, read_suite
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 
 SPEC_PATTERN = "*_eval.jsonl"
@@ -137,7 +138,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     if not isinstance(parameters, dict):
         _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")
     try:
-        scorer = registry.load(func)
+        scorer = SCORERS.load(func)
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
 
-from evalsuite import plugins, registry
+from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, GoldError
 from evalsuite.matching.equality import Reference
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.scorers import SCORERS
 from evalsuite.types import RULES, Suite
 
 SUITE_FILE = "suite.yaml"
@@ -67,7 +68,7 @@ def _bring_scorers(value: Any, where: str, folder: Path) -> None:
     for name, target in _mapping(value, "scorers", where).items():
         if isinstance(target, dict):
             try:
-                plugins.bring_metric(str(name), target)
+                SCORERS.bring_metric(str(name), target)
             except EvalsuiteError as error:
                 raise GoldError(f"{where}: scorer {name!r}: {error.message}", hint=error.hint) from error
             continue
@@ -76,7 +77,7 @@ def _bring_scorers(value: Any, where: str, folder: Path) -> None:
         if kind != "python" or not file or not attribute:
             raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
         try:
-            plugins.bring(str(name), folder / file, attribute)
+            SCORERS.bring(str(name), folder / file, attribute)
         except EvalsuiteError as error:
             raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
 
@@ -212,7 +213,7 @@ def _defaults(value: Any, where: str) -> dict[str, Any]:
     defaults = _mapping(value, "defaults", where)
     for name, parameters in defaults.items():
         try:
-            entry = registry.load(name)
+            entry = SCORERS.load(name)
         except EvalsuiteError as error:
             raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
         for key in _mapping(parameters, f"defaults of {name}", where):

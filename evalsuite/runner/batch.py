@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
-from evalsuite.plugins import WholeBatch, whole_batch
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.runner.plan import applicable
 from evalsuite.runner.worker import Helper, Prediction, read_prediction, read_request, usable_parameters
 from evalsuite.runner.worker import judge as judge_task
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 
 if TYPE_CHECKING:
@@ -50,13 +50,13 @@ class Batches:
 
 def is_batch(task: Task) -> bool:
     """Whether a check that judges this answer is a batch scorer's."""
-    return any(load(check.scorer).marker.reads == "batch" for check in _checks(task))
+    return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
 
 
 def _asks(task: Task) -> bool:
     """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
     for check in _checks(task):
-        entry = load(check.scorer)
+        entry = SCORERS.load(check.scorer)
         if entry.marker.asks is None:
             continue
         try:
@@ -106,7 +106,7 @@ def _whole_batches(read: Sequence[tuple[Task, Prediction]]) -> dict[str, WholeBa
     for task, prediction in read:
         text = prediction.forms.get("batch")
         for check in _checks(task):
-            made = whole_batch(check.scorer)
+            made = SCORERS.whole_batch(check.scorer)
             if made is None or text is None or isinstance(text, Fault) or check.problems:
                 continue
             found.setdefault(check.scorer, made).add(text, check.parameters)
@@ -115,12 +115,12 @@ def _whole_batches(read: Sequence[tuple[Task, Prediction]]) -> dict[str, WholeBa
 
 def _prepared(instance: GoldInstance) -> GoldInstance:
     """The instance with its own question in the checks that take one, and with checks that cannot run here marked as gold's fault."""
-    judged = any(load(check.scorer).marker.reads == "batch" for check in instance.checks)
+    judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
     return replace(instance, checks=tuple(_prepared_check(check, instance, judged=judged) for check in instance.checks))
 
 
 def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
-    entry = load(check.scorer)
+    entry = SCORERS.load(check.scorer)
     if entry.marker.reads == "tree" and judged:
         message = f"{check.scorer} cannot stand beside a judged check in one instance"
         hint = "give each an instance of its own"

@@ -21,7 +21,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from evalsuite import plugins
 from evalsuite.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.paths import Inode
@@ -31,6 +30,7 @@ from evalsuite.runner.packing import pack_results, pack_tasks, unpack_results, u
 from evalsuite.runner.pool import Pool, size_of
 from evalsuite.runner.signature import signature
 from evalsuite.runner.worker import settle_early
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Fault, Result, Task
 
 _CONNECT_SECONDS = 20
@@ -215,7 +215,7 @@ def _opens_files(task: Task) -> bool:
 
 
 def _shared(tasks: Sequence[Task], work: Work) -> Shared:
-    brought = tuple((name, Path(file), attribute) for name, file, attribute in plugins.files())
+    brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.brought())
     return Shared(
         token=uuid.uuid4().hex,
         isolation=work.isolation,
@@ -227,7 +227,7 @@ def _shared(tasks: Sequence[Task], work: Work) -> Shared:
         needs_files=any(map(_opens_files, tasks)),
         plugins=brought,
         digests=tuple(_digest(file) for _, file, _ in brought),
-        metrics=tuple(plugins.METRICS.items()),
+        metrics=tuple(SCORERS.metrics.items()),
     )
 
 
@@ -282,9 +282,9 @@ def _prepared(shared: Shared) -> frozenset[Inode]:
     for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
         if not file.is_file() or _digest(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
             raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
-        plugins.bring(name, file, attribute)
+        SCORERS.bring(name, file, attribute)
     for name, spec in shared.metrics:
-        plugins.bring_metric(name, spec)
+        SCORERS.bring_metric(name, spec)
     if not shared.needs_files:
         return frozenset()
     if not shared.submission_folder.is_dir():

@@ -13,7 +13,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA
 from evalsuite.runner.plan import default_rules
 from evalsuite.runner.signature import signature
-from evalsuite.scorers import BUNDLED
+from evalsuite.scorers import SCORERS
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import RunScores, find_scored, run_scores
 from evalsuite.store.memo import Memo
@@ -234,7 +234,7 @@ def _gold_facts(gold_dir: Path, content: str, memo: Memo) -> dict[str, Any]:
         "limits": dict(gold.suite.limits),
         "rules": gold.suite.rules,
         "layout": gold.layout,
-        "is_bundled": all(check.scorer in BUNDLED for instance in gold.instances for check in instance.checks),
+        "is_bundled": all(check.scorer in SCORERS.bundled for instance in gold.instances for check in instance.checks),
         "defaults": defaults if "strict" in defaults.values() else {},
     }
     if facts["is_bundled"]:

@@ -131,10 +131,10 @@ def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
 
 def _gold_names(task: Task) -> Iterator[str]:
     """The gold files that a task's checks name."""
-    from evalsuite.registry import load
+    from evalsuite.scorers import SCORERS
 
     for check in task.instance.checks:
-        if load(check.scorer).marker.gold_files is not None:
+        if SCORERS.load(check.scorer).marker.gold_files is not None:
             gold = check.parameters.get("gold")
             yield from (name for name in (gold if isinstance(gold, list) else [gold]) if isinstance(name, str))
 

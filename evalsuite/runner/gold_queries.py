@@ -12,7 +12,7 @@ from pathlib import Path
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.readers.gold import GOLD_QUERY, TEXTS, are_queries
 from evalsuite.readers.paths import inside
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Task
 
 _TABLES = frozenset({"table", "tables"})
@@ -22,7 +22,7 @@ _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_
 
 def query_files(task: Task, check: Check) -> list[Path]:
     """The files of the queries that a check's gold comes from, in the order of its golds; empty where it is not living."""
-    reads, temporal = load(check.scorer).marker.reads, is_temporal(check)
+    reads, temporal = SCORERS.load(check.scorer).marker.reads, is_temporal(check)
     if reads not in _TABLES | TEXTS or (reads in TEXTS and not temporal):
         return []
     if are_queries(check.parameters.get("gold")):

@@ -36,12 +36,12 @@ def main(role: str, control: int, data: int) -> None:
     setup = pickle.loads(receive(parent, most=MOST) or b"")
     _warm_up(role)
     if role in ("judge", "fused"):
-        from evalsuite import plugins
+        from evalsuite.scorers import SCORERS
 
         for name, file, attribute in setup["plugins"]:
-            plugins.bring(name, Path(file), attribute)
+            SCORERS.bring(name, Path(file), attribute)
         for name, spec in setup["metrics"].items():
-            plugins.bring_metric(name, spec)
+            SCORERS.bring_metric(name, spec)
     walls = _build_walls(role, setup)
     send(parent, _json({"walls": walls}))
     {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries}[role](parent, other, setup)

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsuite import plugins
 from evalsuite.errors import EvalsuiteError
 from evalsuite.readers.gold import gold_links
 from evalsuite.runner.walls import PACKAGE, around, library_paths
 from evalsuite.runner.wire import ClosedError, receive, send
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Task
 
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.runner.isolated import start; start()"
@@ -57,7 +57,7 @@ class Setup:
         walls = self.isolation != "none"
         inodes = self.gold_inodes if not walls else frozenset()
         shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes}
-        return pickle.dumps({**shared, "plugins": list(plugins.files()), "metrics": dict(plugins.METRICS)})
+        return pickle.dumps({**shared, "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)})
 
 
 def set_up(

@@ -19,9 +19,10 @@ from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.connections import Connections, why
 from evalsuite.readers.gold import TEXTS, are_queries
 from evalsuite.readers.paths import FromRoot
-from evalsuite.registry import check_parameters, load
+from evalsuite.registry import check_parameters
 from evalsuite.runner.executed import csv_lines, file_name
 from evalsuite.runner.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
@@ -208,7 +209,7 @@ class LivingGold:
         if failed := [self._faults[name] for name in wanted if name in self._faults]:
             return replace(check, problems=(*others, replace(failed[0], where=check.where)))
         files = [self._frozen[name].file for name in wanted]
-        if load(check.scorer).marker.reads in TEXTS:
+        if SCORERS.load(check.scorer).marker.reads in TEXTS:
             return _with_texts(replace(check, problems=others), files)
         return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
 
@@ -242,7 +243,7 @@ def _with_texts(check: Check, files: Sequence[Path]) -> Check:
         return replace(check, problems=(*check.problems, problem))
     parameters = _in_place(check, cells)
     # Only now can be said whether the gold is one: a NULL is no number.
-    found = check_parameters(load(check.scorer), parameters, where=check.where)
+    found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
     kept = [problem for problem in check.problems if problem in found or not problem.blocks]
     new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
     return replace(check, parameters=parameters, problems=(*kept, *new))

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import did_you_mean, load
+from evalsuite.registry import did_you_mean
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Gold, GoldInstance, Rule, Submission, Task
 
 # Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
@@ -48,7 +49,7 @@ def plan(
 
 def default_rules(instance: GoldInstance) -> Rule:
     """The rules that give an instance's score unless some are chosen: the sound ones for trees, the compatible ones for the rest."""
-    return "strict" if any(load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
+    return "strict" if any(SCORERS.load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
 
 
 def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
@@ -77,7 +78,7 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
     A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks where the instance has no
     table check (the reference reads a .txt as a table there). A file of SQL gives a table.
     """
-    reads = [load(check.scorer).marker.reads for check in instance.checks]
+    reads = [SCORERS.load(check.scorer).marker.reads for check in instance.checks]
     wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
     if answer.answer_type == "file" and isinstance(answer.value, str):
         name = answer.value.lower()

@@ -5,7 +5,7 @@ import inspect
 import json
 import platform
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, entry_points, version
+from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from evalsuite import __version__
@@ -53,28 +53,28 @@ def plugins_hash(scorers: Iterable[str]) -> str:
     A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and what it was made
     with. What these import in turn is not seen.
     """
-    from evalsuite.scorers import BUNDLED
+    from evalsuite.scorers import SCORERS
 
-    codes = [f"{name}\0{code}" for name in sorted(set(scorers) - BUNDLED.keys()) if (code := _code_of(name))]
+    codes = [f"{name}\0{code}" for name in sorted(set(scorers) - SCORERS.bundled.keys()) if (code := _code_of(name))]
     return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
 
 
 def _code_of(name: str) -> str:
-    from evalsuite import plugins
+    from evalsuite.scorers import SCORERS
 
-    if name in plugins.METRICS:
+    if name in SCORERS.metrics:
         return ""  # its options stand in suite.yaml, which is part of gold
-    if name in plugins.OBJECTS:
-        made = plugins.OBJECTS[name]
+    if name in SCORERS.objects:
+        made = SCORERS.objects[name]
         try:
             source = inspect.getsource(made if inspect.isroutine(made) else type(made))
         except (OSError, TypeError):
             source = ""
         return f"{source}\0{sorted((key, value) for key, value in vars(made).items() if isinstance(value, str | int | float))}"
-    if name in plugins.LOADED:
-        path, attribute = plugins.LOADED[name]
+    if name in SCORERS.loaded:
+        path, attribute = SCORERS.loaded[name]
         return f"{attribute}\0{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    found = next((entry for entry in entry_points(group=plugins.GROUP) if entry.name == name), None)
+    found = SCORERS.entry_point(name)
     return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
 
 

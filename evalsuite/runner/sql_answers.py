@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import EvalsuiteError, FaultError, describe
 from evalsuite.readers.answers import is_sql, read_query
 from evalsuite.readers.connections import Connections, why
-from evalsuite.registry import CONNECTION_PARAMETERS, load
+from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.runner.batch import Execute
 from evalsuite.runner.combine import Outcome, combine, faulty
 from evalsuite.runner.executed import file_name, save
 from evalsuite.runner.plan import applicable
 from evalsuite.runner.worker import settle_early
+from evalsuite.scorers import SCORERS
 from evalsuite.sql.base import Connection, Executed, QueryLimits
 from evalsuite.types import Fault, Result, Score, Task
 
@@ -35,7 +36,7 @@ def has_query(task: Task) -> bool:
     answer = task.answer
     if answer is None or not is_sql(answer.answer_type, answer.value) or settle_early(task) is not None:
         return False
-    return any(load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
+    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
 
 
 class SqlAnswers:

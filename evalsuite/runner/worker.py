@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from evalsuite import plugins
 from evalsuite.errors import FaultError, describe
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, exact_table
 from evalsuite.metrics import allowing_programs
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 
 log = logging.getLogger("evalsuite.worker")
@@ -100,7 +100,7 @@ def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]], *, table_n
     """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)
-    wanted = tuple(dict.fromkeys(load(check.scorer).marker.reads for check in checks))
+    wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
     return ReadRequest(
         folder=str(task.submission_folder),
         instance_id=task.instance.instance_id,
@@ -167,7 +167,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     problem = next((problem for problem in check.problems if problem.blocks), None)
     if problem is not None and blocked >= {"official", "strict"}:
         return Outcome(check=check, score=Score(official=None, reason=problem.message), fault=_as_fault(problem))
-    entry = load(check.scorer)
+    entry = SCORERS.load(check.scorer)
     form = forms[entry.marker.reads]
     if isinstance(form, Fault):
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
@@ -190,7 +190,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
     except Exception as error:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
         log.debug("scorer %s failed on %s", check.scorer, task.instance.instance_id, exc_info=True)
-        place = plugins.place_of(error)
+        place = SCORERS.place_of(error)
         detail = f"{check.scorer} raised {type(error).__name__}" + (f" at {place}" if place else "")
         fault = Fault(code="SCORER_ERROR", detail=detail)
         return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
@@ -266,5 +266,6 @@ def _database_checks(task: Task) -> list[Check]:
     return [
         check
         for check in task.instance.checks
-        if load(check.scorer).marker.reads == "database" and not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
+        if SCORERS.load(check.scorer).marker.reads == "database"
+        and not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
     ]

@@ -30,3 +30,5 @@ BUNDLED: dict[str, tuple[str, str]] = {
     "tree_match": ("evalsuite.scorers.tree_match:tree_match", "extracted JSON records against gold records, field by field"),
     "tree_score": ("evalsuite.scorers.tree_score:tree_score", "JSON records against gold records, by structure and metrics"),
 }
+
+SCORERS = Registry(BUNDLED, metric_scorer=Lazy("evalsuite.scorers.metric_score:metric_scorer"), group="evalsuite.scorers")

@@ -7,10 +7,9 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
 from evalsuite.judge.judge import Judge
-from evalsuite.judge.llm_judge import asking, asks
-from evalsuite.metrics import get_metric
+from evalsuite.metrics import get_metric, metric_from
 from evalsuite.metrics.base import Measure, Metric, on_unit
-from evalsuite.metrics.builder import metric_from
+from evalsuite.metrics.llm_judge import asking, asks
 from evalsuite.registry import scorer
 from evalsuite.types import Fault, Problem, Score
 

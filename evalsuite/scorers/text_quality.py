@@ -4,8 +4,8 @@ import json
 from typing import Any, Literal
 
 from evalsuite.judge.judge import Judge
-from evalsuite.judge.llm_judge import asking, asks
 from evalsuite.metrics import get_metric
+from evalsuite.metrics.llm_judge import asking, asks
 from evalsuite.registry import scorer
 from evalsuite.scorers.metric_score import score_by, score_with, valid
 from evalsuite.types import Score

@@ -14,7 +14,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
-from evalsuite.scorers import BUNDLED
+from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import result_line
 from evalsuite.types import Result, Task
 
@@ -89,7 +89,7 @@ def task_key(task: Task, base: str, gold_inodes: frozenset[tuple[int, int]] = fr
 
     None for a task without an answer, one whose files cannot be opened, or one judged by a plugin, whose code is not in the key.
     """
-    if task.answer is None or task.answer.fault is not None or any(check.scorer not in BUNDLED for check in task.instance.checks):
+    if task.answer is None or task.answer.fault is not None or any(check.scorer not in SCORERS.bundled for check in task.instance.checks):
         return None
     digest = hashlib.sha256(base.encode())
     # A faulty check's place stands in its reason, so it is part of the key.

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry import UnknownScorerError, check_parameters, did_you_mean, load
+from evalsuite.registry import UnknownScorerError, check_parameters, did_you_mean
+from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.suites.names import slug
 
@@ -105,30 +106,29 @@ def new_suite(
 
 def kind_of(scorer: str) -> str:
     """`built_in`, `plugin` (a file or an installed package brings it), or `custom`: an object of the process that made the suite."""
-    from evalsuite.plugins import OBJECTS
-    from evalsuite.scorers import BUNDLED
+    from evalsuite.scorers import SCORERS
 
-    return "built_in" if scorer in BUNDLED else "custom" if scorer in OBJECTS else "plugin"
+    return "built_in" if scorer in SCORERS.bundled else "custom" if scorer in SCORERS.objects else "plugin"
 
 
 def needs_reference(scorer: str) -> bool:
     """Whether a scorer compares with a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
-    from evalsuite.plugins import OBJECTS
+    from evalsuite.scorers import SCORERS
 
-    asked = getattr(OBJECTS.get(scorer), "requires_reference", None)
+    asked = getattr(SCORERS.objects.get(scorer), "requires_reference", None)
     return bool(asked()) if callable(asked) else needs(scorer, "gold")
 
 
 def needs(scorer: str, parameter: str) -> bool:
     """Whether a scorer takes a parameter and has no default for it."""
-    found = load(scorer).parameters.get(parameter)
+    found = SCORERS.load(scorer).parameters.get(parameter)
     return found is not None and found.default is inspect.Parameter.empty
 
 
 def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
     """Raise `UsageError` for parameters the scorer cannot use; a context comes with each run."""
     given = {**config, **({"context": ""} if needs(scorer, "context") else {}), **_own_parameters(scorer, case)}
-    blocked = [p for p in check_parameters(load(scorer), given) if p.blocks]
+    blocked = [p for p in check_parameters(SCORERS.load(scorer), given) if p.blocks]
     if blocked:
         raise UsageError(blocked[0].message, hint=blocked[0].hint)
 
@@ -180,7 +180,7 @@ def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None 
 def _own_parameters(scorer: str, case: Case) -> dict[str, str]:
     """What a case gives its scorer. One that is not there (a suite from elsewhere) gets the reference, so that its gold stays whole."""
     try:
-        known = set(load(scorer).parameters)
+        known = set(SCORERS.load(scorer).parameters)
     except UnknownScorerError:
         known = {"gold"}
     given = {"gold": case.reference_output, "question": case.input, "input": case.input}

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
-from evalsuite.plugins import bring_object
-from evalsuite.registry import UnknownScorerError, load
+from evalsuite.registry import UnknownScorerError
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
 from evalsuite.store.run_folder import RunFolder, new_folder, write_atomically
 from evalsuite.suites.names import slug
@@ -117,7 +117,7 @@ class TestSuite:
     ) -> None:
         self._root = root
         own = scoring_method is not None and not isinstance(scoring_method, str)
-        scorer = bring_object(scoring_method) if own else scoring_method
+        scorer = SCORERS.bring_object(scoring_method) if own else scoring_method
         config = _settings_of(scoring_method) if own else config
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
@@ -188,7 +188,7 @@ class TestSuite:
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""
         try:
-            takes = "context" in load(self._suite.scorer).parameters
+            takes = "context" in SCORERS.load(self._suite.scorer).parameters
         except UnknownScorerError:
             hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin where a file brings it"
             raise SuiteError(f"the suite's scorer {self._suite.scorer!r} is not here", hint=hint) from None

@@ -12,11 +12,12 @@ from evalsuite.errors import FaultError, UsageError
 from evalsuite.readers.gold import gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import read_submission
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer
 from evalsuite.runner.batch import is_batch
 from evalsuite.runner.plan import applicable, plan
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.worker import Prediction, judge, settle_early, usable_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.shrink import MOST_SECONDS, Shrinker, word
 from evalsuite.trust.shrink_tables import case_of, shrink
 from evalsuite.trust.shrink_values import count, shrink_text, shrink_tree
@@ -97,7 +98,7 @@ def collect(task: Task, prediction: Prediction) -> Result:
     result = judge(task, prediction)
     checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
     for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
-        entry = load(check.scorer)
+        entry = SCORERS.load(check.scorer)
         form = prediction.forms.get(entry.marker.reads)
         if form is None or isinstance(form, Fault):
             continue

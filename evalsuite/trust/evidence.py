@@ -13,11 +13,12 @@ from evalsuite.readers.gold import gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import read_submission
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer
 from evalsuite.runner.batch import is_batch
 from evalsuite.runner.plan import applicable, plan
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.worker import Prediction, judge, usable_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.search import Budget
 from evalsuite.types import Check, Fault, Result, Rule, Task
 
@@ -112,7 +113,7 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
     found: Data = {}
     unproved: Data | None = None
     for check in _deciding_first(task, result):
-        entry = load(check.scorer)
+        entry = SCORERS.load(check.scorer)
         form = prediction.forms.get(entry.marker.reads)
         try:
             parameters = usable_parameters(task, check, entry)

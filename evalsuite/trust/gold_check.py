@@ -10,9 +10,9 @@ from typing import Any
 from evalsuite.errors import UNSCORED
 from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.registry import load
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.run import default_jobs
+from evalsuite.scorers import SCORERS
 from evalsuite.store.ceiling import Ceiling, signature_of
 from evalsuite.trust.own_answers import NoOwnAnswerError, own_answers
 from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Task
@@ -192,7 +192,7 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
 
 def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
     """Whether gold's own answer to an instance is right: its files where it has some, else its texts; the best check counts."""
-    files = [trial for trial in trials if load(trial.check.scorer).marker.reads not in ("text", "number")]
+    files = [trial for trial in trials if SCORERS.load(trial.check.scorer).marker.reads not in ("text", "number")]
     return any(trial.passed(rule) for trial in files or trials)
 
 

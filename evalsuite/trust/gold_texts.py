@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.answers import read_gold_files
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Table
 
 FILE_FORMS = ("table", "tables", "database")
@@ -28,7 +28,7 @@ def gold_texts(gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldTe
         for key, value in instance.extra.items():
             yield _text(instance, key, value)
         for check in instance.checks:
-            reads = load(check.scorer).marker.reads
+            reads = SCORERS.load(check.scorer).marker.reads
             if reads in FILE_FORMS or reads == "tree":
                 yield from _files(instance, check, reads, gold, limits)
             else:

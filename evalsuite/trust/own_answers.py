@@ -10,7 +10,7 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.readers.answers import read_gold_files
 from evalsuite.readers.paths import inside
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.trees.limits import alternatives_of
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance
 
@@ -27,7 +27,7 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
 
     A file that is not there is left out of the copy: the answer then fails by itself, with its own fault. Raises `NoOwnAnswerError`.
     """
-    reads = load(check.scorer).marker.reads
+    reads = SCORERS.load(check.scorer).marker.reads
     given = check.parameters.get("gold")
     if reads == "batch":
         raise NoOwnAnswerError("needs a judge")

@@ -15,8 +15,9 @@ from evalsuite.readers.gold import gold_inodes, read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import METADATA, read_submission
-from evalsuite.registry import did_you_mean, load
+from evalsuite.registry import did_you_mean
 from evalsuite.runner.plan import applicable
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission
 
 FORMS_BY_ENDING = {
@@ -127,7 +128,7 @@ class _Looker:
     def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
         """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""
         for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
-            forms: dict[str, Check | None] = {load(check.scorer).marker.reads: check for check in checks}
+            forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
             forms = forms or dict.fromkeys(_forms(answer.answer_type, value))
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):

@@ -17,11 +17,11 @@ from evalsuite.readers.errata import ERRATA_FILE, read_errata
 from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash, read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA, read_submission, submission_hash
-from evalsuite.registry import load
 from evalsuite.runner.corrections import sum_up
 from evalsuite.runner.rescore import chosen_rules, place_of
 from evalsuite.runner.run import Options, Progress, Run, run
 from evalsuite.runner.signature import signature
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import RunEntry, refuse_submission
 from evalsuite.store.run_folder import RESULTS, RUN, result_line
 from evalsuite.store.seal import is_intact
@@ -210,7 +210,7 @@ def _chosen(
 
 def _is_judged(instance: GoldInstance, gold: Gold) -> bool:
     """Whether a judge may be asked: by a scorer that does nothing else, or where the suite names one for a part of a scorer's work."""
-    markers = [load(check.scorer).marker for check in instance.checks]
+    markers = [SCORERS.load(check.scorer).marker for check in instance.checks]
     return any(marker.reads == "batch" or (marker.asks is not None and "judge" in gold.suite.extra) for marker in markers)
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry import UnknownScorerError, load
+from evalsuite.registry import UnknownScorerError
 from evalsuite.reports.record import Record, of_entry, revealed
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.store import StoredSuite, from_json
@@ -264,7 +265,7 @@ def _reference(check: Check) -> str | None:
     """Gold as text; None where the parameter only names a file."""
     gold = check.parameters.get("gold")
     try:
-        if load(check.scorer).marker.reads in ("table", "tables", "database"):
+        if SCORERS.load(check.scorer).marker.reads in ("table", "tables", "database"):
             return None
     except UnknownScorerError:
         pass

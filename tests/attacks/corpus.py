@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite import registry
 from evalsuite.reports import BINARY, FORMATS
+from evalsuite.scorers import SCORERS
 from tests.attacks.must import Seen
 from tests.conftest import ROOT
 
@@ -91,7 +91,7 @@ def run_name(set_: str, rules: str) -> str:
 
 def known_kind(instance_id: str) -> str:
     """Why the instances of this kind cannot be judged yet, or an empty text."""
-    if instance_id.startswith("t_") and "tree_match" not in registry.names():
+    if instance_id.startswith("t_") and "tree_match" not in SCORERS.names():
         return "tree_match is not a scorer yet"
     return ""
 
@@ -130,7 +130,7 @@ def _alone(lock: Path) -> Iterator[None]:
 def _build(place: Path) -> None:
     folder = place / "corpus"
     subprocess.run([sys.executable, str(MAKER), str(folder)], check=True, capture_output=True)
-    known = set(registry.names())
+    known = set(SCORERS.names())
     spec = folder / "gold" / "spider2_eval.jsonl"
     lines = spec.read_text().splitlines(keepends=True)
     spec.write_text("".join(line for line in lines if json.loads(line)["evaluation"]["func"] in known))

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite import registry
 from evalsuite.errors import SubmissionError
 from evalsuite.runner.run import Options, run
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Result
 from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums
 from tests.conftest import ROOT
@@ -171,7 +171,7 @@ def play_round(folder: Path, kind: str, seed: int) -> None:
 
 def skip_unknown(kind: str) -> None:
     """Trees join as soon as there is a scorer for them."""
-    if kind == "json" and "tree_match" not in registry.names():
+    if kind == "json" and "tree_match" not in SCORERS.names():
         pytest.skip("tree_match is not a scorer yet")
 
 

@@ -11,7 +11,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.scorer_options import as_words, parse_options
 from evalsuite.errors import UsageError
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from tests.meta.test_house import HEAVY
 
 Capture = pytest.CaptureFixture[str]
@@ -76,10 +76,10 @@ def tables(tmp_path: Path) -> tuple[Path, Path]:
 )
 def test_options_are_read_by_the_signature(name: str, words: list[str], expected: dict[str, object]) -> None:
     """Flags, numbers, texts and lists become values of the parameter's own type, in both spellings."""
-    found = parse_options(load(name), words)
+    found = parse_options(SCORERS.load(name), words)
     assert found == expected
     assert {key: type(value) for key, value in found.items()} == {key: type(value) for key, value in expected.items()}
-    assert parse_options(load(name), as_words(load(name), found)) == found
+    assert parse_options(SCORERS.load(name), as_words(SCORERS.load(name), found)) == found
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_options_are_read_by_the_signature(name: str, words: list[str], expected
 def test_bad_options_say_what_was_expected(name: str, words: list[str], message: str, hint: str) -> None:
     """An unknown option names the near one, a value of another type names the type, both as usage errors."""
     with pytest.raises(UsageError) as caught:
-        parse_options(load(name), words)
+        parse_options(SCORERS.load(name), words)
     assert caught.value.message.startswith(message)
     assert hint in caught.value.hint
 

@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.cli.scorer_options import parse_options
-from evalsuite.registry import load, names
+from evalsuite.scorers import SCORERS
 
 Capture = pytest.CaptureFixture[str]
 
@@ -16,23 +16,23 @@ def test_the_list_names_each_scorer(capsys: Capture) -> None:
     """One line a scorer with what it reads and its summary."""
     assert main(["scorers"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    for name in names():
+    for name in SCORERS.names():
         line = next(line for line in lines if line.split()[0] == name)
-        assert load(name).summary in line
+        assert SCORERS.load(name).summary in line
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SCORERS.names())
 def test_the_help_of_one(name: str, capsys: Capture) -> None:
     """Every parameter stands with a meaning, both rules are explained, and no line is wider than a screen but for examples."""
     assert main(["scorers", name]) == 0
     out = capsys.readouterr().out
     body = out.split("\nexample, an entry")[0].splitlines()
     assert max(map(len, body)) <= 110
-    for word in (*load(name).parameters, "official", "strict"):
+    for word in (*SCORERS.load(name).parameters, "official", "strict"):
         assert any(line.startswith(f" {word} ") for line in body), word
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", SCORERS.names())
 def test_the_example_command_means_the_example(name: str, capsys: Capture) -> None:
     """The command line shown last gives the scorer the very parameters of the gold entry above it."""
     assert main(["scorers", name]) == 0
@@ -42,14 +42,14 @@ def test_the_example_command_means_the_example(name: str, capsys: Capture) -> No
     rest = words[3:]
     while "--prediction" in rest:
         del rest[(at := rest.index("--prediction")) : at + 2]
-    assert parse_options(load(name), rest) == json.loads(entry)["parameters"]
+    assert parse_options(SCORERS.load(name), rest) == json.loads(entry)["parameters"]
 
 
 def test_json(capsys: Capture) -> None:
     """--json gives the list and one scorer as data: types, defaults, which keys are needed."""
     assert main(["scorers", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert [row["name"] for row in listed] == names()
+    assert [row["name"] for row in listed] == SCORERS.names()
     assert main(["scorers", "number_match", "--json"]) == 0
     one = json.loads(capsys.readouterr().out)
     parameters = {row["name"]: row for row in one["parameters"]}

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from evalsuite.registry import names
+from evalsuite.scorers import SCORERS
 from tests.conformance.recorded import EXEMPT, UNUSED, expected, scored, submissions
 from tests.conftest import corpus, is_default_corpus
 
@@ -28,7 +28,7 @@ def test_official_equals_the_record(name: str) -> None:
     results = {result.instance_id: result for result in scored(name).results}
     differing, exempted, agreed = [], Counter[str](), 0
     for row in expected(name):
-        assert set(row["funcs"]) <= set(names()), f"unknown scorer in {row['instance_id']}: {row['funcs']}"
+        assert set(row["funcs"]) <= set(SCORERS.names()), f"unknown scorer in {row['instance_id']}: {row['funcs']}"
         if row["mutation"] in EXEMPT:
             exempted[row["mutation"]] += 1
         elif row["score"] in (0, 1):

@@ -14,21 +14,17 @@ import pytest
 
 from evalsuite.errors import GoldError
 from evalsuite.runner.run import Options, Run, run
-from evalsuite.scorers import BUNDLED
 from tests.conftest import ROOT
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
 
 NAMES = ("llm_judge", "qa_correctness", "summary_quality", "hallucination")
-TABLE = {name: (f"evalsuite.scorers.{name}:{name}", "a judge") for name in NAMES}
 Make = Callable[..., tuple[Path, Path]]
 
 
 @pytest.fixture(autouse=True)
 def table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The judged scorers under their names, the key in the environment, runs and caches in a folder of the test."""
-    for name in NAMES:
-        monkeypatch.setitem(BUNDLED, name, TABLE[name])
+    """The key in the environment, runs and caches in a folder of the test."""
     monkeypatch.setenv("TEST_JUDGE_KEY", KEY)
     monkeypatch.chdir(tmp_path)
 
@@ -166,8 +162,8 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
     server = serve(rule)
     submission, gold = folders(section(server.base_url, concurrency=1), [judged()] * 6, [f"a{n % 5 + 1}" for n in range(6)])
     code = (
-        "from pathlib import Path\nfrom evalsuite.scorers import BUNDLED\nfrom evalsuite.runner.run import Options, run\n"
-        f"BUNDLED.update({TABLE!r})\nrun(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
+        "from pathlib import Path\nfrom evalsuite.runner.run import Options, run\n"
+        f"run(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from evalsuite.matching.number_reading import find_numbers
 from evalsuite.matching.number_strict import match_number_strictly
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from tests.models import strict_number
 
 DECIMALS = st.decimals(min_value=-2000, max_value=2000, allow_nan=False, places=4).map(lambda d: format(d, "f"))
@@ -160,7 +160,7 @@ def test_rules(prediction: str, gold: Any, options: dict[str, Any], expected: in
 )
 def test_flips_name_their_cause(prediction: str, gold: Any, options: dict[str, Any], cause: str) -> None:
     """Where the two rules differ the flip begins with what one of them overlooked."""
-    score = load("number_match").function(prediction, gold=gold, **options)
+    score = SCORERS.load("number_match").function(prediction, gold=gold, **options)
     assert (score.official != score.strict) == bool(cause), (score.reason, score.strict_reason)
     assert score.flip.partition(":")[0] == cause
 

@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.matching.table_references import needed_columns
-from evalsuite.registry import check_parameters, load
+from evalsuite.registry import check_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match
 from evalsuite.types import Fault, Score
 from tests.matching.test_table import text_table
@@ -107,7 +108,7 @@ def test_a_list_that_does_not_fit_is_told_at_load() -> None:
 
     def told(gold: Any, columns: Any, layout: str) -> list[frozenset[str]]:
         parameters = {"gold": gold, "condition_cols": columns, "reference": layout}
-        return [problem.blocks for problem in check_parameters(load("table_match"), parameters)]
+        return [problem.blocks for problem in check_parameters(SCORERS.load("table_match"), parameters)]
 
     assert told("a.csv", [[0]], "lite") == [frozenset({"official"})]
     assert told(["a.csv", "b.csv"], [[0]], "lite") == [frozenset()]

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.matching.text_strict import fold, holds, match_text_strictly
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 
 WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6).filter(lambda text: bool(fold(text)))
 
@@ -63,7 +63,7 @@ def test_rules(prediction: str, gold: Any, options: dict[str, Any], expected: in
 )
 def test_flips_name_their_cause(prediction: str, gold: Any, options: dict[str, Any], cause: str) -> None:
     """Where the two rules differ the flip begins with what one of them overlooked."""
-    score = load("string_match").function(prediction, gold=gold, **options)
+    score = SCORERS.load("string_match").function(prediction, gold=gold, **options)
     assert score.official != score.strict
     assert score.flip.partition(":")[0] == cause
 

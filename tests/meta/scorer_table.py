@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from evalsuite.registry import load
 from evalsuite.reports.scorer_help import READS
-from evalsuite.scorers import BUNDLED
+from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "scorers.md"
@@ -20,7 +19,7 @@ Written from the code by `python -m tests.meta.scorer_table`; a test holds it to
 
 def source_of(name: str) -> str:
     """Where a scorer's meaning comes from, by the room it lives in."""
-    module = load(name).function.__module__.rpartition(".")[2]
+    module = SCORERS.load(name).function.__module__.rpartition(".")[2]
     own = {
         "tree_match": "Struct Extract Eval", "tree_score": "Treeval", "llm_judge": "Desiru", "qa_correctness": "Arthur Bench",
         "summary_quality": "Arthur Bench", "hallucination": "Arthur Bench", "text_metrics": "the metric's literature",
@@ -32,8 +31,8 @@ def source_of(name: str) -> str:
 def page() -> str:
     """The page as it should stand."""
     rows = []
-    for name in BUNDLED:
-        entry = load(name)
+    for name in SCORERS.bundled:
+        entry = SCORERS.load(name)
         reads = READS[entry.marker.reads][0]
         row = (f"`{name}`", reads, "0 to 1", entry.marker.direction, EXTRAS.get(name, ""), entry.summary, source_of(name))
         rows.append("| " + " | ".join(row) + " |\n")

@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from evalsuite.metrics import METRICS
+from evalsuite.metrics import METRICS, metric_from
 from evalsuite.metrics.base import Measure, Metric, MetricError
-from evalsuite.metrics.builder import MetricBuilder, metric_from
+from evalsuite.metrics.builder import MetricBuilder
 from evalsuite.metrics.composite import Composite
 from evalsuite.metrics.f1 import TokenF1
 

@@ -9,10 +9,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite import plugins
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry import load
 from evalsuite.runner.run import Options, run
+from evalsuite.scorers import SCORERS
 from tests.runner.made import make, without_seconds
 
 N_TEXTS = 3000
@@ -86,7 +85,8 @@ def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
 
 def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The chunk of such an answer is halved until it is found; the others of the chunk are scored."""
-    monkeypatch.setattr(plugins, "LOADED", dict(plugins.LOADED))
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "deadly.py"
     plugin.write_text(
         "import os\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n"
@@ -94,10 +94,9 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
         "    if prediction == 'die':\n        os._exit(1)\n"
         "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
     )
-    plugins.load_file(plugin)
+    SCORERS.load_file(plugin)
     submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
     done = run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, save=False))
-    load.cache_clear()
     assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
 

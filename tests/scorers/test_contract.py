@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 import evalsuite
 from evalsuite.errors import FAULTS, FaultError
-from evalsuite.registry import Scorer, check_parameters, load, names
+from evalsuite.registry import Scorer, check_parameters
 from evalsuite.reports.scorer_help import help_of
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
 JUNK = {
@@ -68,9 +69,9 @@ def as_parameter(value: Any) -> Any:
 
 def reading(*, files: bool) -> list[str]:
     """The scorers that read files, or those that read texts."""
-    known = [name for name in names() if name not in RUNS_CODE]
+    known = [name for name in SCORERS.names() if name not in RUNS_CODE]
     wanted = {"table", "tables", "database"} if files else {"text", "number"}
-    return [name for name in known if load(name).marker.reads in wanted]
+    return [name for name in known if SCORERS.load(name).marker.reads in wanted]
 
 
 @pytest.fixture(scope="module")
@@ -79,10 +80,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("contract")
 
 
-@pytest.fixture(params=names())
+@pytest.fixture(params=SCORERS.names())
 def entry(request: pytest.FixtureRequest) -> Scorer:
     """Each scorer of the table."""
-    return load(request.param)
+    return SCORERS.load(request.param)
 
 
 def test_it_explains_itself(entry: Scorer) -> None:
@@ -143,7 +144,7 @@ def holds_the_contract(score: Score) -> bool:
 @given(text=st.one_of(st.text(), st.text(alphabet="0123456789.,-+%eE/: $€٣½", max_size=40)))
 def test_any_text_gets_a_score(name: str, text: str) -> None:
     """No text makes a text scorer raise, whatever it holds."""
-    entry = load(name)
+    entry = SCORERS.load(name)
     given_gold = {"gold": "17.5"} if "gold" in entry.parameters else {}
     assert holds_the_contract(evalsuite.score(name, text, **options(entry), **given_gold))
 
@@ -152,7 +153,7 @@ def test_any_text_gets_a_score(name: str, text: str) -> None:
 @pytest.mark.parametrize("name", reading(files=True))
 def test_any_file_gets_a_score_or_a_fault(name: str, junk: str, folder: Path, tmp_path: Path) -> None:
     """A junk file handed in is scored, or refused with a fault code; it is never right."""
-    reads = load(name).marker.reads
+    reads = SCORERS.load(name).marker.reads
     gold = GOLD[reads](folder)
     path = tmp_path / ("junk.duckdb" if reads == "database" else "junk.csv")
     path.write_bytes(JUNK[junk])

@@ -8,12 +8,12 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.metrics import METRICS, allowing_programs
-from evalsuite.registry import Scorer, check_parameters, load
+from evalsuite.registry import Scorer, check_parameters
 from evalsuite.reports.scorer_help import help_of
-from evalsuite.scorers import BUNDLED
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
-TEXT_SCORERS = [name for name, (target, _) in BUNDLED.items() if target.startswith("evalsuite.scorers.text_")]
+TEXT_SCORERS = [name for name, line in SCORERS.bundled.items() if line.target.startswith("evalsuite.scorers.text_")]
 PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
 SCORES: list[tuple[str, str, dict[str, Any], float]] = [
     ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
@@ -39,7 +39,7 @@ SCORES: list[tuple[str, str, dict[str, Any], float]] = [
 
 def scorer(name: str) -> Scorer:
     """The scorer behind a line of the table."""
-    return load(name)
+    return SCORERS.load(name)
 
 
 def scored(name: str, prediction: str, **parameters: Any) -> Score:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
 from evalsuite.suites.store import SuiteError
 from evalsuite.suites.test_suite import TestSuite
@@ -43,8 +43,8 @@ def test_a_function_scores_a_suite(tmp_path: Path) -> None:
 def test_a_suite_without_its_own_scorer_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In another process the scorer is not there: the suite is read, a run of it names what to give."""
     TestSuite("own", Typos(), input_text_list=INPUTS, reference_output_list=REFERENCES, root=tmp_path)
-    monkeypatch.setattr("evalsuite.plugins.OBJECTS", {})
-    load.cache_clear()
+    monkeypatch.setattr(SCORERS, "objects", {})
+    monkeypatch.setattr(SCORERS, "_known", {})
     suite = TestSuite("own", root=tmp_path)
     with pytest.raises(SuiteError, match="the suite's scorer 'typos' is not here"):
         suite.run("r", candidate_output_list=["a", "b", "c"])

@@ -9,8 +9,9 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.readers.gold import read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer
 from evalsuite.runner.worker import usable_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.explain import explain
 from evalsuite.trust.search_tables import TablePair, table_pairs
 from evalsuite.trust.transformations.rows import pick, rows_of, with_column, with_rows
@@ -55,7 +56,7 @@ def _checks() -> Iterator[tuple[str, Scorer, dict[str, Any]]]:
     for instance in gold.instances:
         for check in instance.checks:
             task = Task(instance=instance, answer=None, gold_folder=gold.folder, submission_folder=gold.folder, limits=resolve_limits())
-            scorer = load(check.scorer)
+            scorer = SCORERS.load(check.scorer)
             try:
                 yield instance.instance_id, scorer, usable_parameters(task, check, scorer)
             except FaultError:

@@ -9,8 +9,8 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
-from evalsuite.registry import load
 from evalsuite.reports.audit import render
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.audit.audit import audit_gold
 from evalsuite.trust.audit.found import Audit
 from evalsuite.trust.audit.holes import advice
@@ -51,7 +51,7 @@ def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
     assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
     for edit in wrong:
         assert edit is not None
-        assert load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
+        assert SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -59,7 +59,7 @@ def test_right_tables_are_right(ordered: bool) -> None:
     """Both rules take every right variant of a plain table, and rows move only where the order is free."""
     kinds = set()
     for edit in table_variants(pair(ordered=ordered), random.Random(1)):
-        found = load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered)
+        found = SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered)
         assert (found.official, found.strict) == (1, 1), edit.kind
         kinds.add(edit.kind)
     assert ("rows reordered" in kinds) is not ordered
@@ -94,9 +94,9 @@ def test_wrong_and_right_texts() -> None:
     numbers = [Decimal("12.5"), Decimal("1300.25")]
     parameters = {"gold": [str(number) for number in numbers], "conj": "and"}
     for made in number_mutants(numbers, every=True, percentage=False, others=[Decimal(7), Decimal(9)], random_=random.Random(0)):
-        assert load("number_match").function(made.value, **parameters).strict == 0, made
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 0, made
     for made in number_variants(numbers, every=True):
-        assert load("number_match").function(made.value, **parameters).strict == 1, made
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 1, made
 
 
 def test_wrong_and_right_trees() -> None:

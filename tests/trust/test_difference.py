@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.difference import difference, judge_difference
 from evalsuite.trust.difference_sql import table_sql
 from evalsuite.trust.search_tables import TablePair
@@ -20,7 +20,7 @@ def result(**details: object) -> Result:
 
 def test_a_table_beside_gold() -> None:
     """Columns are paired by what they hold, the wrong cell is marked, and the counts add up."""
-    data = difference(load("table_match"), WRONG, {"gold": GOLD, "ignore_order": True}, rules="strict", result=result())
+    data = difference(SCORERS.load("table_match"), WRONG, {"gold": GOLD, "ignore_order": True}, rules="strict", result=result())
     assert [(c["gold"], c["predicted"], c["n_wrong"]) for c in data["columns"]] == [(1, 2, 1), (2, 1, 2)]
     assert data["unmatched_predicted"] == [{"predicted": 3, "predicted_header": "x"}]
     counts = data["counts"]
@@ -33,9 +33,9 @@ def test_a_table_beside_gold() -> None:
 def test_missing_and_extra_rows() -> None:
     """Rows that only one side has are named as such."""
     short = Table(header=GOLD.header, columns=(["Oslo", "Rome", "Lima"], ["1", "2", "4"]), n_rows=3)
-    data = difference(load("table_match"), short, {"gold": GOLD}, rules="official", result=result())
+    data = difference(SCORERS.load("table_match"), short, {"gold": GOLD}, rules="official", result=result())
     assert [(row["status"], row["gold_row"]) for row in data["rows"]] == [("missing", 3)]
-    data = difference(load("table_match"), GOLD, {"gold": short}, rules="official", result=result())
+    data = difference(SCORERS.load("table_match"), GOLD, {"gold": short}, rules="official", result=result())
     assert [(row["status"], row["predicted_row"]) for row in data["rows"]] == [("extra", 3)]
 
 
@@ -44,23 +44,23 @@ def test_big_tables_are_cut_with_honest_counts() -> None:
     n = 1000
     gold = Table(header=("a",), columns=([str(i * 3) for i in range(n)],), n_rows=n)
     wrong = Table(header=("a",), columns=([str(i * 3 + 50_000) for i in range(n)],), n_rows=n)
-    data = difference(load("table_match"), wrong, {"gold": gold}, rules="official", result=result(), most_rows=20)
+    data = difference(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", result=result(), most_rows=20)
     assert (len(data["rows"]), data["n_rows_shown"], data["n_rows_cut"]) == (20, 20, 980)
     huge = Table(header=("a",), columns=(["1"] * 2_000_001,), n_rows=2_000_001)
-    data = difference(load("table_match"), huge, {"gold": huge}, rules="official", result=result())
+    data = difference(SCORERS.load("table_match"), huge, {"gold": huge}, rules="official", result=result())
     assert data["counts"] is None
     assert data["note"] == "too large to show cell by cell"
 
 
 def test_numbers_texts_trees_and_judges() -> None:
     """Every other kind has its own data."""
-    data = difference(load("number_match"), "about 12.75", {"gold": 12.5}, rules="official", result=result())
+    data = difference(SCORERS.load("number_match"), "about 12.75", {"gold": 12.5}, rules="official", result=result())
     assert (data["kind"], data["numbers"][0]["distance"], data["tolerance"]) == ("number", 0.25, 1e-4)
-    data = difference(load("string_match"), "Pariss", {"gold": ["Paris", "Lyon"], "conj": "and"}, rules="official", result=result())
+    data = difference(SCORERS.load("string_match"), "Pariss", {"gold": ["Paris", "Lyon"], "conj": "and"}, rules="official", result=result())
     assert [item["found"] for item in data["gold"]] == [True, False]
     assert "".join(s["predicted"] for s in data["segments"]) == "Pariss"
     assert "".join(s["gold"] for s in data["segments"]) == "Lyon"
-    data = difference(load("tree_match"), {"a": [1, 3]}, {"gold": {"a": [1, 2], "b": 1}}, rules="strict", result=result())
+    data = difference(SCORERS.load("tree_match"), {"a": [1, 3]}, {"gold": {"a": [1, 2], "b": 1}}, rules="strict", result=result())
     assert [(row["path"], row["status"]) for row in data["rows"]] == [("a[1]", "mismatch"), ("b", "omission")]
     assert judge_difference(result(judge={"reply": "no: too short"}))["judge"] == {"reply": "no: too short"}
 

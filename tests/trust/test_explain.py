@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.explain import explain
 from evalsuite.trust.search import Budget
 from evalsuite.trust.transformations.rows import with_column
@@ -42,7 +42,7 @@ def test_noise_is_not_proved() -> None:
         cells = list(gold.columns[1])
         for row in random_.sample(range(30), n_wrong):
             cells[row] = f"{random_.uniform(2000, 9000):.2f}"
-        found = explain(load("table_match"), with_column(gold, 1, cells), {"gold": gold}, rules="official")
+        found = explain(SCORERS.load("table_match"), with_column(gold, 1, cells), {"gold": gold}, rules="official")
         assert found["proved"] is False
         assert found["causes"] == []
 
@@ -51,7 +51,7 @@ def test_two_causes_are_both_named() -> None:
     """A column in another unit and one in another case are two causes of one answer."""
     gold = Table(header=("city", "revenue"), columns=(["Bergen", "Oslo", "Roma"], ["1200", "3400", "5600"]), n_rows=3)
     wrong = replace(gold, columns=(["BERGEN", "OSLO", "ROMA"], ["1.2", "3.4", "5.6"]))
-    found = explain(load("table_match"), wrong, {"gold": gold}, rules="strict")
+    found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="strict")
     assert [cause["name"] for cause in found["causes"]] == ["case", "unit"]
     assert "thousands" in found["causes"][1]["says"] or "1000" in found["causes"][1]["says"]
 
@@ -60,7 +60,7 @@ def test_a_missing_filter_names_column_and_value() -> None:
     """Extra rows that share a value say which condition was left out."""
     gold = Table(header=("id",), columns=(["1", "2", "3"],), n_rows=3)
     wrong = Table(header=("id", "state"), columns=(["1", "2", "3", "8", "9"], ["paid", "paid", "paid", "void", "void"]), n_rows=5)
-    found = explain(load("table_match"), wrong, {"gold": gold, "ignore_order": True}, rules="official")
+    found = explain(SCORERS.load("table_match"), wrong, {"gold": gold, "ignore_order": True}, rules="official")
     assert found["cause"] == "missing filter"
     assert found["causes"][0]["where"] == "'state' is 'void' in each of them and in no wanted row"
 
@@ -69,7 +69,7 @@ def test_the_search_says_when_it_ended_early() -> None:
     """A spent budget is noted and nothing is claimed."""
     gold = Table(header=("a",), columns=(["10", "20", "30"],), n_rows=3)
     wrong = with_column(gold, 0, ["1000", "2000", "3000"])
-    found = explain(load("table_match"), wrong, {"gold": gold}, rules="official", budget=Budget(attempts=0))
+    found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", budget=Budget(attempts=0))
     assert found["proved"] is False
     assert found["notes"] == ["the search ended after 0 tries"]
 
@@ -88,7 +88,7 @@ def test_trees(gold: dict[str, object], answer: dict[str, object], cause: str) -
     """Leaves that one law makes right, fields that are missing or too many."""
     schema = {"type": "object", "properties": {"total": {}, "name": {"type": "string"}, "more": {"type": "integer"}}}
     schema["properties"]["total"] = {"type": "number"}  # type: ignore[index]
-    found = explain(load("tree_match"), answer, {"gold": gold, "schema": schema}, rules="strict")
+    found = explain(SCORERS.load("tree_match"), answer, {"gold": gold, "schema": schema}, rules="strict")
     assert found["cause"] == cause
     assert found["proved"] is True
 
@@ -121,20 +121,20 @@ def test_files_are_looked_at_behind_the_same_walls() -> None:
 )
 def test_numbers_in_a_sentence(gold: list[str], answer: str, conj: str, causes: set[str]) -> None:
     """All wrong numbers are undone together and what stands between them stays; a second cause is named with the first."""
-    found = explain(load("number_match"), answer, {"gold": gold, "conj": conj}, rules="official")
+    found = explain(SCORERS.load("number_match"), answer, {"gold": gold, "conj": conj}, rules="official")
     assert {cause["name"] for cause in found["causes"]} == causes
 
 
 def test_words_may_be_joined() -> None:
     """Hyphens and underscores for spaces are found wherever the phrase stands, and the comma behind it is none of it."""
     parameters = {"gold": ["Pitching Machine", "Batting Cage"], "conj": "and"}
-    found = explain(load("string_match"), "Sold: Pitching_Machine, Batting-Cage.", parameters, rules="official")
+    found = explain(SCORERS.load("string_match"), "Sold: Pitching_Machine, Batting-Cage.", parameters, rules="official")
     assert [cause["name"] for cause in found["causes"]] == ["spaces", "spaces"]
 
 
 def test_rules_that_refuse_gold_leave_it_to_the_others() -> None:
     """Official rules see no sign, so that no answer is right to a negative gold; the strict ones prove the cause, and both are named."""
-    found = explain(load("number_match"), "-3500", {"gold": -35}, rules="official")
+    found = explain(SCORERS.load("number_match"), "-3500", {"gold": -35}, rules="official")
     assert (found["cause"], found["rules"]) == ("times 100", "strict")
     assert found["notes"] == ["official rules refuse gold itself"]
 
@@ -145,7 +145,7 @@ def test_rows_are_paired_as_they_stand() -> None:
     wrong = replace(gold, columns=tuple([f"${cell}" for cell in column] for column in gold.columns))
     turned = replace(wrong, columns=tuple(list(column)[::-1] for column in wrong.columns))
     for answer in (wrong, turned):
-        found = explain(load("table_match"), answer, {"gold": gold, "ignore_order": True}, rules="official")
+        found = explain(SCORERS.load("table_match"), answer, {"gold": gold, "ignore_order": True}, rules="official")
         assert found["cause"] == "number in text"
 
 
@@ -154,5 +154,5 @@ def test_the_budget_counts_cells() -> None:
     gold = Table(header=("a",), columns=(["10", "20", "30"],), n_rows=3)
     wrong = Table(header=("a",), columns=(["31", "11", "29"],), n_rows=3)
     wide = Budget(cells=0)
-    found = explain(load("table_match"), wrong, {"gold": gold}, rules="official", budget=wide)
+    found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", budget=wide)
     assert found["notes"] == ["the search ended after 0 tries of 0 cells together"]

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import FromRoot, inside
-from evalsuite.registry import Scorer, load
+from evalsuite.registry import Scorer
 from evalsuite.runner.worker import usable_parameters
+from evalsuite.scorers import SCORERS
 from evalsuite.trees.limits import alternatives_of
 from evalsuite.trust.audit.made import OWN, Edit, Made, clear, edited
 from evalsuite.trust.audit.mutants import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
@@ -71,7 +72,7 @@ def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> di
 
 def subject(gold: Gold, instance: GoldInstance, check: Check, others: "Others", limits: Mapping[str, int | float], *, seed: int) -> Subject:
     """The check with its answers. Raises `NotAuditedError`."""
-    entry = load(check.scorer)
+    entry = SCORERS.load(check.scorer)
     reads = entry.marker.reads
     if any(len(problem.blocks) > 1 for problem in check.problems):
         raise NotAuditedError("the spec itself is faulty")

@@ -14,7 +14,7 @@ from evalsuite.readers.layouts import layout_of
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import open_trusted
 from evalsuite.readers.suite import read_suite
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, GoldInstance, Suite, Table
 
 Severity = Literal["error", "warning", "note"]
@@ -69,7 +69,7 @@ class Spot:
     @property
     def reads(self) -> str:
         """What the scorer reads: text, table, tables, database, tree or batch."""
-        return load(self.check.scorer).marker.reads
+        return SCORERS.load(self.check.scorer).marker.reads
 
     def found(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
         """A finding at this check; `change` is what repairs its evaluation object."""

@@ -10,7 +10,7 @@ from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.readers.gold import find_spec
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.suite import SUITE_FILE
-from evalsuite.registry import load
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.lint.book import TABLE_FORMS, Book, Found, GoldTable, Kind, Spot
 from evalsuite.trust.lint.texts import QUESTIONS
 from evalsuite.types import Fault
@@ -66,11 +66,11 @@ def stray(book: Book) -> Iterator[Found]:
 
 def _used(book: Book) -> dict[str, set[str]]:
     """The files each instance's checks name; an instance with a scorer that is not bundled is left out."""
-    from evalsuite.scorers import BUNDLED
+    from evalsuite.scorers import SCORERS
 
     used: dict[str, set[str]] = {instance.instance_id: set() for instance in book.instances}
     for spot in book.spots():
-        if spot.check.scorer not in BUNDLED:
+        if spot.check.scorer not in SCORERS.bundled:
             used.pop(spot.instance.instance_id, None)
         for value in spot.check.parameters.values():
             names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
@@ -120,7 +120,7 @@ def ids(book: Book) -> Iterator[Found]:
         except FaultError as error:
             reason = describe(error.fault)
         if reason:
-            files = any(load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
+            files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
             message = f"the id {id_!r} is no good folder name: {reason}"
             yield spot.found("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
         first = seen.setdefault(id_.casefold(), id_)

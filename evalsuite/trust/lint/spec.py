@@ -4,7 +4,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from evalsuite.readers.json_text import Obj
-from evalsuite.registry import did_you_mean, load
+from evalsuite.registry import did_you_mean
+from evalsuite.scorers import SCORERS
 from evalsuite.trust.lint.book import Book, Found, Kind, Severity, Spot
 from evalsuite.types import Problem
 
@@ -51,7 +52,7 @@ def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | 
     """What mends a problem without a choice to make, None where somebody has to decide."""
     named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
     key = named[1] if named else ""
-    known = list(load(spot.check.scorer).parameters)
+    known = list(SCORERS.load(spot.check.scorer).parameters)
     near = re.search("did you mean '([^']+)'", did_you_mean(key, known)) if key else None
     if code == "unknown-parameter" and near and near[1] not in spot.check.parameters:
         return lambda evaluation: _rename(evaluation["parameters"], key, near[1])

@@ -1,7 +1,5 @@
-"""Scorers that are not bundled: from a Python file (`--plugin my.py`, or `scorers:` in suite.yaml), or an installed package's entry point.
-
-Plugins are trusted code, like gold. A file's scorers are its functions marked with `@scorer`, its classes with `run_batch` (Arthur
-Bench's way), and plain functions that a suite names.
+"""Somebody else's code as a scorer: a plugin file's functions marked with `@scorer`, its classes with `run_batch` (Arthur Bench's way),
+and plain functions that a suite names. Plugins are trusted code, like gold.
 """
 
 import importlib.util
@@ -9,7 +7,7 @@ import inspect
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -17,113 +15,14 @@ from types import ModuleType
 from typing import Any
 
 from evalsuite.errors import UsageError
+from evalsuite.registry.marker import scorer
 from evalsuite.types import Score
-
-GROUP = "evalsuite.scorers"
-# name -> (file, attribute): what plugins have brought into this process, so that workers can be told.
-LOADED: dict[str, tuple[Path, str]] = {}
-# name -> a metric with its options, as a suite writes it down.
-METRICS: dict[str, dict[str, Any]] = {}
-# name -> a scorer made in this process, which no worker can import: it is run here, over all answers at once.
-OBJECTS: dict[str, Any] = {}
-
-
-def load_file(path: Path) -> list[str]:
-    """The names of the scorers that a plugin file brings. Raises `UsageError` with the file's own line where it fails."""
-    module = _module(path.resolve())
-    found = [
-        name for name, value in vars(module).items() if _is_own(value, module) and (hasattr(value, "__evalsuite__") or _is_batch(value))
-    ]
-    if not found:
-        raise UsageError(f"{path}: no scorer in it", hint="mark a function with @scorer, or write a class with run_batch")
-    names = []
-    for attribute in found:
-        name = name_of(getattr(module, attribute)) or attribute
-        bring(name, path, attribute)
-        names.append(name)
-    return names
-
-
-def bring(name: str, path: Path, attribute: str) -> None:
-    """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent."""
-    from evalsuite.scorers import BUNDLED
-
-    if name in BUNDLED:
-        raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
-    known = LOADED.get(name)
-    if known is not None and known != (path.resolve(), attribute):
-        raise UsageError(f"{path}: {known[0]} brings a scorer {name!r} already")
-    if not hasattr(_module(path.resolve()), attribute):
-        raise UsageError(f"{path}: nothing is called {attribute!r} in it")
-    LOADED[name] = (path.resolve(), attribute)
-
-
-def bring_object(value: Any) -> str:
-    """The name under which a scorer made in this process can be used from here on: something with `run_batch`, or a function.
-
-    Raises:
-        UsageError: it is neither, it has no name, or the name is a bundled scorer's.
-    """
-    from evalsuite.registry import load
-    from evalsuite.scorers import BUNDLED
-
-    if inspect.isclass(value) or not (_is_batch(value) or callable(value)):
-        raise UsageError(f"{value!r} is no scorer", hint="give a scorer's name, an object with run_batch, or a function")
-    name = name_of(value) or str(getattr(value, "__name__", type(value).__name__))
-    if name in BUNDLED:
-        raise UsageError(f"the name {name!r} is a bundled scorer's", hint="give your scorer another name, or name the bundled one as text")
-    if OBJECTS.get(name) is not value:
-        load.cache_clear()
-    OBJECTS[name] = value
-    return name
 
 
 def name_of(value: Any) -> str:
     """The name a plugin gives itself by `name`, a text or (Arthur Bench's way) a static method; empty where it has none."""
     given = getattr(value, "name", "")
     return str(given() if callable(given) else given)
-
-
-def function_of(name: str) -> Callable[..., Score] | None:
-    """The scorer function behind a plugin's or an entry point's name, marked; None where no plugin has that name."""
-    if name in METRICS:
-        from evalsuite.scorers.metric_score import metric_scorer
-
-        return metric_scorer(METRICS[name])
-    value = _value_of(name)
-    return None if value is None else as_scorer(value, name)
-
-
-def _value_of(name: str) -> Any:
-    """The attribute of a plugin file or the entry point's object behind a name, None where there is none."""
-    if name in OBJECTS:
-        value = OBJECTS[name]
-        return value if _is_batch(value) else OneByOne(value)
-    if name in LOADED:
-        path, attribute = LOADED[name]
-        return getattr(_module(path), attribute)
-    entry = next((entry for entry in _entry_points() if entry.name == name), None)
-    return entry.load() if entry is not None else None
-
-
-def bring_metric(name: str, spec: Mapping[str, Any]) -> None:
-    """Register a metric with its options, `{composite: {parts: [...]}}`, as a scorer of that name. Raises `UsageError`."""
-    from evalsuite.registry import load
-    from evalsuite.scorers import BUNDLED
-    from evalsuite.scorers.metric_score import metric_scorer
-
-    if name in BUNDLED or name in LOADED:
-        raise UsageError(f"the name {name!r} is taken by another scorer", hint="give the metric another name")
-    metric_scorer(spec)
-    if METRICS.get(name) != spec:
-        # Another suite in the same process may mean something else by the name.
-        load.cache_clear()
-    METRICS[name] = dict(spec)
-
-
-def names() -> list[str]:
-    """The names that plugins and entry points bring, in the order they were loaded."""
-    return [*OBJECTS, *LOADED, *METRICS, *(entry.name for entry in _entry_points() if entry.name not in LOADED)]
 
 
 def as_scorer(value: Any, name: str) -> Callable[..., Score]:
@@ -134,9 +33,7 @@ def as_scorer(value: Any, name: str) -> Callable[..., Score]:
     if hasattr(value, "__evalsuite__"):
         function: Callable[..., Score] = value
         return function
-    from evalsuite.registry import scorer
-
-    if _is_batch(value):
+    if is_batch(value):
 
         @scorer(reads="batch")
         def batched(prediction: str, batch: WholeBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Score:
@@ -226,19 +123,6 @@ class WholeBatch:
         return values
 
 
-def whole_batch(name: str) -> WholeBatch | None:
-    """An empty batch for the scorer of that name, None where it has no `run_batch`."""
-    value = _value_of(name)
-    return WholeBatch(name, value) if value is not None and not hasattr(value, "__evalsuite__") and _is_batch(value) else None
-
-
-def place_of(error: BaseException) -> str:
-    """`my.py:12` where an error was raised inside a plugin's file, else an empty text."""
-    files = {str(path) for path, _ in LOADED.values()}
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-    return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-
-
 def _as_score(value: Any, name: str) -> Score:
     if isinstance(value, Score):
         return value
@@ -251,16 +135,18 @@ def _as_score(value: Any, name: str) -> Score:
     raise ValueError(f"{name} gave {type(value).__name__}, expected a number in [0, 1] or a Score")
 
 
-def _is_batch(value: Any) -> bool:
+def is_batch(value: Any) -> bool:
+    """Whether it judges all answers at once, by a method `run_batch`."""
     return callable(getattr(value, "run_batch", None))
 
 
-def _is_own(value: Any, module: ModuleType) -> bool:
+def is_own(value: Any, module: ModuleType) -> bool:
+    """Whether a function or class was written in that module rather than imported into it."""
     return (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == module.__name__
 
 
 @cache
-def _module(path: Path) -> ModuleType:
+def module_of(path: Path) -> ModuleType:
     """The module of a plugin file, run once. Raises `UsageError` that names the line at which it fails."""
     if not path.is_file():
         raise UsageError(f"{path}: no such plugin file")
@@ -277,16 +163,3 @@ def _module(path: Path) -> ModuleType:
         line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else frames[-1].lineno if frames else 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error
     return module
-
-
-@cache
-def _entry_points() -> tuple[Any, ...]:
-    from importlib.metadata import entry_points
-
-    return tuple(entry_points(group=GROUP))
-
-
-def files() -> Iterator[tuple[str, str, str]]:
-    """(name, file, attribute) of everything loaded here, for a worker to load the same."""
-    for name, (path, attribute) in LOADED.items():
-        yield name, str(path), attribute

@@ -1,113 +1,19 @@
-"""Name -> scorer: the bundled table, then plugin files, then entry points; and the check of parameters against a signature.
-
-A scorer is a plain function whose keyword names are the keys of gold's `parameters`:
-
-    @scorer(reads="text")
-    def shout_match(prediction: str, *, gold: str | list[str]) -> Score: ...
-
-Nothing is imported until a name is asked for.
-"""
+"""The parameters of a check against the signature of its scorer, in the words of a gold file."""
 
 import difflib
 import inspect
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from importlib import import_module
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
-from evalsuite.errors import EvalsuiteError
-from evalsuite.types import Problem, Reads, Score
+from evalsuite.registry.marker import Scorer
+from evalsuite.types import Problem
 
-Validate = Callable[[Mapping[str, Any]], Iterable[Problem]]
-Asks = Callable[[Mapping[str, Any]], bool]
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: taken in every check, and kept from its scorer.
 CONNECTION_PARAMETERS = ("connection", "engine", "database")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Marker:
-    """What the `@scorer` decorator says of a function: what a reader must make for it, and which way is better."""
-
-    reads: Reads
-    direction: Literal["higher", "lower"] = "higher"
-    validate: Validate | None = None
-    gold_files: Any = None
-    asks: Asks | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scorer:
-    """A scorer as the registry hands it out."""
-
-    name: str
-    function: Callable[..., Score]
-    marker: Marker
-    summary: str
-
-    @property
-    def parameters(self) -> dict[str, inspect.Parameter]:
-        """The keyword parameters by name, `prediction` left out, annotations resolved."""
-        return _keyword_parameters(self.function)
-
-
-def scorer(
-    *,
-    reads: Reads,
-    direction: Literal["higher", "lower"] = "higher",
-    validate: Validate | None = None,
-    gold_files: Any = None,
-    asks: Asks | None = None,
-) -> Callable[[Callable[..., Score]], Callable[..., Score]]:
-    """Mark a function as a scorer; it stays a plain function.
-
-    `gold_files` is the JSON type of `gold` (`str | list[str]`) where it names files of gold's instance folder: the worker reads them and
-    hands them over in the same shape, a `Fault` in the place of one that cannot be read.
-    `validate` looks at the parameters when gold is loaded and yields what is wrong with them.
-    `asks` says whether a check with these parameters needs a judge, which the function then gets as `judge`. Those that read `batch` always
-    do and get it in the second place: the judge, or, for a plugin's `run_batch`, the values of all answers.
-    """
-
-    def mark(function: Callable[..., Score]) -> Callable[..., Score]:
-        marker = Marker(reads=reads, direction=direction, validate=validate, gold_files=gold_files, asks=asks)
-        function.__evalsuite__ = marker  # type: ignore[attr-defined]
-        return function
-
-    return mark
-
-
-def names() -> list[str]:
-    """All scorer names, bundled ones first, in table order, then those of plugins and entry points."""
-    from evalsuite import plugins
-    from evalsuite.scorers import BUNDLED
-
-    return [*BUNDLED, *plugins.names()]
-
-
-class UnknownScorerError(EvalsuiteError):
-    """A name that no table, plugin or entry point knows."""
-
-
-@cache
-def load(name: str) -> Scorer:
-    """The scorer of that name; raises `UnknownScorerError` with a "did you mean" where there is none."""
-    from evalsuite.scorers import BUNDLED
-
-    if name not in BUNDLED:
-        from evalsuite import plugins
-
-        brought = plugins.function_of(name)
-        if brought is None:
-            raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, names()))
-        summary = (inspect.getdoc(brought) or "a plugin's scorer").splitlines()[0]
-        return Scorer(name=name, function=brought, marker=brought.__evalsuite__, summary=summary)  # type: ignore[attr-defined]
-    target, summary = BUNDLED[name]
-    module, _, attribute = target.partition(":")
-    function = getattr(import_module(module), attribute)
-    return Scorer(name=name, function=function, marker=function.__evalsuite__, summary=summary)
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
@@ -156,21 +62,8 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     for key in missing:
         found.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
     if entry.marker.validate is not None and not any(p.blocks >= {"strict"} for p in found):
-        from dataclasses import replace
-
         found.extend(replace(p, where=p.where or where) for p in entry.marker.validate(usable))
     return found
-
-
-@cache
-def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Parameter]:
-    hints = typing.get_type_hints(function)
-    signature = inspect.signature(function)
-    return {
-        name: parameter.replace(annotation=hints.get(name, Any))
-        for name, parameter in signature.parameters.items()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY and name != "judge"
-    }
 
 
 def _json_type(entry: Scorer, key: str) -> Any:

@@ -1,0 +1,27 @@
+"""Name -> thing, plugins included, without knowing any of the things.
+
+    @scorer(reads="text")
+    def shout_match(prediction: str, *, gold: str | list[str]) -> Score: ...
+
+is a scorer: a plain function whose keyword names are the keys of gold's `parameters`.
+"""
+
+from evalsuite.registry.lookup import Registry, UnknownScorerError
+from evalsuite.registry.marker import Lazy, Marker, Scorer, scorer
+from evalsuite.registry.parameters import CONNECTION_PARAMETERS, check_parameters, did_you_mean, fits, readable
+from evalsuite.registry.plugins import WholeBatch
+
+__all__ = [
+    "CONNECTION_PARAMETERS",
+    "Lazy",
+    "Marker",
+    "Registry",
+    "Scorer",
+    "UnknownScorerError",
+    "WholeBatch",
+    "check_parameters",
+    "did_you_mean",
+    "fits",
+    "readable",
+    "scorer",
+]

@@ -1,0 +1,156 @@
+"""Name -> scorer: a bundled table, then what this process, plugin files, suites and installed packages bring."""
+
+import inspect
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.registry.marker import Lazy, Scorer
+from evalsuite.registry.parameters import did_you_mean
+from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
+from evalsuite.types import Score
+
+
+class UnknownScorerError(EvalsuiteError):
+    """A name that no table, plugin or entry point knows."""
+
+
+class Registry:
+    """The scorers by name. It knows none of them: the bundled ones are lines of a table, and nothing is imported until it is asked for.
+
+    `loaded` (name -> file and attribute) and `metrics` (name -> a metric with its options, as a suite writes it down) are what a worker
+    has to be told; `objects` were made in this process, which no worker can import, so they are run here, over all answers at once.
+    `group` names the entry points by which installed packages bring theirs.
+    """
+
+    def __init__(self, bundled: Mapping[str, Lazy], *, metric_scorer: Lazy, group: str) -> None:
+        self.bundled = bundled
+        self.loaded: dict[str, tuple[Path, str]] = {}
+        self.metrics: dict[str, dict[str, Any]] = {}
+        self.objects: dict[str, Any] = {}
+        self._metric_scorer = metric_scorer
+        self._group = group
+        self._known: dict[str, Scorer] = {}
+
+    def names(self) -> list[str]:
+        """All scorer names, bundled ones first, in table order, then those of plugins and entry points as they came."""
+        entries = (entry.name for entry in _installed(self._group) if entry.name not in self.loaded)
+        return [*self.bundled, *self.objects, *self.loaded, *self.metrics, *entries]
+
+    def load(self, name: str) -> Scorer:
+        """The scorer of that name; raises `UnknownScorerError` with a "did you mean" where there is none."""
+        if name not in self._known:
+            self._known[name] = self._load(name)
+        return self._known[name]
+
+    def _load(self, name: str) -> Scorer:
+        if name in self.bundled:
+            function = self.bundled[name].load()
+            return Scorer(name=name, function=function, marker=function.__evalsuite__, summary=self.bundled[name].summary)
+        brought = self._function_of(name)
+        if brought is None:
+            raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, self.names()))
+        summary = (inspect.getdoc(brought) or "a plugin's scorer").splitlines()[0]
+        return Scorer(name=name, function=brought, marker=brought.__evalsuite__, summary=summary)  # type: ignore[attr-defined]
+
+    def load_file(self, path: Path) -> list[str]:
+        """The names of the scorers that a plugin file brings. Raises `UsageError` with the file's own line where it fails."""
+        module = module_of(path.resolve())
+        found = [
+            name for name, value in vars(module).items() if is_own(value, module) and (hasattr(value, "__evalsuite__") or is_batch(value))
+        ]
+        if not found:
+            raise UsageError(f"{path}: no scorer in it", hint="mark a function with @scorer, or write a class with run_batch")
+        names = []
+        for attribute in found:
+            name = name_of(getattr(module, attribute)) or attribute
+            self.bring(name, path, attribute)
+            names.append(name)
+        return names
+
+    def bring(self, name: str, path: Path, attribute: str) -> None:
+        """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent."""
+        if name in self.bundled:
+            raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
+        known = self.loaded.get(name)
+        if known is not None and known != (path.resolve(), attribute):
+            raise UsageError(f"{path}: {known[0]} brings a scorer {name!r} already")
+        if not hasattr(module_of(path.resolve()), attribute):
+            raise UsageError(f"{path}: nothing is called {attribute!r} in it")
+        self.loaded[name] = (path.resolve(), attribute)
+
+    def bring_object(self, value: Any) -> str:
+        """The name under which a scorer made in this process can be used from here on: something with `run_batch`, or a function.
+
+        Raises:
+            UsageError: it is neither, it has no name, or the name is a bundled scorer's.
+        """
+        if inspect.isclass(value) or not (is_batch(value) or callable(value)):
+            raise UsageError(f"{value!r} is no scorer", hint="give a scorer's name, an object with run_batch, or a function")
+        name = name_of(value) or str(getattr(value, "__name__", type(value).__name__))
+        if name in self.bundled:
+            hint = "give your scorer another name, or name the bundled one as text"
+            raise UsageError(f"the name {name!r} is a bundled scorer's", hint=hint)
+        if self.objects.get(name) is not value:
+            self._known.pop(name, None)
+        self.objects[name] = value
+        return name
+
+    def bring_metric(self, name: str, spec: Mapping[str, Any]) -> None:
+        """Register a metric with its options, `{composite: {parts: [...]}}`, as a scorer of that name. Raises `UsageError`."""
+        if name in self.bundled or name in self.loaded:
+            raise UsageError(f"the name {name!r} is taken by another scorer", hint="give the metric another name")
+        self._metric_scorer.load()(spec)
+        if self.metrics.get(name) != spec:
+            # Another suite in the same process may mean something else by the name.
+            self._known.pop(name, None)
+        self.metrics[name] = dict(spec)
+
+    def brought(self) -> Iterator[tuple[str, str, str]]:
+        """(name, file, attribute) of every plugin loaded here, for a worker to load the same."""
+        for name, (path, attribute) in self.loaded.items():
+            yield name, str(path), attribute
+
+    def whole_batch(self, name: str) -> WholeBatch | None:
+        """An empty batch for the scorer of that name, None where it has no `run_batch`."""
+        value = self._value_of(name)
+        return WholeBatch(name, value) if value is not None and not hasattr(value, "__evalsuite__") and is_batch(value) else None
+
+    def place_of(self, error: BaseException) -> str:
+        """`my.py:12` where an error was raised inside a plugin's file, else an empty text."""
+        files = {str(path) for path, _ in self.loaded.values()}
+        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+        return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+
+    def entry_point(self, name: str) -> Any:
+        """The entry point of an installed package that brings the name, None where none does."""
+        return next((entry for entry in _installed(self._group) if entry.name == name), None)
+
+    def _function_of(self, name: str) -> Callable[..., Score] | None:
+        """The scorer function behind a plugin's or an entry point's name, marked; None where no plugin has that name."""
+        if name in self.metrics:
+            made: Callable[..., Score] = self._metric_scorer.load()(self.metrics[name])
+            return made
+        value = self._value_of(name)
+        return None if value is None else as_scorer(value, name)
+
+    def _value_of(self, name: str) -> Any:
+        """The attribute of a plugin file or the entry point's object behind a name, None where there is none."""
+        if name in self.objects:
+            value = self.objects[name]
+            return value if is_batch(value) else OneByOne(value)
+        if name in self.loaded:
+            path, attribute = self.loaded[name]
+            return getattr(module_of(path), attribute)
+        entry = self.entry_point(name)
+        return entry.load() if entry is not None else None
+
+
+@cache
+def _installed(group: str) -> tuple[Any, ...]:
+    from importlib.metadata import entry_points
+
+    return tuple(entry_points(group=group))
