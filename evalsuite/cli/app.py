@@ -1,13 +1,12 @@
 """The typer application over the table of commands; a command's module is imported when it is called, not before."""
 
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli import COMMANDS
+from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import ABOUT, page
 from evalsuite.registry import did_you_mean
 
@@ -46,14 +45,16 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
 
     A group's `DEFAULT` is what it does when called without one of them.
     """
-    module = import_module(COMMANDS[name][0])
+    module = COMMANDS[name].load()
     several: dict[str, Any] = getattr(module, "COMMANDS", {})
-    app = typer.Typer(rich_markup_mode=None, add_completion=False, no_args_is_help=not hasattr(module, "DEFAULT"), help=COMMANDS[name][1])
+    app = typer.Typer(
+        rich_markup_mode=None, add_completion=False, no_args_is_help=not hasattr(module, "DEFAULT"), help=COMMANDS[name].summary
+    )
     for own, function in several.items():
         app.command(own)(function)
     if default := getattr(module, "DEFAULT", None):
 
-        @app.callback(invoke_without_command=True, help=f"{COMMANDS[name][1]}; without a command: {default}")
+        @app.callback(invoke_without_command=True, help=f"{COMMANDS[name].summary}; without a command: {default}")
         def alone(ctx: typer.Context) -> Any:
             return several[default]() if ctx.invoked_subcommand is None else None
 

@@ -84,7 +84,7 @@ def _sides(
 
 
 def _check_reveal(gold: Path, reveal: str | None) -> None:
-    from evalsuite.readers.gold import read_gold
+    from evalsuite.readers.layouts import read_gold
     from evalsuite.trust.reveal import level_for
 
     if level_for(read_gold(gold), reveal) != "cells":

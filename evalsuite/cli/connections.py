@@ -61,7 +61,8 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
 
     from evalsuite.errors import EvalsuiteError, FaultError
     from evalsuite.readers.connections import Connections, why
-    from evalsuite.sql.base import QueryLimits, open_session
+    from evalsuite.sql import open_session
+    from evalsuite.sql.base import QueryLimits
     from evalsuite.sql.execute import ask
     from evalsuite.sql.statement import only_statement
 

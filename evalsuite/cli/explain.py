@@ -57,7 +57,7 @@ def show(
     as_json: bool = False,
 ) -> None:
     """Print the evidence of one instance, cut to what may be shown."""
-    from evalsuite.readers.gold import read_gold
+    from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.explain import render
     from evalsuite.trust.reveal import level_for
 

@@ -2,7 +2,7 @@
 
 import os
 
-from evalsuite.cli import COMMANDS
+from evalsuite.cli.commands import COMMANDS
 
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
 OPTIONS = (
@@ -18,7 +18,7 @@ _WIDEST = 100
 def page(width: int | None = None) -> str:
     """The page, lines of at most `width` characters; None means the terminal's width, at most 100."""
     width = max(40, min(_WIDEST, (width or _terminal_width()) - 2))
-    commands = [(name, summary) for name, (_, summary) in COMMANDS.items()]
+    commands = [(name, line.summary) for name, line in COMMANDS.items()]
     column = max(len(name) for name, _ in (*OPTIONS, *commands)) + 4
     lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _folded(ABOUT, width - 2))]
     for title, rows in (("Options", OPTIONS), ("Commands", commands)):

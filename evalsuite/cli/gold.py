@@ -93,7 +93,7 @@ def contamination(
     json_: Json = False,
 ) -> int:
     """Say how much of gold (questions, answers, table cells) stands in given text files, such as training data."""
-    from evalsuite.readers.gold import read_gold
+    from evalsuite.readers.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.contamination import lines
     from evalsuite.trust.contamination import contamination as measure

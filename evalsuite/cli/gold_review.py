@@ -53,7 +53,7 @@ def errata(
 ) -> int:
     """Say which entries of gold.errata.yaml are applied, stale or expired; or print a new one for an instance."""
     from evalsuite.readers.errata import ERRATA_FILE, read_errata
-    from evalsuite.readers.gold import read_gold
+    from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.clean import clean
 
     load_plugins(plugin)

@@ -22,7 +22,7 @@ from evalsuite.judge.request import Reply, Request
 from evalsuite.judge.settings import Settings
 from evalsuite.judge.transport import Response, TransportError, post
 
-log = logging.getLogger("evalsuite.judge")
+log = logging.getLogger(__name__)
 Wait = Callable[[float], Any]
 
 _AGAIN = frozenset({408, 409, 425, 429})

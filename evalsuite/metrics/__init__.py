@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from evalsuite.lazy import Lazy
 from evalsuite.metrics.base import Metric, MetricError
 from evalsuite.metrics.composite import Composite, Part
-from evalsuite.registry import Lazy, did_you_mean
+from evalsuite.registry import did_you_mean
 
 METRICS: dict[str, Lazy] = {
     "exact_match": Lazy("evalsuite.metrics.exact_match:ExactMatch"),

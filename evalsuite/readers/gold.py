@@ -13,7 +13,7 @@ from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
-from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
+from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, open_trusted
 from evalsuite.readers.suite import SUITE_FILE, read_suite
 from evalsuite.scorers import SCORERS
@@ -30,22 +30,6 @@ _CHUNK = 1 << 20
 
 # (entry of the spec, its place, suite) -> instance.
 MakeInstance = Callable[[Obj, str, Suite], GoldInstance]
-
-
-def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None) -> Gold:
-    """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
-
-    `layout` says how the folder is laid out (a key of `layouts.LAYOUTS`); None looks at the first entry of the spec. Hashing reads every
-    gold file, so it is a step of its own: `gold_hash`.
-
-    Raises:
-        GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
-        UsageError: no such layout.
-    """
-    from evalsuite.readers.layouts import layout_of
-
-    spec = find_spec(folder)
-    return layout_of(spec, layout, limits).read_gold(spec, limits)
 
 
 def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, layout: str = "original") -> Gold:

@@ -27,22 +27,6 @@ ANSWER_TYPES = ("answer", "file", "files")
 _SHOWN_KEYS = 5
 
 
-def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str = "original", mode: str | None = None) -> Submission:
-    """The submission in `folder`: one Answer an instance id in file order, a broken one with its `fault`, and notes.
-
-    An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID. `layout`
-    is that of the gold it is meant for, a key of `layouts.LAYOUTS`; `mode` (sql or exec_result) says which files of a folder without
-    metadata are the answers.
-
-    Raises:
-        SubmissionError: no such folder, or it cannot be read as a whole.
-        UsageError: no such layout, or a mode that cannot be meant.
-    """
-    from evalsuite.readers.layouts import named
-
-    return named(layout).read_submission(folder, limits, mode)
-
-
 def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
     """The submission that results_metadata.jsonl describes; raises SubmissionError as `read_submission` does."""
     with _open(folder, limits) as handle:

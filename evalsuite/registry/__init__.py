@@ -7,13 +7,12 @@ is a scorer: a plain function whose keyword names are the keys of gold's `parame
 """
 
 from evalsuite.registry.lookup import Registry, UnknownScorerError
-from evalsuite.registry.marker import Lazy, Marker, Scorer, scorer
+from evalsuite.registry.marker import Marker, Scorer, scorer
 from evalsuite.registry.parameters import CONNECTION_PARAMETERS, check_parameters, did_you_mean, fits, readable
 from evalsuite.registry.plugins import WholeBatch
 
 __all__ = [
     "CONNECTION_PARAMETERS",
-    "Lazy",
     "Marker",
     "Registry",
     "Scorer",

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry.marker import Lazy, Scorer
+from evalsuite.lazy import Lazy
+from evalsuite.registry.marker import Scorer
 from evalsuite.registry.parameters import did_you_mean
 from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
 from evalsuite.types import Score

@@ -1,34 +1,16 @@
-"""What a scorer is: a plain function with a marker, and the typed line by which a table names a thing before it is imported."""
+"""What a scorer is: a plain function with a marker."""
 
 import inspect
 import typing
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import import_module
 from typing import Any, Literal
 
 from evalsuite.types import Problem, Reads, Score
 
 Validate = Callable[[Mapping[str, Any]], Iterable[Problem]]
 Asks = Callable[[Mapping[str, Any]], bool]
-
-
-@dataclass(frozen=True, slots=True)
-class Lazy:
-    """A thing by its place, `module:attribute`, with one line that says what it is: nothing is imported until `load`.
-
-    Every table of names in this project is a dict of these, so that a test can follow each of them as the import it is.
-    """
-
-    target: str
-    summary: str = ""
-
-    def load(self) -> Any:
-        """The thing itself; a target without `:` is the module."""
-        module, _, attribute = self.target.partition(":")
-        found = import_module(module)
-        return getattr(found, attribute) if attribute else found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

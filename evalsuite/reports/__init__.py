@@ -4,11 +4,11 @@ A new format is one function and one line here.
 """
 
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from evalsuite.errors import OutputError, UsageError
+from evalsuite.lazy import Lazy
 from evalsuite.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -20,36 +20,36 @@ if TYPE_CHECKING:
 Subject = Literal["run", "comparison", "leaderboard"]
 # A format is a function of its subject: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
-FORMATS: dict[Subject, dict[str, str]] = {
+FORMATS: dict[Subject, dict[str, Lazy]] = {
     "run": {
-        ".csv": "evalsuite.reports.csv_file:render",
-        ".html": "evalsuite.reports.html:render",
-        ".json": "evalsuite.reports.json_file:render",
-        ".md": "evalsuite.reports.markdown:render",
-        ".parquet": "evalsuite.reports.parquet:render",
-        ".svg": "evalsuite.reports.svg:render",
-        ".txt": "evalsuite.reports.terminal:render",
-        ".xml": "evalsuite.reports.junit:render",
+        ".csv": Lazy("evalsuite.reports.csv_file:render"),
+        ".html": Lazy("evalsuite.reports.html:render"),
+        ".json": Lazy("evalsuite.reports.json_file:render"),
+        ".md": Lazy("evalsuite.reports.markdown:render"),
+        ".parquet": Lazy("evalsuite.reports.parquet:render"),
+        ".svg": Lazy("evalsuite.reports.svg:render"),
+        ".txt": Lazy("evalsuite.reports.terminal:render"),
+        ".xml": Lazy("evalsuite.reports.junit:render"),
     },
     "comparison": {
-        ".csv": "evalsuite.reports.comparison_files:as_csv",
-        ".html": "evalsuite.reports.comparison_html:render",
-        ".json": "evalsuite.reports.comparison_files:as_json",
-        ".md": "evalsuite.reports.comparison_files:as_markdown",
-        ".parquet": "evalsuite.reports.comparison_files:as_parquet",
-        ".svg": "evalsuite.reports.comparison_terminal:picture",
-        ".txt": "evalsuite.reports.comparison_terminal:render",
-        ".xml": "evalsuite.reports.comparison_files:as_junit",
+        ".csv": Lazy("evalsuite.reports.comparison_files:as_csv"),
+        ".html": Lazy("evalsuite.reports.comparison_html:render"),
+        ".json": Lazy("evalsuite.reports.comparison_files:as_json"),
+        ".md": Lazy("evalsuite.reports.comparison_files:as_markdown"),
+        ".parquet": Lazy("evalsuite.reports.comparison_files:as_parquet"),
+        ".svg": Lazy("evalsuite.reports.comparison_terminal:picture"),
+        ".txt": Lazy("evalsuite.reports.comparison_terminal:render"),
+        ".xml": Lazy("evalsuite.reports.comparison_files:as_junit"),
     },
     "leaderboard": {
-        ".csv": "evalsuite.reports.leaderboard_files:as_csv",
-        ".html": "evalsuite.reports.leaderboard_html:render",
-        ".json": "evalsuite.reports.leaderboard_files:as_json",
-        ".md": "evalsuite.reports.leaderboard_files:as_markdown",
-        ".parquet": "evalsuite.reports.leaderboard_files:as_parquet",
-        ".svg": "evalsuite.reports.leaderboard:picture",
-        ".txt": "evalsuite.reports.leaderboard:render",
-        ".xml": "evalsuite.reports.leaderboard_files:as_junit",
+        ".csv": Lazy("evalsuite.reports.leaderboard_files:as_csv"),
+        ".html": Lazy("evalsuite.reports.leaderboard_html:render"),
+        ".json": Lazy("evalsuite.reports.leaderboard_files:as_json"),
+        ".md": Lazy("evalsuite.reports.leaderboard_files:as_markdown"),
+        ".parquet": Lazy("evalsuite.reports.leaderboard_files:as_parquet"),
+        ".svg": Lazy("evalsuite.reports.leaderboard:picture"),
+        ".txt": Lazy("evalsuite.reports.leaderboard:render"),
+        ".xml": Lazy("evalsuite.reports.leaderboard_files:as_junit"),
     },
 }
 # The endings whose files are no text.
@@ -69,8 +69,7 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
     nothing of gold. Raises `UsageError` and `OutputError`.
     """
     check_output(path, subject)
-    module, _, name = FORMATS[subject][path.suffix].partition(":")
-    rendered: Rendered = getattr(import_module(module), name)(_shown(what, reveal))
+    rendered: Rendered = FORMATS[subject][path.suffix].load()(_shown(what, reveal))
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -48,7 +48,8 @@ def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
 
 
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> Evidence:
-    from evalsuite.readers.gold import gold_hash, read_gold
+    from evalsuite.readers.gold import gold_hash
+    from evalsuite.readers.layouts import read_gold
     from evalsuite.trust.evidence import explain_results
     from evalsuite.trust.reveal import reveal_evidence, shows
 

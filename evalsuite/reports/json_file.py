@@ -38,7 +38,7 @@ def result_object(result: "Result") -> dict[str, Any]:
 @cache
 def schema(subject: str = "run") -> dict[str, Any]:
     """The JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
-    found: dict[str, Any] = json.loads((files("evalsuite.reports") / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
     return found
 
 

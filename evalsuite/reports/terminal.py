@@ -23,7 +23,7 @@ from evalsuite.reports.words import (
     some,
     verdict_line,
 )
-from evalsuite.runner.signature import rules_name
+from evalsuite.store.signature import rules_name
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,19 +19,21 @@ from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.paths import Inode
 from evalsuite.runner.combine import faulty
-from evalsuite.runner.executors import Work
 from evalsuite.runner.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
 from evalsuite.runner.pool import Pool, size_of
-from evalsuite.runner.signature import signature
 from evalsuite.runner.worker import settle_early
 from evalsuite.scorers import SCORERS
+from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
+
+if TYPE_CHECKING:
+    from evalsuite.runner.executors import Work
 
 _CONNECT_SECONDS = 20
 # Tasks a chunk: few enough that a lost worker costs little, many enough that dask's millisecond a task does not count.
@@ -67,7 +69,7 @@ class Shared:
 class DaskPool:
     """Scores tasks on dask workers: those of `scheduler`, or of a cluster of `jobs` processes that lives as long as the run."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, work: "Work") -> None:
         self.jobs = work.jobs
         self.walls: Sequence[str] = Pool(jobs=1, isolation=work.isolation, gold_inodes=frozenset()).walls
         self._work = work
@@ -214,7 +216,7 @@ def _opens_files(task: Task) -> bool:
     return task.answer is not None and task.answer.answer_type != "answer"
 
 
-def _shared(tasks: Sequence[Task], work: Work) -> Shared:
+def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
     brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.brought())
     return Shared(
         token=uuid.uuid4().hex,

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import SubmissionError, UsageError
-from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes, read_gold
-from evalsuite.readers.layouts import layout_name
+from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes
+from evalsuite.readers.layouts import layout_name, read_gold
 from evalsuite.readers.layouts.results import holds_answers
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA
 from evalsuite.runner.plan import default_rules
-from evalsuite.runner.signature import signature
 from evalsuite.scorers import SCORERS
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import RunScores, find_scored, run_scores
 from evalsuite.store.memo import Memo
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
+from evalsuite.store.signature import signature
 from evalsuite.types import Rule
 
 Progress = Callable[[int, int], None]

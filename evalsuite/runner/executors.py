@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Protocol
 
 from evalsuite.errors import UsageError
+from evalsuite.lazy import Lazy
 from evalsuite.readers.paths import Inode
 from evalsuite.runner.pool import Pool
 from evalsuite.types import Gold, Result, Task
 
 # name -> (module:function of a Work, one-line summary); a new executor is one file and one line here.
-EXECUTORS: dict[str, tuple[str, str]] = {
-    "local": ("evalsuite.runner.executors:local", "worker processes of this machine"),
-    "dask": ("evalsuite.runner.dask_pool:DaskPool", "the workers of a dask cluster, or of one made for the run on this machine"),
+EXECUTORS: dict[str, Lazy] = {
+    "local": Lazy("evalsuite.runner.executors:local", "worker processes of this machine"),
+    "dask": Lazy("evalsuite.runner.dask_pool:DaskPool", "the workers of a dask cluster, or of one made for the run on this machine"),
 }
 
 
@@ -56,8 +56,7 @@ def open_executor(name: str, work: Work) -> Executor:
         raise UsageError(f"no executor {name!r}", hint="known: " + ", ".join(EXECUTORS))
     if work.scheduler is not None and name != "dask":
         raise UsageError(f"--scheduler is not used by --executor {name}", hint="add --executor dask")
-    module, _, attribute = EXECUTORS[name][0].partition(":")
-    executor: Executor = getattr(import_module(module), attribute)(work)
+    executor: Executor = EXECUTORS[name].load()(work)
     return executor
 
 

@@ -20,7 +20,8 @@ from evalsuite.runner.lane import Worker, now, open_worker, undisturbed
 from evalsuite.runner.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
 from evalsuite.runner.walls import around, library_paths
 from evalsuite.runner.wire import ClosedError, decode_forms, receive, send
-from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session, open_session
+from evalsuite.sql import is_embedded, open_session
+from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.execute import ask
 from evalsuite.sql.files import read_of
@@ -70,12 +71,12 @@ class Queries:
 
     def answers(self, queries: Sequence[Query]) -> Iterator[Answered]:
         """One answer per query as soon as it is known. Whoever stops taking them ends the statements under way."""
-        at_once = max(self._jobs, _SERVER_THREADS if any(not query.connection.embedded for query in queries) else 1)
+        at_once = max(self._jobs, _SERVER_THREADS if any(not is_embedded(query.connection) for query in queries) else 1)
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
         embedded = threading.Semaphore(self._jobs)
         try:
             # A worker reads one database: those of the same one come together.
-            ordered = sorted(queries, key=lambda query: (query.connection.embedded, query.connection.name))
+            ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
                 yield done.result()
         finally:
@@ -96,11 +97,11 @@ class Queries:
                 session.cancel()
 
     def _answer(self, query: Query, embedded: threading.Semaphore) -> Answered:
-        with embedded if query.connection.embedded else contextlib.nullcontext():
+        with embedded if is_embedded(query.connection) else contextlib.nullcontext():
             started = now()
             outcome: Executed | Fault
             try:
-                outcome = self._in_worker(query) if query.connection.embedded else self._on_server(query)
+                outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
             except FaultError as error:
                 outcome = error.fault
             except MissingExtraError:

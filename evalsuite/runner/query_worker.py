@@ -11,7 +11,8 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.runner.wire import encode_forms, receive, send
-from evalsuite.sql.base import Connection, QueryLimits, Stream, open_session
+from evalsuite.sql import open_session
+from evalsuite.sql.base import Connection, QueryLimits, Stream
 from evalsuite.sql.execute import pour
 from evalsuite.sql.spill import size
 from evalsuite.sql.statement import only_statement

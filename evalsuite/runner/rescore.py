@@ -7,9 +7,10 @@ from pathlib import Path
 
 from evalsuite import __version__
 from evalsuite.errors import UsageError
-from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash, read_gold
+from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, read_submission, submission_hash
+from evalsuite.readers.submission import METADATA, submission_hash
 from evalsuite.runner.run import Options, Progress, Run, run
 from evalsuite.store.history import RunEntry
 from evalsuite.types import Result, Rule

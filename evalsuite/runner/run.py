@@ -11,9 +11,10 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.readers.errata import read_errata
-from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
+from evalsuite.readers.gold import gold_hash, gold_inodes
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission, submission_hash
+from evalsuite.readers.submission import submission_hash
 from evalsuite.runner.batch import Batches, Execute, is_batch
 from evalsuite.runner.corrections import correct, unapplied
 from evalsuite.runner.databases import Databases, hangs_on_database
@@ -22,10 +23,10 @@ from evalsuite.runner.forensics import by_kind, with_notes
 from evalsuite.runner.living_gold import drifts
 from evalsuite.runner.plan import by_tag, default_rules, plan, warnings_of
 from evalsuite.runner.shards import Shard
-from evalsuite.runner.signature import plugins_hash, receipt, signature
 from evalsuite.runner.worker import settle_early
 from evalsuite.store.cache import ScoreCache
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
+from evalsuite.store.signature import plugins_hash, receipt, signature
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 

@@ -20,7 +20,7 @@ from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 
-log = logging.getLogger("evalsuite.worker")
+log = logging.getLogger(__name__)
 Helper = Callable[[Scorer], Any]
 # The order to say what an answer is worth.
 JUDGE = "judge"

@@ -6,6 +6,9 @@ entry here.
 
 from dataclasses import dataclass
 
+from evalsuite.lazy import Lazy
+from evalsuite.sql.base import Connection, QueryLimits, Session
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Engine:
@@ -15,7 +18,7 @@ class Engine:
     submission belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown.
     """
 
-    module: str
+    module: Lazy
     summary: str
     options: dict[str, str]
     extra: str | None = None
@@ -27,19 +30,19 @@ _VERSION = {"version": "a name for the state of the data, changed when they chan
 
 ENGINES: dict[str, Engine] = {
     "duckdb": Engine(
-        module="evalsuite.sql.duckdb",
+        module=Lazy("evalsuite.sql.duckdb"),
         summary="a DuckDB file, or a folder of .csv and .parquet files, one table each",
         options={"database": "the file or folder"},
         embedded=True,
     ),
     "sqlite": Engine(
-        module="evalsuite.sql.sqlite",
+        module=Lazy("evalsuite.sql.sqlite"),
         summary="an SQLite file",
         options={"database": "the file"},
         embedded=True,
     ),
     "postgres": Engine(
-        module="evalsuite.sql.postgres",
+        module=Lazy("evalsuite.sql.postgres"),
         summary="a PostgreSQL server, through psycopg",
         options={
             "database": "name of the database",
@@ -56,7 +59,7 @@ ENGINES: dict[str, Engine] = {
         secret=("password",),
     ),
     "snowflake": Engine(
-        module="evalsuite.sql.snowflake",
+        module=Lazy("evalsuite.sql.snowflake"),
         summary="a Snowflake account, through its connector",
         options={
             "account": "the account's identifier",
@@ -76,7 +79,7 @@ ENGINES: dict[str, Engine] = {
         secret=("password", "private_key_file_pwd", "token"),
     ),
     "bigquery": Engine(
-        module="evalsuite.sql.bigquery",
+        module=Lazy("evalsuite.sql.bigquery"),
         summary="BigQuery, through Google's client",
         options={
             "credentials": "path of a service account's JSON file; `default` asks for this machine's own login by name",
@@ -89,3 +92,19 @@ ENGINES: dict[str, Engine] = {
         extra="bigquery",
     ),
 }
+
+
+def is_embedded(connection: Connection) -> bool:
+    """Whether the connection's statements run inside the calling process, on a file."""
+    return ENGINES[connection.engine].embedded
+
+
+def open_session(connection: Connection, limits: QueryLimits) -> Session:
+    """An open session of the connection's engine.
+
+    Raises:
+        MissingExtraError: the engine's client is not installed.
+        UsageError: the connection's description cannot be meant, or nothing answers there.
+    """
+    session: Session = ENGINES[connection.engine].module.load().open_session(connection, limits)
+    return session

@@ -10,7 +10,6 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from evalsuite.errors import FaultError, MissingExtraError
-from evalsuite.sql import ENGINES
 from evalsuite.types import Table
 
 MIB = 1 << 20
@@ -39,11 +38,6 @@ class Connection:
     engine: str
     database: str = ""
     options: Mapping[str, Any] = field(default_factory=dict, repr=False)
-
-    @property
-    def embedded(self) -> bool:
-        """Whether statements run inside the calling process, on a file."""
-        return ENGINES[self.engine].embedded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,24 +122,12 @@ class Session(Protocol):
         ...
 
 
-def open_session(connection: Connection, limits: QueryLimits) -> Session:
-    """An open session of the connection's engine.
-
-    Raises:
-        MissingExtraError: the engine's client is not installed.
-        UsageError: the connection's description cannot be meant, or nothing answers there.
-    """
-    session: Session = import_module(ENGINES[connection.engine].module).open_session(connection, limits)
-    return session
-
-
 def client(module: str, engine: str) -> Any:
     """An engine's client library; raises `MissingExtraError` with the pip line where it is absent."""
     try:
         return import_module(module)
     except ImportError as error:
-        extra = ENGINES[engine].extra
-        raise MissingExtraError(f"{engine} needs its client library", hint=f"pip install 'evalsuite[{extra}]'") from error
+        raise MissingExtraError(f"{engine} needs its client library", hint=f"pip install 'evalsuite[{engine}]'") from error
 
 
 def sql_error(kind: str) -> FaultError:

@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from evalsuite.errors import FaultError
-from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session, Stream, open_session
+from evalsuite.sql import open_session
+from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session, Stream
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement

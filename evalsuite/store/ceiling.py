@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import OutputError
-from evalsuite.runner.signature import signature
 from evalsuite.store.run_folder import write_atomically
+from evalsuite.store.signature import signature
 
 CEILINGS_FOLDER = Path(".evalsuite/gold")
 

@@ -8,9 +8,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode
-from evalsuite.readers.submission import read_submission, submission_files, submission_hash
+from evalsuite.readers.submission import submission_files, submission_hash
 from evalsuite.store.memo import Memo
 
 # A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-LOG = logging.getLogger("evalsuite.trees")
+LOG = logging.getLogger(__name__)
 
 
 class Notice(NamedTuple):

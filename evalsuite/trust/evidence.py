@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.gold import gold_inodes, read_gold
+from evalsuite.readers.gold import gold_inodes
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
-from evalsuite.readers.submission import read_submission
 from evalsuite.registry import Scorer
 from evalsuite.runner.batch import is_batch
 from evalsuite.runner.plan import applicable, plan

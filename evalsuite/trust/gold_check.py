@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UNSCORED
-from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
+from evalsuite.readers.gold import gold_hash, gold_inodes
+from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.run import default_jobs

@@ -16,9 +16,10 @@ from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.matching.number_reading import find_numbers, read_number
-from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes, read_gold
+from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, read_submission, submission_hash
+from evalsuite.readers.submission import METADATA, submission_hash
 from evalsuite.runner.batch import is_batch
 from evalsuite.runner.plan import plan
 from evalsuite.runner.pool import Pool

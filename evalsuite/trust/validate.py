@@ -11,10 +11,11 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.readers.answers import read_answer
-from evalsuite.readers.gold import gold_inodes, read_gold
+from evalsuite.readers.gold import gold_inodes
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
-from evalsuite.readers.submission import METADATA, read_submission
+from evalsuite.readers.submission import METADATA
 from evalsuite.registry import did_you_mean
 from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS

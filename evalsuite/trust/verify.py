@@ -14,17 +14,18 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.readers.answers import is_sql
 from evalsuite.readers.errata import ERRATA_FILE, read_errata
-from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash, read_gold
+from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, read_submission, submission_hash
+from evalsuite.readers.submission import METADATA, submission_hash
 from evalsuite.runner.corrections import sum_up
 from evalsuite.runner.rescore import chosen_rules, place_of
 from evalsuite.runner.run import Options, Progress, Run, run
-from evalsuite.runner.signature import signature
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import RunEntry, refuse_submission
 from evalsuite.store.run_folder import RESULTS, RUN, result_line
 from evalsuite.store.seal import is_intact
+from evalsuite.store.signature import signature
 from evalsuite.summary import summarise
 from evalsuite.types import Gold, GoldInstance, Result, Submission
 

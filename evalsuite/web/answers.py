@@ -42,8 +42,8 @@ def contexts(record: "Record") -> Mapping[str, str]:
 
 
 def _read(record: "Record", metadata: Path) -> Mapping[str, str]:
+    from evalsuite.readers.layouts import read_submission
     from evalsuite.readers.limits import resolve_limits
-    from evalsuite.readers.submission import read_submission
 
     assert record.folder is not None
     try:

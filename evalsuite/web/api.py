@@ -214,11 +214,9 @@ BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
 
 
 def routes(state: State) -> list[Any]:
-    """The routes of the API under each of its prefixes, the stream of events, and the OpenAPI document."""
+    """The routes of the API under each of its prefixes, and the stream of events."""
     from starlette.responses import StreamingResponse
     from starlette.routing import Route
-
-    from evalsuite.web.openapi import document
 
     def answering(endpoint: Endpoint) -> Callable[["Request"], "Response"]:
         def answer(request: "Request") -> "Response":
@@ -229,16 +227,13 @@ def routes(state: State) -> list[Any]:
     def events(_: "Request") -> "Response":
         return StreamingResponse(stream(state.journals), media_type="text/event-stream")
 
-    def described(_: "Request") -> "Response":
-        return answered(document())
-
     # A case's id may hold slashes; "summary" is no run's id, since the fixed path comes first.
     found = [
         Route(prefix + endpoint.path.replace("{case_id}", "{case_id:path}"), answering(endpoint))
         for prefix in PREFIXES
         for endpoint in ENDPOINTS
     ]
-    return [*found, Route("/events", events), Route("/openapi.json", described)]
+    return [*found, Route("/events", events)]
 
 
 def answered(value: Any, status: int = 200) -> "Response":

@@ -13,6 +13,7 @@ from evalsuite.web.across import Across
 from evalsuite.web.api import State, answered
 from evalsuite.web.library import open_library
 from evalsuite.web.live import Journals
+from evalsuite.web.openapi import document
 from evalsuite.web.query import BadQueryError, NotThereError
 
 if TYPE_CHECKING:
@@ -38,12 +39,14 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
     """The application over a folder (see `open_library`), answering to loopback names, addresses and `host`."""
     try:
         from starlette.applications import Starlette
+        from starlette.routing import Route
     except ModuleNotFoundError as error:
         raise _missing() from error
     library = open_library(folder, os.environ)
     state = State(library=library, journals=Journals(library), across=Across())
     faults: Any = {EvalsuiteError: _fault, 404: _http_fault, 405: _http_fault, 500: _http_fault}
-    app = Starlette(routes=[*api.routes(state), *pages.routes(state)], exception_handlers=faults)
+    described = Route("/openapi.json", lambda _: answered(document()))
+    app = Starlette(routes=[*api.routes(state), described, *pages.routes(state)], exception_handlers=faults)
     app.add_middleware(Walls, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
     return app
 

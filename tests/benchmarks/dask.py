@@ -5,9 +5,9 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evalsuite.readers.gold import gold_hash, read_gold
+from evalsuite.readers.gold import gold_hash
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission
 from evalsuite.runner.executors import Work, open_executor
 from evalsuite.runner.plan import plan
 from tests.runner.test_executors import texts

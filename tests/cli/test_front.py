@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from evalsuite.cli import COMMANDS, main
+from evalsuite.cli import main
 from evalsuite.cli.app import build
+from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import OPTIONS, page
 
 
@@ -16,7 +17,7 @@ def test_page(width: int) -> None:
     shown = page(width)
     assert max(map(len, shown.splitlines())) <= width
     words = set(shown.split())
-    assert all(set(f"{name} {summary}".split()) <= words for name, (_, summary) in COMMANDS.items())
+    assert all(set(f"{name} {line.summary}".split()) <= words for name, line in COMMANDS.items())
 
 
 def test_options_are_the_parsers() -> None:

@@ -12,10 +12,9 @@ from evalsuite.matching.number_reading import read_number
 from evalsuite.matching.table import match_table
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
-from evalsuite.readers.gold import read_gold
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import open_trusted
-from evalsuite.readers.submission import read_submission
 from evalsuite.types import GoldInstance, Submission, Table
 from tests.conformance.recorded import gold_folder, submission_folder
 from tests.models import strict_table

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.cli import COMMANDS
+from evalsuite.cli.commands import COMMANDS
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "evalsuite"

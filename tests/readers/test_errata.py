@@ -9,7 +9,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
 from evalsuite.readers.errata import ERRATA_FILE, instance_hash, read_errata
-from evalsuite.readers.gold import gold_hash, read_gold
+from evalsuite.readers.gold import gold_hash
+from evalsuite.readers.layouts import read_gold
 from evalsuite.reports.record import of_run, revealed
 from evalsuite.reports.terminal import render
 from tests.trust.small import TABLE, scored, write_gold, write_submission

@@ -9,7 +9,8 @@ import pytest
 
 from evalsuite import scorers
 from evalsuite.errors import GoldError
-from evalsuite.readers.gold import gold_hash, gold_inodes, read_gold
+from evalsuite.readers.gold import gold_hash, gold_inodes
+from evalsuite.readers.layouts import read_gold
 from evalsuite.registry import scorer
 from evalsuite.types import Problem, Score
 

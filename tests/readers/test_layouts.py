@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import GoldError, SubmissionError, UsageError
-from evalsuite.readers.gold import read_gold
-from evalsuite.readers.layouts import LAYOUTS, layout_name, named
+from evalsuite.readers.layouts import LAYOUTS, layout_name, named, read_gold, read_submission
 from evalsuite.readers.layouts.convert import convert
 from evalsuite.readers.paths import FromRoot, inside
-from evalsuite.readers.submission import read_submission, submission_files, submission_hash
+from evalsuite.readers.submission import submission_files, submission_hash
 from evalsuite.runner.run import Options, run
 from tests.readers.layouts_made import CITIES, gold_folder, submission_folder
 

@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.readers import answer_store
+from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.plain_lines import BLOCK_BYTES
-from evalsuite.readers.submission import read_submission
 from evalsuite.types import Submission
 
 # Below the size of a block nothing is read in blocks: the reader that knows everything sees each line.

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import SubmissionError
+from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, read_submission, submission_hash
+from evalsuite.readers.submission import METADATA, submission_hash
 from evalsuite.types import Submission
 
 from .test_jsonl import README_EXAMPLE

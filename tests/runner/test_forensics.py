@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.readers.gold import read_gold
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission
 from evalsuite.reports.record import of_run
 from evalsuite.reports.terminal import render
 from evalsuite.runner.forensics import by_kind, with_notes

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from evalsuite.readers.gold import read_gold
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission
 from evalsuite.runner.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
 from evalsuite.runner.plan import plan
 from evalsuite.types import Result

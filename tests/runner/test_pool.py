@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from evalsuite.readers.gold import gold_inodes, read_gold
+from evalsuite.readers.gold import gold_inodes
+from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import read_submission
 from evalsuite.runner.lane import Lane, Setup, open_lane
 from evalsuite.runner.plan import plan
 from evalsuite.runner.pool import Pool

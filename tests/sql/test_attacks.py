@@ -12,7 +12,8 @@ import duckdb
 import pytest
 
 from evalsuite.errors import FaultError
-from evalsuite.sql.base import Connection, QueryLimits, open_session
+from evalsuite.sql import open_session
+from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import run_answer
 from tests.sql.conftest import DUCKDB_SETUP, Made
 

@@ -8,8 +8,8 @@ from types import MappingProxyType
 import pytest
 
 from evalsuite.errors import MissingExtraError, UsageError
-from evalsuite.sql import ENGINES
-from evalsuite.sql.base import Connection, QueryLimits, neutral, open_session
+from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.base import Connection, QueryLimits, neutral
 
 CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 

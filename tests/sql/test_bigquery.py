@@ -39,7 +39,7 @@ def test_too_dear_is_never_run(stub: Stub) -> None:
 
 def test_a_script_is_refused_by_the_dry_run(stub: Stub) -> None:
     """What BigQuery's own parser does not call a SELECT never runs."""
-    from evalsuite.sql.base import open_session
+    from evalsuite.sql import open_session
 
     session = open_session(connection(stub), QueryLimits())
     for text in ("DELETE FROM items", "SELECT 1; SELECT 2"):

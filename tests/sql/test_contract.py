@@ -11,7 +11,8 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
-from evalsuite.sql.base import REASONS, Connection, QueryLimits, open_session
+from evalsuite.sql import open_session
+from evalsuite.sql.base import REASONS, Connection, QueryLimits
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.cells import csv_form
 from evalsuite.sql.execute import ask, execute, run_answer

@@ -9,7 +9,8 @@ import psycopg
 import pytest
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import Connection, QueryLimits, open_session
+from evalsuite.sql import open_session
+from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import ask, run_answer
 from tests.sql import postgres_server
 

@@ -9,8 +9,9 @@ import pytest
 
 from evalsuite.errors import SubmissionError
 from evalsuite.readers import submission as reading
+from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.submission import read_submission, submission_hash
+from evalsuite.readers.submission import submission_hash
 from evalsuite.store import hashes
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.memo import Memo

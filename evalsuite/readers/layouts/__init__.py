@@ -5,12 +5,12 @@ makes an instance of an entry), `read_gold(spec, limits)` and `read_submission(f
 and so is everything after them.
 """
 
-from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.readers.gold import MakeInstance
+from evalsuite.lazy import Lazy
+from evalsuite.readers.gold import MakeInstance, find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
@@ -18,13 +18,11 @@ from evalsuite.readers.paths import open_trusted
 from evalsuite.types import Gold, Submission
 
 # name -> module; the first one that knows the spec as its own reads it.
-LAYOUTS: dict[str, str] = {
-    "snow": "evalsuite.readers.layouts.snow",
-    "lite": "evalsuite.readers.layouts.lite",
-    "original": "evalsuite.readers.layouts.original",
+LAYOUTS: dict[str, Lazy] = {
+    "snow": Lazy("evalsuite.readers.layouts.snow"),
+    "lite": Lazy("evalsuite.readers.layouts.lite"),
+    "original": Lazy("evalsuite.readers.layouts.original"),
 }
-# What the answers of a submission without metadata are: queries, or tables that queries gave.
-MODES = ("sql", "exec_result")
 
 
 class LayoutReader(Protocol):
@@ -43,11 +41,39 @@ class LayoutReader(Protocol):
         """The submission in a folder."""
 
 
+def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None) -> Gold:
+    """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
+
+    `layout` says how the folder is laid out (a key of `LAYOUTS`); None looks at the first entry of the spec. Hashing reads every
+    gold file, so it is a step of its own: `gold_hash`.
+
+    Raises:
+        GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
+        UsageError: no such layout.
+    """
+    spec = find_spec(folder)
+    return layout_of(spec, layout, limits).read_gold(spec, limits)
+
+
+def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str = "original", mode: str | None = None) -> Submission:
+    """The submission in `folder`: one Answer an instance id in file order, a broken one with its `fault`, and notes.
+
+    An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID. `layout`
+    is that of the gold it is meant for, a key of `LAYOUTS`; `mode` (sql or exec_result) says which files of a folder without
+    metadata are the answers.
+
+    Raises:
+        SubmissionError: no such folder, or it cannot be read as a whole.
+        UsageError: no such layout, or a mode that cannot be meant.
+    """
+    return named(layout).read_submission(folder, limits, mode)
+
+
 def named(name: str) -> LayoutReader:
     """The layout of that name; raises `UsageError` where there is none."""
     if name not in LAYOUTS:
         raise UsageError(f"no layout {name!r}", hint="known: " + ", ".join(sorted(LAYOUTS)))
-    return cast(LayoutReader, import_module(LAYOUTS[name]))
+    return cast(LayoutReader, LAYOUTS[name].load())
 
 
 def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> LayoutReader:

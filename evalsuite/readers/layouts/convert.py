@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError, GoldError, OutputError, UsageError
-from evalsuite.readers.gold import find_spec, read_gold
+from evalsuite.readers.gold import find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
+from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.layouts.results import KEYS, QUERIES, RESULTS, GoldFiles, evaluation_of
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import inside, open_trusted

@@ -15,12 +15,13 @@ from typing import Any
 from evalsuite.errors import SubmissionError, UsageError
 from evalsuite.readers.gold import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
-from evalsuite.readers.layouts import MODES
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import METADATA, read_metadata
 from evalsuite.types import Answer, GoldInstance, Problem, Rule, Submission, Suite
 
+# What the answers of a submission without metadata are: queries, or tables that queries gave.
+MODES = ("sql", "exec_result")
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 RESULTS, QUERIES = "exec_result", "sql"
 ENDINGS = {"exec_result": ".csv", "sql": ".sql"}

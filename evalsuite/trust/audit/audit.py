@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Final
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.gold import gold_inodes, read_gold
+from evalsuite.readers.gold import gold_inodes
+from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import did_you_mean
 from evalsuite.runner.pool import Pool

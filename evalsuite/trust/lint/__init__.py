@@ -9,10 +9,29 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.registry import did_you_mean
 from evalsuite.trust.lint import cells, columns, databases, files, numbers, order, spec, suite, texts, trees
 from evalsuite.trust.lint.book import IGNORE_KEY, Book, Found, Kind, Severity, open_book
 
-_PER_BOOK: dict[str, Kind] = {**spec.PER_BOOK, **suite.PER_BOOK, **files.PER_BOOK, **trees.PER_BOOK}
+
+def _ignored(book: Book) -> Iterator[Found]:
+    """Codes to ignore that do not exist."""
+    for instance in book.instances:
+        given = instance.extra.get(IGNORE_KEY, [])
+        for code in given if isinstance(given, list) else [given]:
+            if code not in CODES:
+                message = f"{IGNORE_KEY} names {code!r}, which is no code"
+                hint = did_you_mean(str(code), CODES)
+                yield Found(code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200])
+
+
+_PER_BOOK: dict[str, Kind] = {
+    **spec.PER_BOOK,
+    **suite.PER_BOOK,
+    "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist"),
+    **files.PER_BOOK,
+    **trees.PER_BOOK,
+}
 _PER_CHECK: dict[str, Kind] = {
     **spec.PER_CHECK,
     **texts.PER_CHECK,

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from evalsuite.readers.suite import SUITE_FILE
 from evalsuite.registry import did_you_mean
-from evalsuite.trust.lint.book import IGNORE_KEY, Book, Found, Kind
+from evalsuite.trust.lint.book import Book, Found, Kind
 
 
 def groups(book: Book) -> Iterator[Found]:
@@ -36,19 +36,6 @@ def judges(book: Book) -> Iterator[Found]:
             yield spot.found("judge-beside-tree", message, hint="give each an instance of its own")
 
 
-def ignored(book: Book) -> Iterator[Found]:
-    """Codes to ignore that do not exist."""
-    from evalsuite.trust.lint import CODES
-
-    for instance in book.instances:
-        given = instance.extra.get(IGNORE_KEY, [])
-        for code in given if isinstance(given, list) else [given]:
-            if code not in CODES:
-                message = f"{IGNORE_KEY} names {code!r}, which is no code"
-                hint = did_you_mean(str(code), CODES)
-                yield Found(code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200])
-
-
 def empty(book: Book) -> Iterator[Found]:
     """A spec without instances."""
     if not book.instances and not book.broken:
@@ -60,6 +47,5 @@ PER_BOOK = {
     "empty-group": Kind("warning", groups, "a group of suite.yaml holds no instance"),
     "no-judge": Kind("warning", judges, "a judged check, and no judge in suite.yaml"),
     "judge-beside-tree": Kind("error", judges, "a judged check beside a tree check in one instance"),
-    "unknown-ignore": Kind("warning", ignored, "`lint_ignore` names a code that does not exist"),
     "no-instances": Kind("error", empty, "a spec without instances"),
 }
