@@ -85,7 +85,7 @@ def _sides(
 
 def _check_reveal(gold: Path, reveal: str | None) -> None:
     from evalsuite.readers.layouts import read_gold
-    from evalsuite.trust.reveal import level_for
+    from evalsuite.reveal import level_for
 
     if level_for(read_gold(gold), reveal) != "cells":
         raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")

@@ -97,8 +97,8 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     from evalsuite.cli.explain import evidence
     from evalsuite.reports.explain import render as render_evidence
     from evalsuite.reports.instance import render
+    from evalsuite.reveal import level_for, reveal
     from evalsuite.store.run_folder import result_line
-    from evalsuite.trust.reveal import level_for, reveal
 
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)

@@ -59,7 +59,7 @@ def show(
     """Print the evidence of one instance, cut to what may be shown."""
     from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.explain import render
-    from evalsuite.trust.reveal import level_for
+    from evalsuite.reveal import level_for
 
     level = level_for(read_gold(gold), level)
     saved = {result.instance_id: result for result in entry.results()} if entry is not None else {}
@@ -83,8 +83,8 @@ def evidence(
     limits: "Mapping[str, int | float] | None" = None,
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level."""
+    from evalsuite.reveal import reveal_evidence
     from evalsuite.trust.evidence import explain_results
-    from evalsuite.trust.reveal import reveal_evidence
 
     saved = {instance_id: result}
     found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved))[instance_id]

@@ -202,7 +202,7 @@ def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     from evalsuite.reports.clean import clean
     from evalsuite.reports.instance import render
     from evalsuite.reports.record import default_level
-    from evalsuite.trust.reveal import reveal
+    from evalsuite.reveal import reveal
     from evalsuite.types import Result
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))

@@ -23,8 +23,8 @@ def command(
 
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import check_level, default_level
+    from evalsuite.reveal import reveal
     from evalsuite.store.history import RunEntry, query
-    from evalsuite.trust.reveal import reveal
 
     check_level(level)
 

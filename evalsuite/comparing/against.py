@@ -12,7 +12,7 @@ from evalsuite.comparing.rows import Row, adjusted, detectable, instances_needed
 from evalsuite.comparing.sides import Side, what_differs
 from evalsuite.errors import UsageError
 from evalsuite.reports.record import check_level, default_level
-from evalsuite.trust.reveal import shows
+from evalsuite.reveal import shows
 from evalsuite.types import Rule
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from evalsuite.comparing.sides import Side
 from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean
-from evalsuite.trust.reveal import reveal, shows
+from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 
 Pair = tuple[Result, Result]

@@ -1,22 +1,21 @@
 """The strict verdict on tables as gold files ask for it: needed columns, alternatives, tolerances; and its join with the official one."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.matching.big.digested import agreed_rows
 from evalsuite.matching.big.streamed import StreamedTable, exact_table
+from evalsuite.matching.big.verdicts import strict_verdict
 from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_acceptance
 from evalsuite.matching.identical import identical_columns
-from evalsuite.matching.table import count, shorten
+from evalsuite.matching.strict_columns import PerColumn, read_columns, tolerance_of
 from evalsuite.matching.table_reasons import explain
 from evalsuite.matching.table_strict import Column, Matching, match_columns
-from evalsuite.matching.values import Cell, Tolerance, read_native, read_text
 from evalsuite.matching.verdict import Strict, join
+from evalsuite.matching.wording import count, shorten
 from evalsuite.types import Fault, Score, Table
-
-PerColumn = float | Mapping[str, float] | None
 
 
 def judge_table(
@@ -77,10 +76,8 @@ def _streamed(
     """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
     if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)):
         return None
-    from evalsuite.matching.big.verdicts import strict_verdict
-
     chosen = _chosen(needed, len(gold.header))
-    tolerances = [_tolerance(gold, index, abs_tol, rel_tol) for index in chosen]
+    tolerances = [tolerance_of(gold, index, abs_tol, rel_tol) for index in chosen]
     found = strict_verdict(prediction, gold, chosen, tolerances, ignore_order=ignore_order)
     if found is None:
         return None
@@ -189,47 +186,6 @@ def order_for(ignore_order: Any, index: int) -> bool:
     if isinstance(ignore_order, list | tuple):
         return bool(ignore_order[index]) if index < len(ignore_order) else False
     return bool(ignore_order)
-
-
-def read_columns(table: Table, chosen: Sequence[int], *, abs_tol: PerColumn = None, rel_tol: PerColumn = None) -> list[Column]:
-    """The chosen columns as cells; equal texts become the same object, so that most comparisons end at once."""
-    return [
-        Column(
-            cells=_cells(table, index),
-            name=table.header[index] if index < len(table.header) else "",
-            position=index,
-            tolerance=_tolerance(table, index, abs_tol, rel_tol),
-        )
-        for index in chosen
-    ]
-
-
-def _cells(table: Table, index: int) -> list[Cell]:
-    column = table.columns[index]
-    if table.types is not None:
-        return [read_native(value) for value in column]
-    known: dict[Any, Cell] = {}
-    cells = []
-    for text in column:
-        if text not in known:
-            known[text] = read_text(text)
-        cells.append(known[text])
-    return cells
-
-
-def _tolerance(table: Table, index: int, abs_tol: PerColumn, rel_tol: PerColumn) -> Tolerance:
-    absolute, relative = _of_column(abs_tol, table, index), _of_column(rel_tol, table, index)
-    if absolute is None and relative is None:
-        return Tolerance()
-    return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, rounding=False, integers=True)
-
-
-def _of_column(value: PerColumn, table: Table, index: int) -> float | None:
-    """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
-    if value is None or isinstance(value, int | float):
-        return value
-    header = table.header[index] if index < len(table.header) else ""
-    return value.get(header, value.get(str(index)))
 
 
 def _chosen(needed: Sequence[int], n_columns: int) -> list[int]:

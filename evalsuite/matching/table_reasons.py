@@ -7,11 +7,11 @@ from typing import Any, Final
 from evalsuite.matching.clusters import pair_columns
 from evalsuite.matching.flip_causes import cause_of_refusal, likest
 from evalsuite.matching.outlines import Outline
-from evalsuite.matching.table import MAX_SHOWN, RANKED_CELLS, count, shorten
 from evalsuite.matching.table_strict import Column, Matching
 from evalsuite.matching.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_order
 from evalsuite.matching.values import Cell, equal, show
 from evalsuite.matching.verdict import Strict
+from evalsuite.matching.wording import MAX_SHOWN, RANKED_CELLS, count, shorten
 from evalsuite.types import Fault
 
 MAX_COLUMNS: Final = 3

@@ -10,6 +10,7 @@ from typing import Any
 
 from evalsuite.matching.equality import RESULT_SUITES, Reference
 from evalsuite.matching.table import count
+from evalsuite.matching.wording import count
 from evalsuite.types import Fault
 
 

@@ -15,7 +15,6 @@ from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_tree import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
-from evalsuite.sql.base import QueryLimits
 from evalsuite.types import Fault, Table
 
 Limits = Mapping[str, int | float]
@@ -88,6 +87,8 @@ def read_query(folder: str, instance_id: str, path: str, *, limit_bytes: int, go
 
 def read_gold_query(path: Path) -> str:
     """The text of a gold query. Raises `FaultError`."""
+    from evalsuite.sql.base import QueryLimits
+
     with open_trusted(path, limit_bytes=math.inf) as handle:
         return read_text(handle, limit_bytes=QueryLimits().sql_bytes)
 

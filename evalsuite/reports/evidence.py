@@ -34,7 +34,7 @@ def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
 
     Needs the gold and submission folders that the run names, as they were; where they are gone or gold has changed, there is only a note.
     """
-    from evalsuite.trust.reveal import shows
+    from evalsuite.reveal import shows
 
     if not ids or not shows(record.level, "class"):
         return Evidence()
@@ -50,8 +50,8 @@ def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> Evidence:
     from evalsuite.readers.gold import gold_hash
     from evalsuite.readers.layouts import read_gold
+    from evalsuite.reveal import reveal_evidence, shows
     from evalsuite.trust.evidence import explain_results
-    from evalsuite.trust.reveal import reveal_evidence, shows
 
     known = read_gold(gold)
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:

@@ -85,7 +85,7 @@ def of_entry(entry: "RunEntry") -> Record:
 def check_level(level: str | None) -> None:
     """Raise `UsageError` for a word that is no level of `--reveal`."""
     from evalsuite.registry import did_you_mean
-    from evalsuite.trust.reveal import LEVELS
+    from evalsuite.reveal import LEVELS
 
     if level is not None and level not in LEVELS:
         raise UsageError(f"--reveal cannot be {level!r}", hint=did_you_mean(level, LEVELS))
@@ -101,7 +101,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
 
     The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.trust.reveal import reveal
+    from evalsuite.reveal import reveal
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)

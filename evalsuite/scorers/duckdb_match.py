@@ -7,8 +7,10 @@ from typing import Any
 from evalsuite.matching.big.digested import DigestedTable, agreed_rows, held
 from evalsuite.matching.database import list_problem, match_database, needs_quotes, turns_into_floats
 from evalsuite.matching.equality import Reference
+from evalsuite.matching.fetched import turns_into_floats
 from evalsuite.matching.table import shorten
 from evalsuite.matching.table_judge import join_verdicts, judge_each
+from evalsuite.matching.wording import shorten
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.types import Fault, Problem, Score, Table

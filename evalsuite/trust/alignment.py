@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from evalsuite.matching.outlines import place
-from evalsuite.matching.table_judge import read_columns
+from evalsuite.matching.strict_columns import read_columns
 from evalsuite.matching.table_strict import Column
 from evalsuite.matching.values import Cell, equal, key
 from evalsuite.trust.transformations.values import Pair, decorated_number, instants

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsuite.errors import UsageError
+from evalsuite.reveal import reveal
 from evalsuite.store.history import RunEntry, one_run
-from evalsuite.trust.reveal import reveal
 
 Label = float | str
 ID_COLUMNS, LABEL_COLUMNS, REASON_COLUMNS = ("instance_id", "id"), ("label", "score", "verdict"), ("reason", "comment", "why", "note")

@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.reports import FORMATS
-from evalsuite.trust.reveal import LEVELS
+from evalsuite.reveal import LEVELS
 from tests.cli.test_report import marks_in, text_of
 from tests.reports.made import hidden_suite
 

@@ -12,7 +12,7 @@ import yaml
 
 from evalsuite.cli import main
 from evalsuite.reports import BINARY, FORMATS
-from evalsuite.trust.reveal import LEVELS
+from evalsuite.reveal import LEVELS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.reports.made import MARKS, hidden_suite

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.matching.database import database_columns, match_database, needs_quotes
+from evalsuite.matching.database import match_database, needs_quotes
 from evalsuite.matching.equality import NA, NAT, Items
+from evalsuite.matching.fetched import database_columns
 from evalsuite.types import Fault, Table
 from tests.models.official_table import score_tables
 

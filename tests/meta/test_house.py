@@ -1,10 +1,13 @@
 """The house rules: who may import whom, what stays out of start-up, every command explained."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+from typing import TypeGuard
 
 import pytest
 
@@ -12,16 +15,8 @@ from evalsuite.cli.commands import COMMANDS
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "evalsuite"
-FLOORS = {
-    "types": 0, "errors": 0, "registry": 0, "plugins": 0,
-    "matching": 1, "trees": 1, "metrics": 1, "judge": 1, "stats": 1, "sql": 1,
-    "readers": 2, "scorers": 2,
-    "runner": 3, "store": 3, "suites": 3, "summary": 3,
-    "trust": 4, "leaderboard": 4, "comparing": 4, "reports": 4,
-    "web": 5, "cli": 6, "api": 6, "__main__": 6,
-}  # fmt: skip
-# A registry looks its bundled table up by name, inside a function, when asked: the one look upward.
-LOOKS_UP = {("registry", "scorers"), ("plugins", "scorers")}
+# The rooms around the core, which are loaded when a command or gold asks for them.
+AROUND = ("web", "judge", "trust", "suites", "comparing", "leaderboard")
 HEAVY = {
     "pandas",
     "numpy",
@@ -39,25 +34,47 @@ HEAVY = {
     "markupsafe",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))
+FILES = {path.relative_to(ROOT).with_suffix("").as_posix().removesuffix("/__init__").replace("/", "."): path for path in MODULES}
+# The one table from which nothing inside imports: the public names, loaded when a user asks for them.
+PUBLIC_NAMES = "evalsuite"
+_PLACE = re.compile(r"evalsuite(\.\w+)+(:[\w.]+)?")
 
 
-def room(path: Path) -> str:
+def rooms_in_order() -> list[str]:
+    """The rooms from the ground up, as the table in CONTRIBUTING.md tells them."""
+    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## The house")[2].partition("\n## ")[0]
+    return [name for line in table.splitlines() if line.startswith("| `") for name in re.findall(r"`([\w/]+)`", line.split("|")[1])]
+
+
+ORDER = {name: at for at, name in enumerate(rooms_in_order())}
+
+
+def room(module: str) -> str:
     """The room of a module: its folder, or its own name at the top of the package."""
-    parts = path.relative_to(PACKAGE).parts
-    return parts[0].removesuffix(".py") if len(parts) > 1 or parts[0] != "__init__.py" else ""
+    return module.partition(".")[2].partition(".")[0]
 
 
-def imported_rooms(tree: ast.AST) -> Iterator[tuple[str, int]]:
-    """Each room of this package that a module imports, with the line."""
-    for node in ast.walk(tree):
+def _file_of(dotted: str) -> str | None:
+    """The module that holds a dotted name: itself, or the one it is an attribute of."""
+    return dotted if dotted in FILES else parent if (parent := dotted.rpartition(".")[0]) in FILES else None
+
+
+def imports(module: str) -> set[str]:
+    """The modules of this package that a module imports: lazily and by a text `evalsuite.a:b` too, but not for the type checker alone."""
+    tree = ast.parse(FILES[module].read_text(encoding="utf-8"))
+    found: set[str | None] = set()
+    for node in (node for statement in at_module_level(tree) for node in ast.walk(statement)):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "evalsuite":
-            parts = node.module.split(".")
-            for name in [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]:
-                yield name, node.lineno
+            found |= {_file_of(f"{node.module}.{alias.name}") for alias in node.names}
         elif isinstance(node, ast.Import):
-            for alias in node.names:
-                if alias.name.startswith("evalsuite."):
-                    yield alias.name.split(".")[1], node.lineno
+            found |= {_file_of(alias.name) for alias in node.names if alias.name.startswith("evalsuite.")}
+        elif module != PUBLIC_NAMES and _is_place(node):
+            found.add(_file_of(node.value.partition(":")[0]))
+    return {name for name in found if name is not None and name not in (module, PUBLIC_NAMES)}
+
+
+def _is_place(node: ast.AST) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and _PLACE.fullmatch(node.value) is not None
 
 
 def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
@@ -68,20 +85,37 @@ def at_module_level(tree: ast.Module) -> Iterator[ast.stmt]:
         yield node
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
-def test_imports_go_down(path: Path) -> None:
-    """A module imports from a lower floor or its own room, never upward or sideways into a higher one."""
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    own = room(path)
-    if own == "":
-        return
-    assert own in FLOORS, f"room {own!r} has no floor: add it to the design and to this table"
-    upward = [
-        f"{path.name}:{line} imports {name}"
-        for name, line in imported_rooms(tree)
-        if name in FLOORS and FLOORS[name] > FLOORS[own] and (own, name) not in LOOKS_UP
-    ]
-    assert upward == []
+def test_every_room_has_its_place() -> None:
+    """CONTRIBUTING's table names each room of the package once, and none that is not there."""
+    there = {room(module) for module in FILES} - {""}
+    assert sorted(rooms_in_order()) == sorted(there)
+
+
+@pytest.mark.parametrize("module", [module for module in FILES if module != PUBLIC_NAMES])
+def test_imports_go_down(module: str) -> None:
+    """A file imports only from rooms below its own or from its own room, lazily and by name in a text too."""
+    upward = [name for name in imports(module) if ORDER[room(name)] > ORDER[room(module)]]
+    assert upward == [], "the order from the ground up: " + " ".join(ORDER)
+
+
+def test_no_files_import_each_other() -> None:
+    """There is no circle of files, inside a room neither."""
+    sorter = TopologicalSorter({module: imports(module) for module in FILES})
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
+    """Scoring texts and tables loads none of the rooms around the core: who asks no judge and no database never pays for them."""
+    words = ["run", "example_submission_folder", "--quiet", "--no-save", "--no-cache", "--isolation", "none", "-o", str(tmp_path / "x.md")]
+    code = (
+        f"import sys\nfrom evalsuite.cli import main\nmain({words!r})\n"
+        f"print(sorted(name for name in sys.modules if name.startswith('evalsuite.') and name.split('.')[1] in {AROUND!r}))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
+    assert shown.stdout.splitlines()[-1] == "[]"
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))

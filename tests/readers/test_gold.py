@@ -9,6 +9,7 @@ import pytest
 
 from evalsuite import scorers
 from evalsuite.errors import GoldError
+from evalsuite.lazy import Lazy
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.layouts import read_gold
 from evalsuite.registry import scorer
@@ -24,7 +25,7 @@ def shout_match(prediction: str, *, gold: str, times: int = 1, loud: bool = Fals
 @pytest.fixture(autouse=True)
 def one_more_scorer(monkeypatch: pytest.MonkeyPatch) -> None:
     """`shout_match` as a scorer of the table, so that these tests rest on no bundled one."""
-    monkeypatch.setitem(scorers.BUNDLED, "shout_match", (f"{__name__}:shout_match", "the answer is shouted"))
+    monkeypatch.setitem(scorers.BUNDLED, "shout_match", Lazy(f"{__name__}:shout_match", "the answer is shouted"))
 
 
 def folder(tmp_path: Path, *entries: object, suite: str = "") -> Path:

@@ -11,7 +11,7 @@ from evalsuite.reports import html_difference, page
 from evalsuite.reports.html import N_FIRST, PER_BLOCK, render
 from evalsuite.reports.page_rows import KINDS, kind_of, verdict
 from evalsuite.reports.record import Record
-from evalsuite.trust.reveal import LEVELS, reveal_difference
+from evalsuite.reveal import LEVELS, reveal_difference
 from evalsuite.types import Result
 from tests.reports import suites
 

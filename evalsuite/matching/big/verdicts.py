@@ -9,9 +9,11 @@ from evalsuite.matching.big.pairs import Difference, Pair
 from evalsuite.matching.big.streamed import OddError, StreamedTable
 from evalsuite.matching.big.unordered import Bagged, compare_bags, join_rows
 from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_refusal, kind_of_form
-from evalsuite.matching.table import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
+from evalsuite.matching.strict_columns import read_columns
+from evalsuite.matching.table_reasons import nearest_column
 from evalsuite.matching.values import Tolerance, equal, read_text, show
 from evalsuite.matching.verdict import Strict
+from evalsuite.matching.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
 from evalsuite.types import Score, Table
 
 
@@ -143,9 +145,6 @@ def _kind(pairs: Sequence[Pair]) -> str:
 def _strict_refusal(found: Compared, pair: Pair, gold_side: StreamedTable, predicted_side: StreamedTable) -> Strict | None:
     """The strict 0 of a column without its equal; what is wrong is told by the column it is nearest to, among as many rows as the
     exact rules look at. None where these rows do not show what is wrong with that one."""
-    from evalsuite.matching.table_judge import read_columns
-    from evalsuite.matching.table_reasons import nearest_column
-
     n = max(1, RANKED_CELLS // len(predicted_side.header))
     gold, predicted = first_rows(gold_side, n), first_rows(predicted_side, n)
     column = read_columns(gold, [pair.gold])[0]

@@ -8,9 +8,9 @@ import pytest
 
 from evalsuite.errors import UsageError
 from evalsuite.reports.explain import render
+from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence
 from evalsuite.runner.run import Options, run
 from evalsuite.trust.evidence import explain_results
-from evalsuite.trust.reveal import LEVELS, level_for, reveal, reveal_evidence
 from evalsuite.types import Suite
 from tests.conftest import ROOT
 

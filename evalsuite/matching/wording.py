@@ -1,0 +1,39 @@
+"""How reasons speak of tables: counts, cells and headers in a few characters, and the sentence of a full match."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from evalsuite.matching.equality import is_empty
+from evalsuite.types import Score
+
+MAX_SHOWN: Final = 40
+RANKED_CELLS: Final = 200_000
+LONGEST_FLOAT: Final = 308
+
+
+def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
+    """The 1 of a table in which each needed gold column has an equal: pairs of columns, counted from 1."""
+    subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
+    reason = f"{subject} an equal, {count(n_rows, 'row')}"
+    return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
+
+
+def shown(value: Any) -> str:
+    """A cell as a reason shows it."""
+    if is_empty(value):
+        return "empty"
+    return shorten(value) if isinstance(value, str) else _cut(str(value))
+
+
+def shorten(text: str) -> str:
+    """Quoted text of at most 40 characters."""
+    return repr(_cut(text))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= MAX_SHOWN else text[: MAX_SHOWN - 3] + "..."
+
+
+def count(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
