@@ -50,7 +50,7 @@ class Candidate:
 class Comparison:
     """A baseline and n candidates. `warnings` are what --force passed over; `seed` is that of everything that draws.
 
-    `level` says how much of gold it holds, a word of `trust.reveal.LEVELS`.
+    `level` says how much of gold it holds, a word of `reveal.LEVELS`.
     """
 
     suite: str

@@ -1,21 +1,10 @@
-<<<<<<< HEAD
-"""Whether a predicted database holds gold's tables, under the official rules: the values of `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1.
-
-The reference fetches both sides as frames, so what it compares is what pandas makes of a column: an empty integer or boolean cell is NA,
-which cannot be compared with a value, and an exact copy with such a column in another order scores 0 (not under the reference dbt).
-Decimals and HUGEINT become floats.
-"""
-=======
 """Whether a predicted database holds gold's tables, under the official rules."""
->>>>>>> ff04ed5 (The house has one order of rooms, told by CONTRIBUTING and held by a test: no circles, no imports upward, texts read as imports)
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from evalsuite.matching.cells import NAN
-from evalsuite.matching.equality import NA, NAT, Column, Items, Reference
-from evalsuite.matching.table import all_of, count, match_pair, shorten
+from evalsuite.matching.equality import Reference
 from evalsuite.matching.fetched import unsupported_type
 from evalsuite.matching.table import all_of, match_pair
 from evalsuite.matching.wording import count, shorten

@@ -1,7 +1,7 @@
 """What `fetchdf()` of duckdb 2.0.0 with pandas 3.1.1 makes of a database's columns: the values that the reference compares.
 
 An empty integer or boolean cell is NA, which cannot be compared with a value, and an exact copy with such a column in another order
-scores 0. Decimals and HUGEINT become floats.
+scores 0 (not under the reference dbt). Decimals and HUGEINT become floats.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -13,8 +13,7 @@ from evalsuite.matching.big.digested import agreed_rows
 from evalsuite.matching.big.streamed import StreamedTable, exact_table
 from evalsuite.matching.big.verdicts import official_verdict
 from evalsuite.matching.cells import Typed, official_frame, raw_column, typed_column
-from evalsuite.matching.equality import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows, is_empty
-from evalsuite.matching.equality import Column, Uncomparable, columns_equal, differing_rows
+from evalsuite.matching.equality import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
 from evalsuite.matching.fetched import database_columns
 from evalsuite.matching.identical import identical_columns
 from evalsuite.matching.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
@@ -34,13 +33,7 @@ def match_table(
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
     if isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable):
-<<<<<<< HEAD
-        from evalsuite.matching.big.verdicts import official_verdict
-
         found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=reference in RESULT_SUITES)
-=======
-        found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=empty_is_zero)
->>>>>>> ff04ed5 (The house has one order of rooms, told by CONTRIBUTING and held by a test: no circles, no imports upward, texts read as imports)
         if found is not None:
             return found
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)

@@ -9,7 +9,6 @@ only met, and only fatal, when that gold's turn comes.
 from typing import Any
 
 from evalsuite.matching.equality import RESULT_SUITES, Reference
-from evalsuite.matching.table import count
 from evalsuite.matching.wording import count
 from evalsuite.types import Fault
 

@@ -1,7 +1,7 @@
 """The difference of an answer and gold as HTML: what `trust.difference` found, in the form in which people read it.
 
 Tables stand side by side, numbers with their distance over the tolerance, texts as insertions and deletions, trees by JSON path, a
-judge's words as a quotation. What `trust.reveal` cut away is not there to be drawn; every cut is said with its count.
+judge's words as a quotation. What `reveal` cut away is not there to be drawn; every cut is said with its count.
 """
 
 import re

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class Record:
     """A finished run as reports see it: n results in gold order. `name` is the run folder's, or the submission's where none was saved.
 
-    `level` says how much of gold it holds, a word of `trust.reveal.LEVELS`.
+    `level` says how much of gold it holds, a word of `reveal.LEVELS`.
     """
 
     name: str

@@ -5,10 +5,9 @@ from functools import partial
 from typing import Any
 
 from evalsuite.matching.big.digested import DigestedTable, agreed_rows, held
-from evalsuite.matching.database import list_problem, match_database, needs_quotes, turns_into_floats
+from evalsuite.matching.database import list_problem, match_database, needs_quotes
 from evalsuite.matching.equality import Reference
 from evalsuite.matching.fetched import turns_into_floats
-from evalsuite.matching.table import shorten
 from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.matching.wording import shorten
 from evalsuite.registry import scorer
