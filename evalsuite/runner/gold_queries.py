@@ -40,7 +40,7 @@ def is_temporal(check: Check) -> bool:
 def lacks_gold(task: Task, check: Check) -> bool:
     """Whether a check has nothing to judge by until its query is run."""
     queries = are_queries(check.parameters.get("gold"))
-    return queries or (load(check.scorer).marker.reads in _TABLES and not any(file.is_file() for file in _files(task, check)))
+    return queries or (SCORERS.load(check.scorer).marker.reads in _TABLES and not any(file.is_file() for file in _files(task, check)))
 
 
 def _names(check: Check) -> list[str]:
