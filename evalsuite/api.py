@@ -5,9 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
-from evalsuite.metrics import allowing_programs
-from evalsuite.plugins import whole_batch
-from evalsuite.registry import check_parameters
+from evalsuite.registry import allowing_programs, check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
@@ -71,7 +69,7 @@ def score(
     asked = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
-            return entry.function(prediction, asked if whole_batch(name) is None else None, **parameters)
+            return entry.function(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
         if entry.marker.gold_files is not None or entry.marker.reads == "tree":
             from evalsuite.readers.answers import read_pair
 

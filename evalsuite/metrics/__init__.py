@@ -1,10 +1,8 @@
 """Text metrics by name, or as a plain value out of YAML or gold. A new metric is one file in this folder and one line in this table.
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+composite:
+  parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -39,25 +37,7 @@ METRICS: dict[str, Lazy] = {
 }
 
 
-# Whether an answer that is a program may be run here and now. A metric may stand deep in composites, trees and plugins, so that the
-# permission goes around the judging of one answer instead of through all of them; what nobody permitted is not run.
-PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=False)
-
-
-@contextmanager
-def allowing_programs(allowed: bool) -> Iterator[None]:
-    """Inside, in this thread, answers that are programs are run where `allowed`, and nowhere else."""
-    before = PROGRAMS_ALLOWED.set(allowed)
-    try:
-        yield
-    finally:
-        PROGRAMS_ALLOWED.reset(before)
-
-
-def get_metric(name: str, /, **options: Any) -> "Metric":
-    """The metric of that name with these options; raises `MetricError` for an unknown name or option, or a room that is not there."""
-    from evalsuite.metrics.base import MetricError
-    from evalsuite.registry import did_you_mean
+_PART_KEYS = ("weight", "name", "scale")
 
 
 def get_metric(name: str, /, **options: Any) -> Metric:
@@ -80,6 +60,9 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
     [(name, options)] = spec.items()
     if options is not None and not isinstance(options, Mapping):
         raise MetricError(f"the options of {name} must be an object, found {type(options).__name__}", code="bad_spec")
+    if "allow_programs" in (options or {}):
+        hint = "--allow-programs, in Python allow_programs=True"
+        raise MetricError(f"{name}: allow_programs is said by whoever scores, not written down", code="bad_spec", hint=hint)
     return get_metric(name, **(options or {}))
 
 

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final, Literal
 
 from evalsuite.errors import FaultError
-from evalsuite.metrics import PROGRAMS_ALLOWED
+from evalsuite.registry import PROGRAMS_ALLOWED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

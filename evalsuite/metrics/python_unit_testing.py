@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from evalsuite.errors import FaultError, describe
-from evalsuite.metrics import PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.metrics.base import Measure, Metric, MetricError
 from evalsuite.metrics.python_process import run_program
+from evalsuite.registry import PROGRAMS_ALLOWED, allowing_programs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,15 +9,18 @@ is a scorer: a plain function whose keyword names are the keys of gold's `parame
 from evalsuite.registry.lookup import Registry, UnknownScorerError
 from evalsuite.registry.marker import Marker, Scorer, scorer
 from evalsuite.registry.parameters import CONNECTION_PARAMETERS, check_parameters, did_you_mean, fits, readable
+from evalsuite.registry.permission import PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.registry.plugins import WholeBatch
 
 __all__ = [
     "CONNECTION_PARAMETERS",
+    "PROGRAMS_ALLOWED",
     "Marker",
     "Registry",
     "Scorer",
     "UnknownScorerError",
     "WholeBatch",
+    "allowing_programs",
     "check_parameters",
     "did_you_mean",
     "fits",

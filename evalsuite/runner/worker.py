@@ -13,8 +13,7 @@ from typing import Any
 from evalsuite.errors import FaultError, describe
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, exact_table
-from evalsuite.metrics import allowing_programs
-from evalsuite.registry import Scorer
+from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS

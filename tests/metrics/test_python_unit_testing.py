@@ -9,10 +9,11 @@ import pytest
 
 import evalsuite
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.metrics import allowing_programs, get_metric
+from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.pass_at_k import pass_at_k
 from evalsuite.metrics.python_process import run_program
+from evalsuite.registry import allowing_programs
 
 
 @pytest.fixture(autouse=True)
@@ -219,9 +220,10 @@ def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) 
         with pytest.raises(UsageError, match="allow_programs is said by whoever scores"):
             evalsuite.score(name, "x = 1", **parameters)
     else:
-        from evalsuite.registry import check_parameters, load
+        from evalsuite.registry import check_parameters
+        from evalsuite.scorers import SCORERS
 
-        assert [problem.message for problem in check_parameters(load(name), {**parameters, "allow_programs": own})] == [
+        assert [problem.message for problem in check_parameters(SCORERS.load(name), {**parameters, "allow_programs": own})] == [
             "unknown parameter 'allow_programs' of python_unit_testing"
         ]
 

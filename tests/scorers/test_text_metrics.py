@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import FaultError
-from evalsuite.metrics import METRICS, allowing_programs
-from evalsuite.registry import Scorer, check_parameters
+from evalsuite.metrics import METRICS
+from evalsuite.registry import Scorer, allowing_programs, check_parameters
 from evalsuite.reports.scorer_help import help_of
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
