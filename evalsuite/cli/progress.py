@@ -25,6 +25,8 @@ class ProgressBar:
             return
         if self._bar is None:
             self._bar = _rich_bar(total)
+            # Not before the bar is known here: interrupted in the middle of it, its cursor must come back.
+            self._bar.start()  # type: ignore[attr-defined]
         self._bar.update(self._bar.task_ids[0], completed=done)  # type: ignore[attr-defined]
 
 
@@ -50,5 +52,4 @@ def _rich_bar(total: int) -> object:
         transient=True,
     )
     bar.add_task("scoring", total=total)
-    bar.start()
     return bar
