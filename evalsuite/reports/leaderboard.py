@@ -1,9 +1,10 @@
 """A leaderboard on a terminal: one line a submission, and under it what is needed to repeat it."""
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from evalsuite.reports.clean import clean
+from evalsuite.reports.layout import print_line, print_pairs, side_by_side
 from evalsuite.reports.words import percent
 
 if TYPE_CHECKING:
@@ -143,24 +144,30 @@ def picture(board: "Leaderboard", *, width: int = WIDTH) -> str:
 
 def show(board: "Leaderboard", console: "Console") -> None:
     """Print the board; every text of a submission goes through `clean` and never as markup."""
-    from rich.table import Table
-    from rich.text import Text
+    print_line(console, heading(board), "bold")
+    console.print()
+    head = [clean(title) for title in titles(board)]
+    rows = [[clean(cell) for cell in cells(board, row)] for row in board.rows]
+    styles = ["dim" if row.rank is None else "" for row in board.rows]
+    if (table := side_by_side(head, rows, console.width, wraps=("model", "faults"), styles=styles)) is not None:
+        console.print(table)
+    else:
+        _print_stacked(console, head, rows, styles)
+    print_pairs(console, facts(board))
 
-    console.print(Text(clean(heading(board)), style="bold"))
-    console.print()
-    table = Table(box=None, pad_edge=True, header_style="dim")
-    for at, title in enumerate(titles(board)):
-        table.add_column(Text(clean(title)), justify="left" if is_text(at, title) else "right", overflow="fold")
-    for row in board.rows:
-        table.add_row(*(Text(clean(cell)) for cell in cells(board, row)), style="dim" if row.rank is None else "")
-    console.print(table)
-    console.print()
-    below: Any = Table(box=None, show_header=False, pad_edge=True)
-    below.add_column(no_wrap=True, style="dim")
-    below.add_column(overflow="fold")
-    for label, text in facts(board):
-        below.add_row(Text(label), Text(clean(text)))
-    console.print(below)
+
+def _print_stacked(console: "Console", head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
+    """Rank and submission on a line, whole, and below it the other columns by name."""
+    rank = max(len(row[0]) for row in [head, *rows])
+
+    def stacked(cells: Sequence[str], below: str, style: str) -> None:
+        print_line(console, f" {cells[0]:<{rank}}  {cells[1]}", style)
+        print_line(console, f"{' ' * (rank + 3)}{below}", style)
+
+    stacked(head, " · ".join(head[2:]), "dim")
+    for row, style in zip(rows, styles, strict=True):
+        named = zip((title.partition(" (")[0] for title in head[2:]), row[2:], strict=True)
+        stacked(row, " · ".join(f"{title} {cell}" for title, cell in named), style)
 
 
 def last_line(board: "Leaderboard") -> str:

@@ -45,8 +45,8 @@ def code(text: str, longest: int = LONGEST) -> str:
     if not text:
         return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
-    # One space on each side is not shown; it keeps a text that begins or ends with a backtick or a space as it is.
-    pad = " " if text[0] in "` " or text[-1] in "` " else ""
+    # One space on each side is not shown, unless there is nothing else; it keeps a text that begins or ends with a backtick or a space.
+    pad = " " if text.strip(" ") and (text[0] in "` " or text[-1] in "` ") else ""
     return f"{fence}{pad}{text}{pad}{fence}"
 
 

@@ -3,11 +3,12 @@
 All texts of a submission pass `clean` and reach rich as `Text`, never as markup.
 """
 
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
 from evalsuite.reports.clean import clean
+from evalsuite.reports.layout import print_line, print_pairs, print_row
 from evalsuite.reports.words import (
     caused_by,
     ceiling_words,
@@ -27,7 +28,7 @@ from evalsuite.store.signature import rules_name
 
 if TYPE_CHECKING:
     from rich.console import Console
-    from rich.table import Table as RichTable
+    from rich.text import Text
 
     from evalsuite.reports.record import Record
     from evalsuite.types import Result
@@ -67,12 +68,12 @@ def show(
     """
     _heading(record, console)
     shown, folded = _in_order(record, failures=failures)
-    console.print(_rows(shown, folded, console.width))
+    _print_rows(console, shown, folded)
     if verbose:
         _each(shown, console)
     if durations:
         _slowest(record, console, durations)
-    _pairs(console, faults_by_hint(record.results))
+    print_pairs(console, faults_by_hint(record.results))
     _numbers(record, console)
     console.print(last_line or verdict_line(record.summary), style="bold", highlight=False, markup=False)
 
@@ -85,42 +86,46 @@ def _heading(record: "Record", console: "Console") -> None:
         f"{record.submission} ({s.n_submitted} handed in)",
         f"rules {rules_name(record.rules, record.layout)}",
     )
-    _say(console, " · ".join(clean(part) for part in parts), style="bold")
+    print_line(console, " · ".join(clean(part) for part in parts), style="bold")
     console.print()
 
 
-def _rows(shown: "Sequence[Result]", folded: Sequence[str], width: int) -> "RichTable":
-    from rich.table import Table
+def _print_rows(console: "Console", shown: "Sequence[Result]", folded: Sequence[str]) -> None:
+    """A line for each result: its id whole, both verdicts, and as much of the reason as there is room for."""
     from rich.text import Text
 
-    table = Table(box=None, pad_edge=True, header_style="dim")
-    narrow = width < 80
-    sizes = [_fitting((r.instance_id for r in shown), max(12, width // 5))]
-    sizes += [] if narrow else [_fitting((r.scorer or "" for r in shown), 16)]
-    sizes += [3, 3] if narrow else [8, 6]
-    sizes.append(max(10, width - sum(sizes) - 2 * (len(sizes) + 1)))
-    headers = ["instance", "off", "str", "why"] if narrow else ["instance", "scorer", "official", "strict", "why"]
-    for header, size in zip(headers, sizes, strict=True):
-        justify: Literal["center", "left"] = "center" if header.startswith(("off", "str")) else "left"
-        table.add_column(header, no_wrap=True, overflow="ellipsis", width=size, justify=justify)
-    for result in shown:
-        cells = [
-            Text(clean(result.instance_id), overflow="ellipsis"),
-            Text(clean(result.scorer or "")),
-            _mark(result, result.official),
-            _mark(result, result.strict),
-            Text(_why(result), overflow="ellipsis"),
-        ]
-        table.add_row(*(cells[:1] + cells[2:] if narrow else cells))
+    rows = [
+        {
+            "instance": Text(clean(result.instance_id)),
+            "scorer": Text(clean(result.scorer or "")),
+            "official": (official := _mark(result, result.official)),
+            "strict": (strict := _mark(result, result.strict)),
+            "off": official,
+            "str": strict,
+            "why": Text(_why(result)),
+        }
+        for result in shown
+    ]
+    sizes = _sizes(rows, console.width)
+    print_row(console, {name: Text(name) for name in sizes}, sizes, "dim")
+    for row in rows:
+        if "instance" not in sizes:
+            print_line(console, f" {row['instance']}")
+        print_row(console, row, sizes)
     for line in folded:
-        last = [Text("..."), Text(""), Text(""), Text(""), Text(line)]
-        table.add_row(*(last[:1] + last[2:] if narrow else last), style="dim")
-    return table
+        print_line(console, f" ...  {line}", "dim")
 
 
-def _fitting(texts: Iterable[str], most: int) -> int:
-    """A column width that holds the longest text, at least 8 and at most `most` characters."""
-    return max(8, min(max((len(text) for text in texts), default=8), most))
+def _sizes(rows: "Sequence[Mapping[str, Text]]", width: int) -> dict[str, int]:
+    """The columns that fit, in cells: where ids leave no room for reasons the scorers go first, then each id gets a line of its own."""
+    size = {name: max([len(name), *(row[name].cell_len for row in rows)]) for name in ("instance", "scorer", "off", "str")}
+    narrow = {name: size[name] for name in ("off", "str")}
+    wide = {"instance": size["instance"], "scorer": size["scorer"], "official": 8, "strict": 6}
+    for sizes in (wide, {"instance": size["instance"], **narrow}, narrow):
+        room = width - sum(sizes.values()) - 2 * (len(sizes) + 1)
+        if room >= max(20, width // 3):
+            break
+    return {**sizes, "why": max(10, room)}
 
 
 def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
@@ -182,30 +187,15 @@ def _each(shown: "Sequence[Result]", console: "Console") -> None:
 def _slowest(record: "Record", console: "Console", count: int) -> None:
     slowest = sorted(record.results, key=lambda result: -result.seconds)[:count]
     console.print()
-    _say(console, f" slowest {len(slowest)}", style="dim")
+    print_line(console, f" slowest {len(slowest)}", style="dim")
     for result in slowest:
-        _say(console, f" {result.seconds:9.3f} s  {clean(result.instance_id)}  {clean(result.scorer or result.status)}")
+        print_line(console, f" {result.seconds:9.3f} s  {clean(result.instance_id)}  {clean(result.scorer or result.status)}")
 
 
 def _numbers(record: "Record", console: "Console") -> None:
-    _pairs(console, _number_rows(record))
+    print_pairs(console, _number_rows(record))
     _notes(record, console)
     _warnings(console, record.run["warnings"])
-
-
-def _pairs(console: "Console", pairs: Iterable[tuple[str, str]]) -> None:
-    """An empty line and the pairs as label and text, the text wrapped beside its label; nothing where there are none."""
-    from rich.table import Table
-    from rich.text import Text
-
-    block = Table(box=None, show_header=False, pad_edge=True)
-    block.add_column(no_wrap=True, style="dim")
-    block.add_column(overflow="fold")
-    for label, text in pairs:
-        block.add_row(Text(label), Text(text))
-    if block.row_count:
-        console.print()
-        console.print(block)
 
 
 def _number_rows(record: "Record") -> Iterable[tuple[str, str]]:
@@ -252,27 +242,21 @@ def _notes(record: "Record", console: "Console") -> None:
     kinds = record.run.get("notes", {})
     if kinds:
         console.print()
-        _say(console, " notes: facts without effect on the score", style="dim")
+        print_line(console, " notes: facts without effect on the score", style="dim")
         for kind, ids in list(kinds.items())[:MOST_WARNINGS]:
-            _say(console, f"   {clean(kind)}  {some([clean(id_) for id_ in ids])}")
+            print_line(console, f"   {clean(kind)}  {some([clean(id_) for id_ in ids])}")
 
 
 def _warnings(console: "Console", lines: Sequence[str]) -> None:
     if not lines:
         return
     console.print()
-    _say(console, f" {_n(len(lines), 'warning')}", style="yellow")
+    print_line(console, f" {_n(len(lines), 'warning')}", style="yellow")
     for line in lines[:MOST_WARNINGS]:
-        _say(console, f"   {clean(line)}")
+        print_line(console, f"   {clean(line)}")
     if len(lines) > MOST_WARNINGS:
-        _say(console, f"   ... {len(lines) - MOST_WARNINGS} more in run.json", style="dim")
+        print_line(console, f"   ... {len(lines) - MOST_WARNINGS} more in run.json", style="dim")
     console.print()
-
-
-def _say(console: "Console", text: str, style: str = "") -> None:
-    from rich.text import Text
-
-    console.print(Text(text, style=style, overflow="ellipsis"), no_wrap=True)
 
 
 def _n(count: int, noun: str) -> str:

@@ -35,6 +35,20 @@ def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     assert "save the file as UTF-8" in " ".join(text.split())
 
 
+@pytest.mark.parametrize("width", [60, 80, 100, 150])
+def test_names_and_numbers_stay_whole(width: int) -> None:
+    """An id of any length that the width can hold stands whole, and so do a share and an interval; only a reason is cut."""
+    ids = ["an_id_of_30_characters________", "spider2-local-query-with-a-longer-name/0041-a-b-c", "short"]
+    record = made.record(*(made.result(id_, 0.25, reason="a reason of many words " * 9) for id_ in ids), name="n" * 40)
+    text = render(record, width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert [text.count(id_) for id_ in ids] == [1, 1, 1]
+    assert text.count("0.25 ") == 6
+    assert "n" * 40 in text
+    assert "95 % CI" in text
+    assert "[" in text.partition("95 % CI")[2].splitlines()[0] or "[" in text.partition("95 % CI")[2].splitlines()[1].split()[0]
+
+
 @pytest.mark.parametrize(("rule", "other"), [("official", "strict"), ("strict", "official")])
 def test_both_rules_by_scorer_and_group(runs: dict[Rule, Record], rule: Rule, other: Rule) -> None:
     """Each scorer and group shows what is right under the rule that counts, and under the other one beside it."""
