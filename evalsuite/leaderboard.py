@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from evalsuite.errors import UsageError
+from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED, ZERO
 from evalsuite.registry import UnknownScorerError
 from evalsuite.runner.anonymous import without_names
 from evalsuite.runner.entries import Entry
@@ -20,9 +21,8 @@ SCHEMA_VERSION = 1
 CONFIDENCE = 0.95
 By = Literal["scorer", "group"]
 Direction = Literal["higher", "lower"]
-# Scored 0 whichever way is better, so that they count as the worst there is.
-_WORST = frozenset({"missing", "submission_fault", "timeout", "crashed"})
-_FAULTS = ("submission_fault", "timeout", "crashed", "gold_fault", "scorer_fault", "unscored")
+# What the submissions are to blame for before what they are not.
+_FAULTS = sorted((status for status in STATUSES if status in FAULTY), key=lambda status: status in UNJUDGED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +180,7 @@ class _Table:
         worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
         instead = worst if unjudged == "worst" else best
         pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
-        return [worst if status in _WORST else instead if value is None else value for value, status in pairs]
+        return [worst if status in ZERO else instead if value is None else value for value, status in pairs]
 
     def places(self, by: By) -> dict[str, list[int]]:
         """Scorer or group -> the positions of its instances."""

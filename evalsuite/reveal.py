@@ -16,12 +16,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.errors import FAULTS, UsageError
+from evalsuite.outcome import ZERO
 from evalsuite.registry import did_you_mean
 from evalsuite.types import Gold, Result, Suite
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")
-# Faults of the submission alone: they are found before gold is opened.
-_OWN_FAULTS: Final = frozenset({"missing", "submission_fault", "timeout", "crashed"})
 # Numbers of a scorer's details that count and place, and hold no value of gold.
 _COUNTS: Final = frozenset({
     "n_rows", "n_gold_rows", "n_rows_disagree", "n_differ", "n_found", "n_needed", "n_columns", "n_fields", "n_records", "n_wrong",
@@ -51,13 +50,13 @@ def reveal(result: Result, level: str) -> Result:
     if level == "cells":
         return result
     if level == "none":
-        own = result.status in _OWN_FAULTS
+        own = result.status in ZERO
         status = result.status if own else "scored"
         return replace(
             result, status=status, score=None, official=None, strict=None, reason="", fault=result.fault if own else None, details={}
         )
     details = _details(result, level)
-    fault = result.fault if shows(level, "class") or result.status in _OWN_FAULTS else None
+    fault = result.fault if shows(level, "class") or result.status in ZERO else None
     return replace(result, reason=_reason(result, level, details), fault=fault, details=details)
 
 

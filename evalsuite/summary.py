@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsuite.errors import GoldError
+from evalsuite.outcome import STATUSES
 from evalsuite.stats.intervals import score_interval
 from evalsuite.types import Result, Rule
 
-UNJUDGED = frozenset({"gold_fault", "scorer_fault", "unscored"})
 N_BINS = 10
 
 
@@ -173,9 +173,8 @@ def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:
 
 
 def _counts(results: Sequence[Result]) -> dict[str, int]:
-    order = ("scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored")
     seen = Counter(r.status for r in results)
-    return {status: seen.get(status, 0) for status in order}  # type: ignore[call-overload]
+    return {status: seen.get(status, 0) for status in STATUSES}
 
 
 def _flips(results: Sequence[Result]) -> Iterable[dict[str, Any]]:

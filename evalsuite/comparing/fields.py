@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.comparing.rows import Row, row
+from evalsuite.outcome import ZERO
 from evalsuite.types import Result
 
 Numbers = tuple[float, float, float]
 _KEYS = ("precision", "recall", "f1")
 # What was not handed in, or could not be read, has found none of the fields.
-_NOTHING_FOUND = frozenset({"missing", "submission_fault", "timeout", "crashed"})
 _NONE: Numbers = (0.0, 0.0, 0.0)
 
 
@@ -54,8 +54,8 @@ def by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple
     for a, b in pairs:
         left, right = fields_of(a), fields_of(b)
         for path in {**left, **right}:
-            here = left.get(path, _NONE if a.status in _NOTHING_FOUND else None)
-            there = right.get(path, _NONE if b.status in _NOTHING_FOUND else None)
+            here = left.get(path, _NONE if a.status in ZERO else None)
+            there = right.get(path, _NONE if b.status in ZERO else None)
             if here is not None and there is not None:
                 found.setdefault(path, {})[a.instance_id] = (here, there)
     return found

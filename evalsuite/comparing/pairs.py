@@ -5,12 +5,12 @@ from dataclasses import dataclass, replace
 
 from evalsuite.comparing.sides import Side
 from evalsuite.errors import UsageError
+from evalsuite.outcome import FAULTY, UNJUDGED, kind_of
 from evalsuite.registry import did_you_mean
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 
 Pair = tuple[Result, Result]
-_STATUS_WORDS = {"missing": "not handed in", "gold_fault": "gold fault", "scorer_fault": "scorer fault", "unscored": "unscored"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,8 +119,8 @@ def _reason(result: Result, how: How) -> str:
     if not shows(how.level, "class"):
         return ""
     if how.level == "class":
-        words = {0.0: "wrong", 1.0: "right"}
-        return _STATUS_WORDS.get(result.status) or result.fault or words.get(float(how.value(result) or 0), "partly right")
+        blamed = result.fault if result.status in FAULTY - UNJUDGED or result.status == "scored" else None
+        return blamed or kind_of(replace(result, score=how.value(result) or 0.0)).words
     if how.level == "shape":
         return reveal(replace(result, score=how.value(result)), how.level).reason
     reasons = result.details.get("reasons")

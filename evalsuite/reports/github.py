@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
 from evalsuite.errors import OutputError
+from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
 from evalsuite.reports.junit import outcome
 
@@ -35,7 +36,7 @@ def annotations(record: "Record", places: Places) -> Iterator[str]:
         if kind == "passed" or (result.status == "scored" and result.score is None):
             # Right, or nobody may know.
             continue
-        level = "warning" if result.status in ("gold_fault", "scorer_fault", "unscored") else "error"
+        level = "warning" if result.status in UNJUDGED else "error"
         file, _, line = places.get(result.instance_id, "").rpartition(":")
         where = {"file": file, "line": line} if line.isdecimal() else {"file": f"{file}:{line}".lstrip(":")}
         title = f"{result.instance_id}: {type_}"

@@ -10,10 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
+from evalsuite.outcome import KINDS, RANKS, Kind, kind_of, sign_of
 from evalsuite.reports.evidence import Evidence, evidence_of
 from evalsuite.reports.page import json_block
 from evalsuite.reports.page import render as render_page
-from evalsuite.reports.page_rows import KINDS, Kind, body, kind_of, row, verdict
+from evalsuite.reports.page_rows import body, row
 from evalsuite.reports.record import revealed
 from evalsuite.reports.words import caused_by, corrected_words, counts_line, faults_by_hint, flips_by_kind, percent, share
 from evalsuite.trust.evidence import failing_rule
@@ -37,7 +38,7 @@ def render(record: "Record", reveal: str | None = None) -> str:
     """
     if reveal is not None:
         record = revealed(record, reveal)
-    order = sorted(range(len(record.results)), key=lambda at: (kind_of(record.results[at]).rank, at))
+    order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
     evidence = evidence_of(record, [result.instance_id for result in worth if result.status == "scored"])
     groups = record.groups
@@ -59,7 +60,7 @@ def render(record: "Record", reveal: str | None = None) -> str:
         rows=[(rows[at], bodies[at]) for at in order[:N_FIRST]],
         rest=len(rows) > N_FIRST,
         kinds=KINDS,
-        verdict=verdict,
+        verdict=sign_of,
         blank={"id": "", "kind": "right", "official": None, "strict": None, "scorer": "", "flip": "", "why": ""},
         index=json_block(_index(rows)),
         chunks=[json_block(bodies[at : at + PER_BLOCK]) for at in range(0, len(bodies), PER_BLOCK)],
@@ -203,7 +204,7 @@ def _index(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def _choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
     """The options of the three filters: what occurs, with its count."""
     seen = Counter(one["kind"] for one in rows)
-    kinds = [(name, f"{KINDS[name].words} ({seen[name]})") for name in sorted(seen, key=lambda name: KINDS[name].rank)]
+    kinds = [(name, f"{KINDS[name].words} ({seen[name]})") for name in sorted(seen, key=lambda name: RANKS[name])]
     if record.summary.flips:
         kinds.append(("flips", f"flips ({len(record.summary.flips)})"))
     s = record.summary

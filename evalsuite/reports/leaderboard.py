@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from evalsuite.outcome import KINDS
 from evalsuite.reports.clean import clean
 from evalsuite.reports.layout import print_line, print_pairs, side_by_side
 from evalsuite.reports.words import percent
@@ -12,14 +13,6 @@ if TYPE_CHECKING:
 
     from evalsuite.leaderboard import Leaderboard, Row
 
-_STATUS_WORDS = {
-    "submission_fault": "submission fault",
-    "timeout": "timeout",
-    "crashed": "crashed",
-    "gold_fault": "gold fault",
-    "scorer_fault": "scorer fault",
-    "unscored": "unscored",
-}
 _SHOWN_METADATA = ("model_name", "model_version", "foundation_model")
 _ABSENT = "-"
 # The width where no terminal says one.
@@ -67,12 +60,11 @@ def score_words(row: "Row") -> str:
 
 def faults_words(faults: Mapping[str, int]) -> str:
     """`2 submission faults, 1 timeout`, or a dash."""
-    return ", ".join(_n(count, _STATUS_WORDS[name]) for name, count in faults.items()) or _ABSENT
+    return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
 
 
 def _n(count: int, word: str) -> str:
-    plural = "s" if count != 1 and word not in ("crashed", "unscored") else ""
-    return f"{count} {word}{plural}"
+    return f"{count} {word}" if count == 1 else f"{count} {word}s"
 
 
 def _model(metadata: Mapping[str, str]) -> str:

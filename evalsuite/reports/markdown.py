@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
+from evalsuite.outcome import FAULTY
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import caused_by, ceiling_words, corrected_words, counts_line, faults_by_hint, flips_line, percent, share
 
@@ -24,7 +25,6 @@ MOST_IN_A_FOLD = 50
 LONGEST = 300
 _FOLDS = 6
 _MARKUP = re.compile(r"([\\`*_{}\[\]|~#!$])")
-_FAULTS = frozenset({"submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"})
 
 
 def render(record: "Record") -> str:
@@ -123,7 +123,7 @@ def _row(item: tuple[str, Mapping[str, Any]]) -> str:
 
 def _folds(record: "Record") -> Iterator[tuple[str, list[str]]]:
     results = record.results
-    faults = [result for result in results if result.status in _FAULTS]
+    faults = [result for result in results if result.status in FAULTY]
     hints = [f"- hint: {code(code_)} {code(text)}" for code_, text in faults_by_hint(results)]
     yield _counted(len(faults), "fault"), [*map(_line, faults), *hints]
     wrong = [result for result in results if result.status == "scored" and result.score == 0]
@@ -139,7 +139,7 @@ def _folds(record: "Record") -> Iterator[tuple[str, list[str]]]:
 
 
 def _line(result: "Result", score: str = "") -> str:
-    kind = f" {result.status}" if result.status in _FAULTS else ""
+    kind = f" {result.status}" if result.status in FAULTY else ""
     return f"- {code(result.instance_id, 80)}{kind}{score} {code(result.scorer or '', 40)} {code(result.reason)}".rstrip()
 
 

@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS
+from evalsuite.outcome import kind_of
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
@@ -17,50 +17,6 @@ LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
 # Shown in words of their own, so the raw details need not repeat them.
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge"})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """An outcome: its sign, its words, and how early it comes when the worst stand first."""
-
-    name: str
-    sign: str
-    words: str
-    rank: int
-
-
-KINDS = {
-    kind.name: kind
-    for kind in (
-        Kind(name="crashed", sign="!", words="crashed", rank=0),
-        Kind(name="timeout", sign="!", words="timeout", rank=1),
-        Kind(name="submission_fault", sign="!", words="submission fault", rank=2),
-        Kind(name="gold_fault", sign="!", words="gold fault", rank=3),
-        Kind(name="scorer_fault", sign="!", words="scorer fault", rank=4),
-        Kind(name="unscored", sign="?", words="unscored", rank=5),
-        Kind(name="wrong", sign="✗", words="wrong", rank=6),
-        Kind(name="partial", sign="◐", words="partly right", rank=7),
-        Kind(name="missing", sign="–", words="not handed in", rank=8),
-        Kind(name="handed_in", sign="·", words="handed in", rank=9),
-        Kind(name="right", sign="✓", words="right", rank=10),
-    )
-}
-
-
-def kind_of(result: "Result") -> Kind:
-    """The kind of a result: right, wrong, partial, or its status where it was not scored; only `handed_in` where no verdict may be seen."""
-    if result.status != "scored":
-        return KINDS[result.status]
-    if result.score is None:
-        return KINDS["handed_in"]
-    return KINDS["right" if result.score == 1 else "wrong" if result.score == 0 else "partial"]
-
-
-def verdict(value: float | None) -> str:
-    """✓ for 1, ✗ for 0, two decimals between (never rounded to 0 or 1), a dash for none."""
-    if value is None:
-        return "–"
-    return "✓" if value == 1 else "✗" if value == 0 else f"{min(0.99, max(0.01, value)):.2f}"
 
 
 def row(result: "Result", *, rules: "Rule", groups: Sequence[str] = ()) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
+from evalsuite.outcome import FAULTY
 from evalsuite.reports.clean import clean
 from evalsuite.reports.layout import print_line, print_pairs, print_row
 from evalsuite.reports.words import (
@@ -38,7 +39,6 @@ ROWS_IN_FULL = 200
 # Nobody reads on; laying out 10,000 rows would take longer than scoring them.
 MOST_ROWS = 2000
 MOST_WARNINGS = 8
-_FAULTS = frozenset({"submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"})
 
 
 def render(record: "Record", *, width: int = 120) -> str:
@@ -132,7 +132,7 @@ def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list
     """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out."""
 
     def rank(result: "Result") -> int:
-        if result.status in _FAULTS:
+        if result.status in FAULTY:
             return 0
         if result.status == "missing":
             return 3
@@ -165,8 +165,8 @@ def _mark(result: "Result", value: float | None) -> Any:
     if result.status == "missing":
         return Text("-", style="dim")
     if value is None:
-        return Text("?" if result.status not in _FAULTS else "!", style="yellow")
-    if result.status in _FAULTS and value == 0:
+        return Text("?" if result.status not in FAULTY else "!", style="yellow")
+    if result.status in FAULTY and value == 0:
         return Text("!", style="yellow")
     if value in (0, 1):
         return Text("✓", style="green") if value else Text("✗", style="red")

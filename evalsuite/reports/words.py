@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS
+from evalsuite.outcome import FAULTY, KINDS, UNJUDGED
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
@@ -12,15 +13,6 @@ if TYPE_CHECKING:
     from evalsuite.types import Result, Rule
 
 MOST_IDS = 8
-_STATUS_WORDS = {
-    "missing": "not handed in",
-    "submission_fault": "submission fault",
-    "gold_fault": "gold fault",
-    "scorer_fault": "scorer fault",
-    "timeout": "timeout",
-    "crashed": "crashed",
-    "unscored": "unscored",
-}
 
 
 def percent(value: float, unit: str = " %") -> str:
@@ -42,17 +34,13 @@ def counts_line(summary: "Summary") -> str:
     parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"]
     if partial:
         parts.append(f"{partial} partly right")
-    parts += [_counted(summary.counts[status], word) for status, word in _STATUS_WORDS.items() if summary.counts[status]]
+    parts += [KINDS[status].counted(n) for status, n in summary.counts.items() if n and status != "scored"]
     return " · ".join(parts)
 
 
 def caused_by(summary: "Summary") -> str:
     """What makes the interval: `1 gold fault, 2 unscored`; empty where every instance was judged."""
-    return ", ".join(
-        _counted(summary.counts[status], _STATUS_WORDS[status])
-        for status in ("gold_fault", "scorer_fault", "unscored")
-        if summary.counts[status]
-    )
+    return ", ".join(KINDS[status].counted(n) for status, n in summary.counts.items() if n and status in UNJUDGED)
 
 
 def flips_line(summary: "Summary") -> str:
@@ -105,7 +93,7 @@ def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
     """(code, `ids: hint`) of each fault that kept an instance from a plain verdict, in the order they come."""
     found: dict[str, list[str]] = {}
     for result in results:
-        if result.fault is not None and result.status not in ("missing", "scored"):
+        if result.fault is not None and result.status in FAULTY:
             found.setdefault(result.fault, []).append(clean(result.instance_id))
     for code, ids in found.items():
         yield code, f"{some(ids)}: {FAULTS[code].hint}"
@@ -145,11 +133,6 @@ def verdict_line(summary: "Summary") -> str:
     if summary.chosen.n_unjudged == summary.chosen.n:
         return "done: no instance could be judged (no gate set)"
     return f"done: {percent(summary.score)} (no gate set)"
-
-
-def _counted(count: int, word: str) -> str:
-    plural = word.endswith(("fault", "timeout")) and count != 1
-    return f"{count} {word}{'s' if plural else ''}"
 
 
 def judge_words(judge: Mapping[str, Any]) -> str:

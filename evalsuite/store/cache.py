@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError
+from evalsuite.outcome import kind_of
 from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import result_line
 from evalsuite.types import Result, Task
 
-# Outcomes that may be others tomorrow on the same bytes, or hang on more than bytes (a link to gold): never kept.
-_FLEETING = frozenset({"submission_fault", "timeout", "crashed", "scorer_fault", "unscored"})
 _BUSY_SECONDS = 30
 
 
@@ -48,7 +47,7 @@ class ScoreCache:
 
     def keep(self, key: str | None, result: Result) -> None:
         """Remember a result; it is written when the cache is closed."""
-        if key is not None and result.status not in _FLEETING:
+        if key is not None and kind_of(result).may_be_kept:
             self._fresh.append((key, result_line(result)))
 
     def close(self) -> None:

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.outcome import kind_of
 from evalsuite.reports import html as report
-from evalsuite.reports.page_rows import kind_of
 from evalsuite.reports.page_rows import row as report_row
 from evalsuite.reports.pictures import histogram, intervals
 from evalsuite.reports.words import faults_by_hint

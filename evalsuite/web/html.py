@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+from evalsuite.outcome import KINDS, sign_of
 from evalsuite.reports.page import asset, environment
-from evalsuite.reports.page_rows import KINDS, verdict
 from evalsuite.reports.words import percent
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def templates() -> "Environment":
     from evalsuite.reports.page import TEMPLATES
 
     made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
-    made.globals.update(kinds=KINDS, verdict=verdict)
+    made.globals.update(kinds=KINDS, verdict=sign_of)
     made.filters.update(percent=_percent, number=_number, when=_when, part=_part, cut=_cut, pairs=_pairs, brief=_brief)
     return made
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from evalsuite.reports.page_rows import kind_of
+from evalsuite.outcome import kind_of
 from evalsuite.reports.record import Record
 from evalsuite.types import Result
 from evalsuite.web.library import Library

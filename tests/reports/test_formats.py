@@ -1,6 +1,5 @@
 """The table of formats: one place, the same endings for a run, a comparison and a leaderboard."""
 
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -14,8 +13,7 @@ def test_every_subject_has_every_format() -> None:
     assert [sorted(formats) for formats in FORMATS.values()] == [sorted(FORMATS["run"])] * 3
     for formats in FORMATS.values():
         for name in formats.values():
-            module, _, function = name.partition(":")
-            assert callable(getattr(import_module(module), function))
+            assert callable(name.load())
 
 
 @pytest.mark.parametrize("subject", FORMATS)

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.outcome import RANKS, kind_of, sign_of
 from evalsuite.reports import html_difference, page
 from evalsuite.reports.html import N_FIRST, PER_BLOCK, render
-from evalsuite.reports.page_rows import KINDS, kind_of, verdict
 from evalsuite.reports.record import Record
 from evalsuite.reveal import LEVELS, reveal_difference
 from evalsuite.types import Result
@@ -82,7 +82,7 @@ def test_every_instance_is_there_and_only_once(record: Record, document: str) ->
 def test_the_worst_stand_first(document: str) -> None:
     """Faults and wrong answers come before right ones."""
     order = re.findall(r'<details class="instance k-(\w+)" id="[^"]', document)
-    assert [KINDS[kind].rank for kind in order] == sorted(KINDS[kind].rank for kind in order)
+    assert [RANKS[kind] for kind in order] == sorted(RANKS[kind] for kind in order)
 
 
 def test_the_document_keeps_to_itself(document: str) -> None:
@@ -218,7 +218,7 @@ def test_cells(value: object, shown: str) -> None:
 @pytest.mark.parametrize(("value", "shown"), [(None, "–"), (1.0, "✓"), (0.0, "✗"), (0.999, "0.99"), (0.001, "0.01"), (0.5, "0.50")])
 def test_verdicts_are_never_rounded_to_right_or_wrong(value: float | None, shown: str) -> None:
     """Only 1 is right and only 0 wrong."""
-    assert verdict(value) == shown
+    assert sign_of(value) == shown
 
 
 def test_an_empty_suite() -> None:
@@ -241,7 +241,6 @@ def test_kinds_cover_every_status() -> None:
     for status in get_args(Status):
         result = Result(instance_id="x", status=status, score=0, official=0, strict=0, scorer=None, reason="", fault=None)
         assert kind_of(result).words
-    assert [kind.rank for kind in KINDS.values()] == list(range(len(KINDS)))
 
 
 def test_evidence_is_of_the_run(tmp_path: Path) -> None:

@@ -1,0 +1,80 @@
+"""What an outcome is, once: every kind with its words, its sign, whose side it is on, what it is worth and whether it may be kept."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from evalsuite.types import Result, Status
+
+Worth = Literal["judged", "zero", "unjudged"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kind:
+    """One line of the table.
+
+    `name` is a status, or what a scored result came to; reports use it as the class of a row too. `worth` says whether a scorer's value
+    counts, a 0, or nothing at all. `side` is who has to act, empty where nobody does. `may_be_kept`: whether the same bytes give the same
+    outcome tomorrow.
+    """
+
+    name: str
+    words: str
+    sign: str
+    worth: Worth
+    side: Literal["submission", "gold", "tool", "setup", ""] = ""
+    may_be_kept: bool = False
+
+    @property
+    def is_fault(self) -> bool:
+        """Whether something stood in the way of a plain verdict on what was handed in."""
+        return self.side != "" and self.name != "missing"
+
+    def counted(self, n: int) -> str:
+        """`1 gold fault`, `2 gold faults`, `2 crashed`."""
+        return f"{n} {self.words}" + ("s" if n != 1 and self.words.endswith(("fault", "timeout")) else "")
+
+
+# The worst first: the order of a report that shows what to look at.
+_TABLE: Final = (
+    Kind(name="crashed", words="crashed", sign="!", worth="zero", side="submission"),
+    Kind(name="timeout", words="timeout", sign="!", worth="zero", side="submission"),
+    # What a submission's file did may hang on more than its bytes (a link to gold, a full disk, a busy machine).
+    Kind(name="submission_fault", words="submission fault", sign="!", worth="zero", side="submission"),
+    # Of the same gold files it is the same fault tomorrow.
+    Kind(name="gold_fault", words="gold fault", sign="!", worth="unjudged", side="gold", may_be_kept=True),
+    Kind(name="scorer_fault", words="scorer fault", sign="!", worth="unjudged", side="tool"),
+    Kind(name="unscored", words="unscored", sign="?", worth="unjudged", side="setup"),
+    Kind(name="wrong", words="wrong", sign="✗", worth="judged", may_be_kept=True),
+    Kind(name="partial", words="partly right", sign="◐", worth="judged", may_be_kept=True),
+    Kind(name="missing", words="not handed in", sign="–", worth="zero", side="submission", may_be_kept=True),
+    # Judged, and nobody may see how (`--reveal none`).
+    Kind(name="handed_in", words="handed in", sign="·", worth="judged", may_be_kept=True),
+    Kind(name="right", words="right", sign="✓", worth="judged", may_be_kept=True),
+)
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _TABLE}
+RANKS: Final[Mapping[str, int]] = {name: at for at, name in enumerate(KINDS)}
+# In the order in which a line of counts names them.
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+# The statuses by what they are worth and by what they say; all others are "scored".
+ZERO: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "zero")
+UNJUDGED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjudged")
+FAULTY: Final = frozenset(kind.name for kind in _TABLE if kind.is_fault)
+
+
+def kind_of(result: Result) -> Kind:
+    """The kind of a result: right, wrong, partial, or its status where it was not scored; `handed_in` where no verdict may be seen."""
+    if result.status != "scored":
+        return KINDS[result.status]
+    if result.score is None:
+        return KINDS["handed_in"]
+    return KINDS["right" if result.score == 1 else "wrong" if result.score == 0 else "partial"]
+
+
+def sign_of(value: float | None) -> str:
+    """✓ for 1, ✗ for 0, two decimals between (never rounded to 0 or 1), a dash for none."""
+    if value is None:
+        return KINDS["missing"].sign
+    if value in (0, 1):
+        return KINDS["right" if value else "wrong"].sign
+    return f"{min(0.99, max(0.01, value)):.2f}"
