@@ -3,7 +3,7 @@
     import evalsuite
     run = evalsuite.evaluate("example_submission_folder", "gold")
     run.summary.score
-    evalsuite.score("number_match", "about 17.5%", gold=17.5, percentage=True).official
+    evalsuite.score("number_match", "about 17.5%", gold=0.175, percentage=True).official
 
 Importing the package is cheap: pandas, duckdb and the like are imported when a file needs them.
 """

@@ -53,7 +53,7 @@ def command(
 
     evalsuite check sales_001 --result_dir FOLDER --gold_dir gold
 
-    evalsuite check number_match --prediction "about 17.5%" --gold 17.5 --percentage
+    evalsuite check number_match --prediction "about 17.5%" --gold 0.175 --percentage
 
     The options of a scorer are its parameters; `evalsuite scorers NAME` explains them.
     """

@@ -12,6 +12,8 @@ import pytest
 from tests.conftest import ROOT
 
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
+CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+PRINTED = re.compile(r"^print\(.*\)  # (.*)$", re.MULTILINE)
 COPIED = ("evaluate.py", "evalsuite", "gold", "example_submission_folder", "docs")
 # The set-up itself and the test line's own tools; running them here would run the tests inside a test.
 SET_UP = re.compile(r"^(python3 -m venv|EVALSUITE_LIVE=|\.venv/bin/(pip|ruff|mypy|pytest)\b|pip |pytest\b|ruff |mypy\b|git )")
@@ -66,3 +68,12 @@ def test_readme_commands_run(block: tuple[str, ...], workplace: Path) -> None:
         assert done.returncode in (0, 1), (command, done.stderr)
         assert done.stdout, command
         assert "error" not in done.stderr, (command, done.stderr)
+
+
+def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
+    """The README's Python runs from top to bottom, and each `print` says what stands beside it."""
+    code = "".join(CODE.findall((ROOT / "README.md").read_text(encoding="utf-8")))
+    expected = PRINTED.findall(code)
+    done = subprocess.run([sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.splitlines()) == (0, expected), done.stderr
+    assert len(expected) == code.count("print(") >= 3
