@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from evalsuite.cli.database_options import Databases
 from evalsuite.cli.layout_options import Layout, Mode
 from evalsuite.cli.options import AllowPrograms, Plugins, ResultDir, Rules, load_plugins, rule, share
 from evalsuite.cli.prediction import check_prediction
@@ -46,6 +47,7 @@ def command(
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
     fail_under: Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower")] = None,
+    databases: Databases = None,
     layout: Layout = None,
     mode: Mode = None,
 ) -> int:
@@ -71,12 +73,14 @@ def command(
 
         check_level(reveal)
         folder = _folder(gold_dir, gold or [])
-        options = Options(rules=chosen, only=(name,), save=False, layout=layout, mode=mode, allow_programs=allow_programs)
+        options = Options(
+            rules=chosen, only=(name,), save=False, databases=databases, layout=layout, mode=mode, allow_programs=allow_programs
+        )
         finished = run(result_dir, folder, options)
         value = finished.results[0].score
         _show_instance(finished, result_dir, chosen, level=reveal, explain=explain, as_json=json_)
-    elif explain or reveal is not None:
-        option = "--explain" if explain else "--reveal"
+    elif explain or reveal is not None or databases is not None:
+        option = "--explain" if explain else "--databases" if databases is not None else "--reveal"
         raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
     else:
         if gold_dir is not None:

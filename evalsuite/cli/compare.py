@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from evalsuite.cli.database_options import Databases
 from evalsuite.cli.options import AllowPrograms, Rules, job_count, load_plugins, rule
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
@@ -43,6 +44,7 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score submission folders anew")] = False,
     jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
+    databases: Databases = None,
     allow_programs: AllowPrograms = False,
     plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
 ) -> int:
@@ -59,7 +61,7 @@ def command(
     check_showing(output or (), reveal, "comparison")
     chosen = rule(rules)
     cache = None if no_cache else CACHE_FOLDER
-    how = {"cache": cache, "jobs": job_count(jobs), "allow_programs": allow_programs}
+    how = {"cache": cache, "jobs": job_count(jobs), "databases": databases, "allow_programs": allow_programs}
     sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=how)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     write_all(found, output or (), subject="comparison")

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from evalsuite.cli.database_options import Databases
 from evalsuite.cli.gold_audit import audit
 from evalsuite.cli.gold_convert import convert
 from evalsuite.cli.gold_review import errata, suspects
@@ -19,20 +20,31 @@ Json = Annotated[bool, typer.Option("--json", help="print one JSON object and no
 def check(
     gold: GoldFolder,
     fail_under: Annotated[
-        float | None, typer.Option("--fail-under", help="exit 1 where gold scores less than this under official", metavar="0-1")
+        float | None,
+        typer.Option(
+            "--fail-under",
+            help="exit 1 where gold scores less than this under official [default: where an instance lacks full marks under its own rules]",
+            metavar="0-1",
+        ),
     ] = None,
+    databases: Databases = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="do not keep the ceiling for later reports")] = False,
     isolation: Annotated[str, typer.Option(help="how files are kept apart while they are read", metavar="process|none")] = "process",
     jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
     json_: Json = False,
 ) -> int:
-    """Hand gold in as its own answer: the ceiling of the suite under both rules, and each check that refuses its own gold."""
-    from evalsuite.reports.gold_check import lines
+    """Hand gold in as its own answer: the ceiling of the suite under both rules, and each check that refuses its own gold.
+
+    Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
+    gold.errata.yaml nor the instance's lint_ignore answers for it.
+    """
+    from evalsuite.reports.gold_check import lines, verdict
     from evalsuite.store.ceiling import keep_ceiling
     from evalsuite.trust.gold_check import check_gold
 
     share(fail_under, "--fail-under")
-    found = check_gold(gold, isolation=one_of(isolation, ("process", "none"), "--isolation"), jobs=job_count(jobs))
+    how = one_of(isolation, ("process", "none"), "--isolation")
+    found = check_gold(gold, isolation=how, jobs=job_count(jobs), databases=databases)
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
     if json_:
         _print_json(found.to_json())
@@ -40,11 +52,14 @@ def check(
         _say(*lines(found))
         _say(f"saved {kept}: reports of this suite print it" if kept else "not saved")
     ceiling = found.ceiling
-    if fail_under is not None and ceiling.n and ceiling.official / ceiling.n < fail_under:
-        if not json_:
-            _say(f"below the gate of {fail_under * 100:.1f} % (exit 1)")
-        return EXIT_GATE
-    return EXIT_OK
+    if fail_under is None:
+        fails, line = bool(found.failing), verdict(found)
+    else:
+        fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
+        line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
+    if not json_:
+        _say(line)
+    return EXIT_GATE if fails else EXIT_OK
 
 
 def lint(

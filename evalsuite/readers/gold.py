@@ -6,6 +6,7 @@ A spec that cannot be read as a whole is a GoldError with file and line. Bad par
 import hashlib
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -22,8 +23,8 @@ from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 SPEC_PATTERN = "*_eval.jsonl"
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
-# Scorers that read these have the gold itself in their parameters, and no file of it.
-TEXTS = frozenset({"text", "number"})
+# What a scorer reads whose gold can be a query: tables from gold's files, or texts and numbers, whose gold stands in the parameters.
+TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
 _CHUNK = 1 << 20
 
@@ -126,25 +127,25 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
-    if evaluation.get("temporal") is True and "gold" in scorer.parameters:
-        merged.setdefault("gold", GOLD_QUERY)
-    awaited = evaluation.get("temporal") is True and scorer.marker.reads in TEXTS and are_queries(merged.get("gold"))
-    found = registry.check_parameters(scorer, merged, where=where, later=("gold",) if awaited else ())
-    problems = [*_misplaced(evaluation, where), *found, *([_awaited(where)] if awaited else [])]
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")}
-    return Check(scorer=func, parameters=merged, where=where, extra=extra, problems=tuple(problems))
+    if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
+        merged.setdefault("gold", GOLD_QUERY)
+    check = Check(scorer=func, parameters=merged, where=where, extra=extra)
+    living = names_queries(check)
+    problems = [*_misplaced(evaluation, where), *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
+    if living:
+        hint = "configure a connection for this instance"
+        problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
+    return replace(check, problems=tuple(problems))
 
 
-def are_queries(gold: object) -> bool:
-    """Whether a check's gold is the name of a `.sql` file, or a list of nothing else."""
+def names_queries(check: Check) -> bool:
+    """Whether a check has nothing but queries for gold: `.sql` files, for tables, and for texts and numbers that are `temporal`."""
+    reads, gold = SCORERS.load(check.scorer).marker.reads, check.parameters.get("gold")
+    if reads not in TABLES and not (reads in TEXTS and check.extra.get("temporal") is True):
+        return False
     names = gold if isinstance(gold, list) else [gold]
     return bool(names) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in names)
-
-
-def _awaited(where: str) -> Problem:
-    """What keeps a text or number from being judged until a run has asked for it."""
-    message = "its gold query has to be run"
-    return Problem(code="NEEDS_CONNECTION", message=message, hint="configure a connection for this instance", where=where)
 
 
 def _misplaced(evaluation: Obj, where: str) -> list[Problem]:

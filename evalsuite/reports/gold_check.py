@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from evalsuite.trust.gold_check import GoldCheck, Unsatisfied
 
 MOST_SHOWN = 100
+MOST_NAMED = 10
 
 
 def lines(found: "GoldCheck") -> Iterator[str]:
@@ -19,12 +20,26 @@ def lines(found: "GoldCheck") -> Iterator[str]:
         yield "gold's own answer is refused"
         yield from _rows(lowering)
     if others:
-        yield "refused by one check, accepted by another of the same instance"
+        yield "refused, while another answer to the same instance is accepted"
         yield from _rows(others)
     if found.untried:
         yield "not tried"
         yield from _rows(found.untried)
+    if found.excused:
+        yield "answered for"
+        yield from (f"   {clean(id_)}: {clean(place)}" for id_, place in found.excused.items())
     yield found.ceiling.words()
+
+
+def verdict(found: "GoldCheck") -> str:
+    """The last line: which instances do not get full marks though nobody answers for them."""
+    failing = [clean(id_) for id_ in found.failing]
+    if not failing:
+        others = f", but for {len(found.excused)} answered for by lint_ignore or errata" if found.excused else ""
+        tried = " that was tried" if found.untried else ""
+        return f"done: every gold{tried} gets full marks under its own rules{others}"
+    more = f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
+    return f"failed: no full marks under its own rules: {', '.join(failing[:MOST_NAMED])}{more} (exit 1)"
 
 
 def _rows(findings: Sequence["Unsatisfied"]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from evalsuite.runner.gold_queries import check_as_of, is_temporal, lacks_gold, 
 from evalsuite.runner.living_gold import Living, LivingGold
 from evalsuite.runner.sql_answers import FOLDER, SqlAnswers, has_query
 from evalsuite.sql.base import QueryLimits
-from evalsuite.types import Gold, Submission, Task
+from evalsuite.types import Gold, Task
 
 if TYPE_CHECKING:
     from evalsuite.runner.queries import Queries
@@ -30,13 +30,14 @@ def hangs_on_database(task: Task) -> bool:
 class Databases:
     """The databases of one run; `close` ends whatever was started.
 
-    `folder` is --databases, `cache` where results of statements are kept. Raises `UsageError` where there is no such folder.
+    `submission` is the folder of what was handed in, `folder` is --databases, `cache` where results of statements are kept.
+    Raises `UsageError` where there is no such folder of databases.
     """
 
     def __init__(
         self,
         gold: Gold,
-        submission: Submission,
+        submission: Path,
         *,
         limits: Mapping[str, int | float],
         jobs: int,
@@ -84,7 +85,7 @@ class Databases:
         """All connections known to the run; read when first asked for."""
         if self._connections is None:
             folder = self._gold.folder
-            self._connections = read_connections(folder, submission=self._submission.folder, databases=self._folder)
+            self._connections = read_connections(folder, submission=self._submission, databases=self._folder)
         return self._connections
 
     def close(self) -> None:
@@ -107,7 +108,7 @@ class Databases:
             limits=self._limits,
             jobs=self._jobs,
             isolation=self._isolation,
-            submission=self._submission.folder,
+            submission=self._submission,
             gold=self._gold.folder,
             cache=cache,
         )

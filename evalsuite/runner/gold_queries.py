@@ -10,12 +10,11 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.readers.gold import GOLD_QUERY, TEXTS, are_queries
+from evalsuite.readers.gold import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Task
 
-_TABLES = frozenset({"table", "tables"})
 # `{{as_of}}` stands for the bare day, `:as_of` for it as an SQL text; `x::as_of` is a cast.
 _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
 
@@ -23,9 +22,9 @@ _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_
 def query_files(task: Task, check: Check) -> list[Path]:
     """The files of the queries that a check's gold comes from, in the order of its golds; empty where it is not living."""
     reads, temporal = SCORERS.load(check.scorer).marker.reads, is_temporal(check)
-    if reads not in _TABLES | TEXTS or (reads in TEXTS and not temporal):
+    if reads not in TABLES | TEXTS or (reads in TEXTS and not temporal):
         return []
-    if are_queries(check.parameters.get("gold")):
+    if names_queries(check):
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
     default = next((place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()), None)
@@ -39,8 +38,9 @@ def is_temporal(check: Check) -> bool:
 
 def lacks_gold(task: Task, check: Check) -> bool:
     """Whether a check has nothing to judge by until its query is run."""
-    queries = are_queries(check.parameters.get("gold"))
-    return queries or (SCORERS.load(check.scorer).marker.reads in _TABLES and not any(file.is_file() for file in _files(task, check)))
+    return names_queries(check) or (
+        SCORERS.load(check.scorer).marker.reads in TABLES and not any(file.is_file() for file in _files(task, check))
+    )
 
 
 def _names(check: Check) -> list[str]:

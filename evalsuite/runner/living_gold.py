@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import EvalsuiteError, FaultError, OutputError, describe
 from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.connections import Connections, why
-from evalsuite.readers.gold import TEXTS, are_queries
+from evalsuite.readers.gold import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import check_parameters
 from evalsuite.runner.executed import csv_lines, file_name
@@ -144,7 +144,7 @@ class LivingGold:
         try:
             connection = self._connections.of_instance(task.instance, check.parameters)
         except EvalsuiteError as error:
-            return _needs(check, why(error))
+            return _needs(check, why(error).removeprefix(f"{check.where}: "))
         if connection is None:
             if lacking:
                 return _needs(check, f"{files[0].name} has no connection to run through")
@@ -236,7 +236,7 @@ def _with_texts(check: Check, files: Sequence[Path]) -> Check:
     """A check of texts or numbers whose gold are the cells that its queries gave, one each."""
     cells = [cell for file in files if (cell := _only_cell(file)) is not None]
     if len(cells) < len(files):
-        if not are_queries(check.parameters.get("gold")):
+        if not names_queries(check):
             # The query is that of another check of this instance, and this one has its own gold.
             return check
         problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)

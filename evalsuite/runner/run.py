@@ -153,7 +153,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     planned = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
     jobs, isolation = options.jobs or default_jobs(), options.isolation
-    databases = Databases(gold, submission, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
+    databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
     living = databases.living_gold(planned, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
     planned = list(living.tasks)
     tasks = planned if options.shard is None else options.shard.of(planned)

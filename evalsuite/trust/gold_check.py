@@ -2,20 +2,27 @@
 
 import re
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import UNSCORED
-from evalsuite.readers.gold import gold_hash, gold_inodes
+from evalsuite.errors import FAULTS, UNSCORED
+from evalsuite.readers.errata import read_errata
+from evalsuite.readers.gold import gold_hash, gold_inodes, names_queries
 from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.runner.databases import Databases
+from evalsuite.runner.gold_queries import is_temporal, query_files
+from evalsuite.runner.plan import default_rules
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.run import default_jobs
 from evalsuite.scorers import SCORERS
 from evalsuite.store.ceiling import Ceiling, signature_of
-from evalsuite.trust.own_answers import NoOwnAnswerError, own_answers
+from evalsuite.trust.lint import REFUSING, lint
+from evalsuite.trust.lint.book import IGNORE_KEY
+from evalsuite.trust.own_answers import NoOwnAnswerError, lost_files, own_answers
 from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Task
 
 Progress = Callable[[int, int], None]
@@ -59,12 +66,23 @@ class Unsatisfied:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldCheck:
-    """What gold scores against itself, the checks that do not take it, and those that were not tried."""
+    """What gold scores against itself, the checks that do not take it, and those that were not tried.
+
+    `below` are the ids without full marks under their own rules, or with a gold file that is not there; `excused` says for those that
+    somebody answers for where that stands: a line of the errata, or a code of `lint_ignore`.
+    """
 
     ceiling: Ceiling
     n_checks: int
     unsatisfied: tuple[Unsatisfied, ...]
     untried: tuple[Unsatisfied, ...]
+    below: tuple[str, ...] = ()
+    excused: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def failing(self) -> list[str]:
+        """The ids below that nobody answers for."""
+        return [id_ for id_ in self.below if id_ not in self.excused]
 
     def to_json(self) -> dict[str, Any]:
         """The same as a JSON object."""
@@ -78,16 +96,19 @@ class GoldCheck:
             "strict": c.strict,
             "unsatisfied": [one.to_json() for one in self.unsatisfied],
             "untried": [one.to_json() for one in self.untried],
+            "below": list(self.below),
+            "excused": dict(self.excused),
         }
 
 
 @dataclass(slots=True)
 class _Trial:
-    """One check and the answers still to hand in; the best that came back, by rule."""
+    """One check, its gold files that are not there, and the answers still to hand in; the best that came back, by rule."""
 
     instance: GoldInstance
     check: Check
     answers: list[Answer]
+    lost: list[str] = field(default_factory=list)
     results: list[Result] = field(default_factory=list)
 
     def passed(self, rule: Rule) -> bool:
@@ -100,38 +121,78 @@ class _Trial:
         return bool(self.answers) and not (self.passed("official") and self.passed("strict"))
 
 
-def check_gold(folder: Path, *, isolation: str = "process", jobs: int | None = None, progress: Progress | None = None) -> GoldCheck:
+def check_gold(
+    folder: Path, *, isolation: str = "process", jobs: int | None = None, databases: Path | None = None, progress: Progress | None = None
+) -> GoldCheck:
     """Hand every gold in as the answer to its own question, and say what is refused.
 
     Every check gets its gold; of several accepted alternatives one is enough. What counts for the ceiling is the submission that gold
-    itself is: for each instance its file where a check takes one, else its text. A check of a judge, or one whose gold is no answer, is
-    not tried. Raises `GoldError`.
+    itself is: for each instance its file where a check takes one, else its text. Gold that is a query is computed as a run computes it
+    (`databases` is --databases). A check of a judge, one whose gold is no answer, and a temporal one without a connection is not tried.
+    Raises `GoldError`, and `UsageError` where there is no folder of databases.
     """
     gold = read_gold(folder)
     limits = resolve_limits(gold.suite.limits)
     hash_ = gold_hash(gold.folder, gold.spec_file)
+    jobs = jobs or default_jobs()
     trials: list[_Trial] = []
     untried: list[Unsatisfied] = []
-    with tempfile.TemporaryDirectory(prefix="evalsuite-gold-") as scratch:
-        for instance in gold.instances:
-            for check in instance.checks:
-                try:
-                    answers = own_answers(gold, instance, check, Path(scratch), limits)
-                    trials.append(_Trial(instance=instance, check=check, answers=answers))
-                except NoOwnAnswerError as why:
-                    untried.append(_untried(instance, check, str(why)))
-        pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder))
-        _hand_in(trials, pool, gold, Path(scratch), limits, progress)
+    with tempfile.TemporaryDirectory(prefix="evalsuite-gold-") as made:
+        scratch = Path(made)
+        with closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked:
+            for task in asked.living_gold([_task(instance, None, gold, scratch, limits) for instance in gold.instances]).tasks:
+                for check in task.instance.checks:
+                    try:
+                        trials.append(_trial(gold, task, check))
+                    except NoOwnAnswerError as why:
+                        untried.append(_untried(task.instance, check, str(why)))
+            pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder))
+            _hand_in(trials, pool, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
-    untried += [_untried(trial.instance, trial.check, "needs a judge") for trial in unasked]
+    untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
     by_instance = _by_instance(trials)
+    below = [id_ for id_, own in by_instance.items() if _is_below(own, gold)]
     return GoldCheck(
         ceiling=_ceiling(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
         unsatisfied=tuple(one for own in by_instance.values() for one in _findings(own)),
         untried=tuple(untried),
+        below=tuple(below),
+        excused=_excuses(gold, below),
     )
+
+
+def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
+    """The answers to try on a check, in the submission folder of `task`. Raises `NoOwnAnswerError`."""
+    instance = task.instance
+    awaited = next((problem.message for problem in check.problems if problem.code == "NEEDS_CONNECTION"), "")
+    if awaited and (is_temporal(check) or names_queries(check)) and any(file.is_file() for file in query_files(task, check)):
+        raise NoOwnAnswerError(awaited)
+    try:
+        answers = own_answers(gold, instance, check, task.submission_folder, task.limits)
+    except NoOwnAnswerError:
+        if not any(problem.blocks for problem in check.problems):
+            raise
+        answers = []
+    return _Trial(instance=instance, check=check, answers=answers, lost=lost_files(gold, instance, check))
+
+
+def _is_below(trials: Sequence[_Trial], gold: Gold) -> bool:
+    """Whether an instance lacks full marks under its own rules, or a gold file that it names."""
+    return not _reaches(trials, gold.suite.rules or default_rules(trials[0].instance)) or any(trial.lost for trial in trials)
+
+
+def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
+    """Of these instances those that an applied erratum names, or whose `lint_ignore` names what lint finds there; and where it stands."""
+    errata = read_errata(gold)
+    known = {entry.id: entry.where for entry in errata.of_state("applied")} if errata is not None else {}
+    ids = set(below)
+    if any(instance.instance_id in ids - set(known) and instance.extra.get(IGNORE_KEY) for instance in gold.instances):
+        for found in lint(gold.spec_file).ignored:
+            if found.severity == "error" or found.code in REFUSING:
+                known.setdefault(found.instance_id, f"{IGNORE_KEY} {found.code}")
+    return {id_: known[id_] for id_ in below if id_ in known}
 
 
 def _hand_in(trials: Sequence[_Trial], pool: Pool, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
@@ -139,7 +200,7 @@ def _hand_in(trials: Sequence[_Trial], pool: Pool, gold: Gold, scratch: Path, li
     done, total = 0, sum(len(trial.answers) for trial in trials)
     try:
         while round_ := _next_round(trials):
-            tasks = [_task(trial, gold, scratch, limits) for trial in round_.values()]
+            tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
             for result in pool.results(tasks):
                 round_[result.instance_id].results.append(result)
                 done += 1
@@ -157,10 +218,10 @@ def _next_round(trials: Sequence[_Trial]) -> dict[str, _Trial]:
     return waiting
 
 
-def _task(trial: _Trial, gold: Gold, scratch: Path, limits: Any) -> Task:
+def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Path, limits: Any) -> Task:
     return Task(
-        instance=replace(trial.instance, checks=(trial.check,)),
-        answer=trial.answers.pop(0),
+        instance=instance,
+        answer=answer,
         gold_folder=gold.folder.absolute(),
         submission_folder=scratch,
         rules="official",
@@ -177,18 +238,29 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
     reached = [rule for rule in RULES if _reaches(trials, rule)]
     for trial in trials:
         rules = tuple(rule for rule in RULES if not trial.passed(rule))
-        if not rules:
+        if rules:
+            code, reason = _refusal(trial, rules[0])
+        elif trial.lost:
+            rules, code, reason = RULES, "MISSING_FILE", f"{', '.join(trial.lost)} of several is not there"
+        else:
             continue
-        result = trial.results[0] if trial.results else None
         yield Unsatisfied(
             instance_id=trial.instance.instance_id,
             scorer=trial.check.scorer,
             rules=rules,
-            code=(result.fault or "") if result is not None else "BAD_SPEC",
-            reason=_reason(result, rules[0]) if result is not None else "gold names nothing that could be handed in",
+            code=code,
+            reason=reason,
             where=trial.check.where,
             reached=tuple(rule for rule in rules if rule in reached),
         )
+
+
+def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
+    """(fault code or nothing, why) of a check that does not take its gold."""
+    if trial.results:
+        return trial.results[0].fault or "", _reason(trial.results[0], rule)
+    problem = next((problem for problem in trial.check.problems if problem.blocks), None)
+    return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be handed in")
 
 
 def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:

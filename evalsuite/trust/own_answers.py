@@ -3,6 +3,7 @@
 import json
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -39,13 +40,29 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
         return [_answer(instance, "answer", text) for text in _texts(given, check.parameters.get("conj", "or"))]
     if reads == "tree":
         return [_tree(gold, instance, check, folder, limits)]
-    names = [given] if isinstance(given, str) else list(given) if isinstance(given, list) else []
-    names = [name for name in names if isinstance(name, str)]
+    names = _names(check)
     for name in names:
-        _copy(gold.folder, instance.instance_id, name, folder)
+        _copy(check.computed or gold.folder, instance.instance_id, name, folder)
     if reads == "tables":
         return [_answer(instance, "files", tuple(names))]
     return [_answer(instance, "file", name) for name in names]
+
+
+def lost_files(gold: Gold, instance: GoldInstance, check: Check) -> list[str]:
+    """The gold tables and databases that a check names and that are not there; none where its gold was computed."""
+    if check.computed is not None or SCORERS.load(check.scorer).marker.reads not in ("table", "tables", "database"):
+        return []
+    lost = []
+    for name in _names(check):
+        with suppress(FaultError):
+            if not (gold.folder / inside(instance.instance_id, name)).is_file():
+                lost.append(name)
+    return lost
+
+
+def _names(check: Check) -> list[str]:
+    given = check.parameters.get("gold")
+    return [name for name in (given if isinstance(given, list) else [given]) if isinstance(name, str)]
 
 
 def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> Answer:

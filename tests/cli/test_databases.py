@@ -81,7 +81,7 @@ def test_run_finds_databases_from_where_the_person_stands(way: str, top: Path, c
 
 
 def test_every_command_resolves_them_alike(top: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
+    """check, compare, gold check, leaderboard, rescore, connections and `evaluate` take the same words for the same folder."""
     place = ["--databases", "../shop data/dätä"]
     where = ["--gold", "../gold", *place]
     for words in (["connections", "test", *where], ["connections", "list", *where], ["run", "../sub", *where, "--out", "first", "-q"]):
@@ -89,6 +89,11 @@ def test_every_command_resolves_them_alike(top: Path, capsys: pytest.CaptureFixt
     assert "✓ lite" in capsys.readouterr().out
     assert main(["rescore", "first", "--rules", "strict", "--runs", "again", "--json", *place]) == 0
     assert json.loads(capsys.readouterr().out)["summary"]["score"] == 1
+    assert main(["compare", "first", "../sub", "-q", *place]) == 0
+    capsys.readouterr()
+    assert main(["gold", "check", "../gold", "--no-save", *place]) == 0
+    assert "gold scores 4/4 under official, 4/4 under strict\n" in capsys.readouterr().out
+    assert main(["check", "living_lite", "--result_dir", "../sub", "--gold_dir", "../gold", "--fail-under", "1", *place]) == 0
     assert main(["leaderboard", "../sub", *where, "--runs", "runs", "-o", "board.json"]) == 0
     assert json.loads(Path("board.json").read_text())["rows"][0]["score"] == 1
     assert evalsuite.evaluate("../sub", "../gold", databases=place[1], save=False).summary.score == 1

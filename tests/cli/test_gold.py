@@ -1,14 +1,21 @@
 """`evalsuite gold`: check, lint and contamination as a person runs them."""
 
 import json
+import re
+import sqlite3
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.errors import GoldError
 from evalsuite.readers.gold import gold_hash
 from evalsuite.store.ceiling import ceiling_of
+from evalsuite.trust.gold_check import check_gold
+from evalsuite.trust.lint import REFUSING, lint
+from tests.conftest import ROOT
+from tests.trust.lint_plants import PLANTED, Plant
 from tests.trust.made_gold import Made, clean
 
 QUESTION = "In which country was the first store abroad opened?"
@@ -21,13 +28,21 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     return clean()
 
 
+def only(made: Made, *ids: str) -> None:
+    """Leave these instances alone in the made gold."""
+    made.entries = {id_: made.entries[id_] for id_ in ids}
+    made.files = {name: content for name, content in made.files.items() if name.partition("/")[0] in ids}
+    made.suite, made.database = "name: made\n", made.database if "d1" in ids else []
+
+
 def test_check_prints_and_keeps_the_ceiling(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The last lines say what gold scores and where that is kept, and reports can look it up by gold's hash."""
     made.parameters("n1")["gold"] = -5
     gold = made.write(tmp_path)
-    assert main(["gold", "check", "gold", "--isolation", "none"]) == 0
+    assert main(["gold", "check", "gold", "--isolation", "none"]) == 1
     out = capsys.readouterr().out
     assert "gold/made_eval.jsonl:2: n1: number_match, official: no number within" in out
+    assert out.endswith("\nfailed: no full marks under its own rules: n1 (exit 1)\n")
     assert "gold scores 6/7 under official, 7/7 under strict" in out
     kept = ceiling_of(gold_hash(gold))
     assert kept is not None
@@ -44,6 +59,119 @@ def test_check_has_a_gate_and_json(made: Made, tmp_path: Path, capsys: pytest.Ca
     assert shown["unsatisfied"][0]["rules"] == ["official"]
     assert not (tmp_path / ".evalsuite").exists()
     assert main(["gold", "check", "gold", "--isolation", "none", "--no-save", "--fail-under", "0.8"]) == 0
+
+
+@pytest.mark.parametrize("lost", ["c1/cities.csv", "c2/a.csv", "m1/sales.csv", "d1/orders.duckdb"])
+def test_check_misses_every_gold_file(lost: str, made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A gold file that is gone is found and its instance named, also where another accepted one is there; `lint_ignore` may say so."""
+    id_ = lost.partition("/")[0]
+    only(made, id_)
+    (made.write(tmp_path) / lost).unlink()
+    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 1
+    out = capsys.readouterr().out
+    assert f"failed: no full marks under its own rules: {id_} (exit 1)" in out
+    assert "MISSING_FILE" in out
+    made.entries[id_]["lint_ignore"] = ["missing-file"]
+    (tmp_path / "gold" / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
+    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 0
+    assert f"   {id_}: lint_ignore missing-file\n" in capsys.readouterr().out
+
+
+def test_check_takes_each_instance_by_its_own_rules(made: Made, tmp_path: Path) -> None:
+    """What only official cannot see is no fault of gold that is judged by the strict rules."""
+    made.parameters("n1")["gold"] = -5
+    only(made, "n1")
+    made.suite = "name: made\nrules: strict\n"
+    made.write(tmp_path)
+    assert main(["gold", "check", "gold", "--isolation", "none", "--no-save"]) == 0
+
+
+def test_errata_answer_for_gold_while_they_are_applied(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An applied entry is enough, an expired or stale one is not."""
+    made.parameters("n1")["gold"] = -5
+    only(made, "n1")
+    made.write(tmp_path)
+    check = ["gold", "check", "gold", "--isolation", "none", "--no-save"]
+    assert main(["gold", "errata", "gold", "--entry", "n1"]) == 0
+    said = "author: M. Rossi\n  reason: a loss\n  evidence: https://example.org/1"
+    entry = capsys.readouterr().out.replace("author:\n  reason:\n  evidence: https://", said)
+    errata = tmp_path / "gold" / "gold.errata.yaml"
+    errata.write_text(entry)
+    assert main(check) == 0
+    assert "   n1: gold/gold.errata.yaml:1\n" in capsys.readouterr().out
+    errata.write_text(re.sub("expires: .*", "expires: 2020-01-01", entry))
+    assert main(check) == 1
+    errata.write_text(re.sub("gold: .*", 'gold: "0123456789ab"', entry))
+    assert main(check) == 1
+
+
+def test_the_examples_gold_is_green() -> None:
+    """The project's own gold answers for the three instances that show what is wrong on purpose."""
+    assert main(["gold", "check", str(ROOT / "gold"), "--isolation", "none", "--no-save"]) == 0
+
+
+def test_check_computes_gold_that_is_a_query(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a connection the query's result is handed in; without one it is not tried; a query that fails or is gone fails."""
+    (tmp_path / "db").mkdir()
+    with sqlite3.connect(tmp_path / "db" / "shop.sqlite") as database:
+        database.execute("CREATE TABLE sales AS SELECT 7.5 AS amount")
+    database.close()
+    only(made, "t1")
+    for id_, func in (("l1", "number_match"), ("l2", "table_match")):
+        made.entries[id_] = {"instance_id": id_, "evaluation": {"func": func, "parameters": {}, "temporal": True}}
+        made.files[f"{id_}/gold.sql"] = "SELECT sum(amount) AS total FROM sales"
+    made.files["connections.yaml"] = "shop: {engine: sqlite, database: shop.sqlite, prefix: l}\n"
+    gold = made.write(tmp_path)
+    check = ["gold", "check", "gold", "--isolation", "none", "--no-save"]
+    assert main(check) == 0
+    out = capsys.readouterr().out
+    assert "gold/made_eval.jsonl:2: l1: number_match: connection 'shop': no gold/shop.sqlite" in out
+    assert "gold scores 1/1 under official, 1/1 under strict (2 more not tried)" in out
+    assert "done: every gold that was tried gets full marks" in out
+    assert main([*check, "--databases", "db"]) == 0
+    assert "gold scores 3/3 under official, 3/3 under strict\n" in capsys.readouterr().out
+    assert main(["gold", "lint", "gold", "--strict"]) == 0
+    (gold / "l1" / "gold.sql").write_text("SELECT nothing FROM nowhere")
+    (gold / "l2" / "gold.sql").unlink()
+    assert main([*check, "--databases", "db"]) == 1
+    out = capsys.readouterr().out
+    assert "failed: no full marks under its own rules: l1, l2 (exit 1)" in out
+    assert "SQL_ERROR" in out
+    assert main(check) == 1
+    assert "failed: no full marks under its own rules: l2 (exit 1)" in capsys.readouterr().out
+    assert main(["gold", "lint", "gold"]) == 1
+    assert "missing-file: l2: gold.sql" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("id_", "code"), [("n1", "negative-number"), ("t1", "exclude-text"), ("n1", "percentage-and")])
+def test_a_known_trait_of_official_can_be_answered_for(
+    id_: str, code: str, made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Gold that official refuses fails until the instance names that finding of lint; another code does not do."""
+    next(plant for _, plant, planted in PLANTED if planted == code)(made)
+    only(made, id_)
+    gold = made.write(tmp_path)
+    for codes, end in ((["short-gold", "missing-file"], 1), ([code], 0)):
+        made.entries[id_]["lint_ignore"] = codes
+        (gold / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
+        assert main(["gold", "check", "gold", "--isolation", "none", "--no-save", "--json"]) == end
+        assert json.loads(capsys.readouterr().out)["below"] == [id_]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "plant", [plant for _, plant, code in PLANTED if code != "bad-suite"], ids=[row[0] for row in PLANTED if row[2] != "bad-suite"]
+)
+def test_whatever_is_refused_has_a_code_to_answer_with(plant: Plant, made: Made, tmp_path: Path) -> None:
+    """Wherever gold does not take itself lint finds an error there, or one of the codes that `gold check` lets an instance name."""
+    plant(made)
+    gold = made.write(tmp_path)
+    try:
+        below = set(check_gold(gold, isolation="none").below)
+    except GoldError:
+        return
+    named = {found.instance_id for found in lint(gold).findings if found.severity == "error" or found.code in REFUSING}
+    assert below <= named
 
 
 def test_lint_of_clean_gold(made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

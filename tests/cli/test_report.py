@@ -195,4 +195,6 @@ def test_the_hooks_are_commands() -> None:
         program, *words = hook["entry"].split()
         assert (program, main([*words, "--help"])) == ("evalsuite", 0)
         assert not hook["pass_filenames"]
+        # A commit that only deletes files has none that could fit.
+        assert hook["always_run"]
         assert re.search(hook["files"], "some/results_metadata.jsonl" if "validate" in hook["id"] else "gold/demo_eval.jsonl")

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from evalsuite.trust.lint import CODES, SEVERITIES
+from evalsuite.trust.lint import CODES, REFUSING, SEVERITIES
 from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "lint.md"
-HEAD = """# What `gold lint` finds
+HEAD = f"""# What `gold lint` finds
 
 Written from the code by `python -m tests.meta.lint_table`; a test holds it to the code.
 
@@ -20,6 +20,9 @@ An **error** keeps a check from judging, or makes it judge what nobody meant, un
 A code is left out everywhere by `--ignore CODE,...`, for one instance by `"lint_ignore": ["CODE"]` beside its `evaluation`. `--fix` shows
 the repairs that leave nothing to decide as a diff of the spec; they can move verdicts, so read it, then add `--write`.
 `--format github` writes annotations, `--format json` one object.
+
+`lint_ignore` answers to `evalsuite gold check` too: gold that is refused under its own rules is let pass where the instance names an error
+that is found there, or one of {", ".join(f"`{code}`" for code in sorted(REFUSING))}.
 """
 
 

@@ -43,16 +43,25 @@ _PER_CHECK: dict[str, Kind] = {
 _PER_TABLE: dict[str, Kind] = {**files.PER_TABLE, **columns.PER_TABLE, **cells.PER_TABLE, **order.PER_TABLE, **databases.PER_TABLE}
 # code -> (severity, function, summary)
 CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **files.AFTER_TABLES, **_PER_TABLE}
+# Beside the errors, under which gold's own answer can be refused by a rule.
+REFUSING = frozenset(
+    {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
+)
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """The findings of a gold folder in the order of its lines; `n_ignored` were told to keep quiet."""
+    """The findings of a gold folder in the order of its lines; those that were told to keep quiet are `ignored`."""
 
     book: Book
     findings: tuple[Found, ...]
-    n_ignored: int
+    ignored: tuple[Found, ...] = ()
+
+    @property
+    def n_ignored(self) -> int:
+        """How many were told to keep quiet."""
+        return len(self.ignored)
 
     def count(self, severity: Severity) -> int:
         """How many findings are that bad."""
@@ -78,8 +87,12 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
     found = sorted(_all(book), key=_line)
     unwanted = set(ignore)
     quiet = {instance.instance_id: set(_listed(instance.extra.get(IGNORE_KEY))) for instance in book.instances}
-    kept = [one for one in found if one.code not in unwanted and one.code not in quiet.get(one.instance_id, ())]
-    return Lint(book=book, findings=tuple(_joined(kept)), n_ignored=len(found) - len(kept))
+
+    def is_quiet(one: Found) -> bool:
+        return one.code in unwanted or one.code in quiet.get(one.instance_id, ())
+
+    kept = _joined(one for one in found if not is_quiet(one))
+    return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, found)))
 
 
 def _joined(findings: Iterable[Found]) -> Iterator[Found]:

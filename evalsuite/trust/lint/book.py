@@ -12,7 +12,7 @@ from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.layouts import layout_of
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.paths import open_trusted
+from evalsuite.readers.paths import inside, open_trusted
 from evalsuite.readers.suite import read_suite
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, GoldInstance, Suite, Table
@@ -70,6 +70,11 @@ class Spot:
     def reads(self) -> str:
         """What the scorer reads: text, table, tables, database, tree or batch."""
         return SCORERS.load(self.check.scorer).marker.reads
+
+    @property
+    def is_living(self) -> bool:
+        """Whether queries give the gold when a run starts, and nothing more can be said of it before."""
+        return gold_reader.names_queries(self.check)
 
     def found(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
         """A finding at this check; `change` is what repairs its evaluation object."""
@@ -134,10 +139,23 @@ class Book:
                 yield Spot(instance=instance, check=check, index=index)
 
     def tables(self) -> Iterator[GoldTable]:
-        """Every gold table that can be read, one at a time; those that cannot are added to `unread`."""
+        """Every gold table that can be read, one at a time; those that cannot, and queries that are not there, are added to `unread`."""
         for spot in self.spots():
-            if spot.reads in TABLE_FORMS:
+            if spot.is_living:
+                self._look_for_queries(spot)
+            elif spot.reads in TABLE_FORMS:
                 yield from self._tables_of(spot)
+
+    def _look_for_queries(self, spot: Spot) -> None:
+        given = spot.check.parameters["gold"]
+        for name in given if isinstance(given, list) else [given]:
+            try:
+                there = (self.folder / inside(spot.instance.instance_id, name)).is_file()
+            except FaultError as error:
+                self.unread.append((spot, name, error.fault))
+            else:
+                if not there:
+                    self.unread.append((spot, name, Fault(code="MISSING_FILE")))
 
     def _tables_of(self, spot: Spot) -> Iterator[GoldTable]:
         given = spot.check.parameters.get("gold")

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalsuite.errors import FAULTS, FaultError, describe
-from evalsuite.readers.gold import find_spec
+from evalsuite.readers.gold import GOLD_QUERY, find_spec
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.suite import SUITE_FILE
 from evalsuite.scorers import SCORERS
@@ -72,7 +72,8 @@ def _used(book: Book) -> dict[str, set[str]]:
     for spot in book.spots():
         if spot.check.scorer not in SCORERS.bundled:
             used.pop(spot.instance.instance_id, None)
-        for value in spot.check.parameters.values():
+        query = [GOLD_QUERY] if spot.check.extra.get("temporal") is True else []
+        for value in (*spot.check.parameters.values(), query):
             names = [value] if isinstance(value, str) else value if isinstance(value, list) else []
             if spot.instance.instance_id in used:
                 used[spot.instance.instance_id].update(name for name in names if isinstance(name, str))

@@ -43,6 +43,8 @@ def layout(book: Book) -> Iterator[Found]:
 def problems(spot: Spot) -> Iterator[Found]:
     """The problems of a check that its readers found, each under its own code."""
     for problem in spot.check.problems:
+        if problem.code == "NEEDS_CONNECTION" and spot.is_living:
+            continue
         code = next((code for code, pattern in _CODES if pattern.search(problem.message)), "bad-parameter")
         severity: Severity = "error" if problem.blocks else "warning"
         yield spot.found(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))

@@ -54,6 +54,7 @@ INSTANCES = [
         instruction="What was the mean January temperature at the Bergen warehouse, in degrees Celsius?",
         checks=[check("number_match", gold="-3.2")],
         answer="-3.2",
+        lint_ignore=["negative-number"],
     ),
     Instance(
         id="geo_006",

@@ -56,6 +56,7 @@ INSTANCES = [
         gold={"inspections.duckdb": INSPECTIONS},
         answer="inspections.duckdb",
         handed_in={"inspections.duckdb": INSPECTIONS},
+        lint_ignore=["typed-null"],
     ),
     Instance(
         id="ops_003",
