@@ -1,5 +1,6 @@
 """The single place where errors become messages and exit codes, and signals an interruption."""
 
+import os
 import signal
 import sys
 import threading
@@ -39,8 +40,19 @@ def guarded(arguments: list[str]) -> int:
     except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
         if debug:
             raise
+        if isinstance(error, FileNotFoundError) and _stands_nowhere():
+            _complain("the folder that you stand in is gone", "change to one that is there")
+            return EXIT_USAGE
         _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints")
         return EXIT_INTERNAL
+
+
+def _stands_nowhere() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib is not imported here
+    except FileNotFoundError:
+        return True
+    return False
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.base import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, not_allowed, sql_error
 from evalsuite.sql.cells import INSTANT, decode
-from evalsuite.sql.files import digest_of, existing
+from evalsuite.sql.files import digest_of, existing, text_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,7 +82,7 @@ def _open_file(path: Path, limits: QueryLimits, name: str) -> "DuckDBPyConnectio
     import duckdb
 
     try:
-        return duckdb.connect(str(path), read_only=True, config=_config(limits))
+        return duckdb.connect(text_of(path), read_only=True, config=_config(limits))
     except (duckdb.Error, RuntimeError) as error:
         _log.debug("duckdb: %r", error)
         raise UsageError(f"connection {name!r}: {path.name} cannot be opened read-only", hint="is another process writing to it?") from None
@@ -98,14 +98,17 @@ def _open_folder(folder: Path, limits: QueryLimits, name: str) -> "tuple[DuckDBP
     opened = duckdb.connect(config=_config(limits))
     try:
         for path in files:
-            view = path.stem.replace('"', '""')
-            file = str(path).replace("'", "''")
-            opened.execute(f"CREATE VIEW \"{view}\" AS FROM {_READERS[path.suffix.lower()]}('{file}')")
-        opened.execute(f"SET allowed_paths = {[str(path) for path in files]!r}")
-    except duckdb.Error as error:
+            view = text_of(Path(path.stem)).replace('"', '""')
+            opened.execute(f'CREATE VIEW "{view}" AS FROM {_READERS[path.suffix.lower()]}({_quoted(path)})')
+        opened.execute(f"SET allowed_paths = [{', '.join(map(_quoted, files))}]")
+    except (duckdb.Error, UnicodeDecodeError) as error:
         _log.debug("duckdb: %r", error)
         raise UsageError(f"connection {name!r}: {path.name} cannot be read as a table", hint="one name must not stand twice") from None
     return opened, files
+
+
+def _quoted(path: Path) -> str:
+    return "'" + text_of(path).replace("'", "''") + "'"
 
 
 class DuckdbSession:

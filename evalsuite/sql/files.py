@@ -23,7 +23,17 @@ def existing(connection: Connection) -> Path:
         )
     if not os.access(path, os.R_OK | (os.X_OK if path.is_dir() else 0)):
         raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint="who may read it?")
-    return path.resolve()
+    path = path.resolve()
+    try:
+        text_of(path)
+    except UnicodeDecodeError:
+        raise UsageError(f"connection {connection.name!r}: the path of {path.name} is not UTF-8", hint="rename it") from None
+    return path
+
+
+def text_of(path: Path) -> str:
+    """The path as engines take it: in UTF-8, whatever this process takes names of files to be in. Raises `UnicodeDecodeError`."""
+    return os.fsencode(path).decode()
 
 
 def is_there(path: Path) -> bool:
@@ -44,7 +54,8 @@ def digest_of(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         status = path.stat()
-        digest.update(f"{path.name}\0{_file_digest(path, status.st_ino, status.st_size, status.st_mtime_ns)}\0".encode())
+        content = _file_digest(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        digest.update(os.fsencode(path.name) + f"\0{content}\0".encode())
     return digest.hexdigest()
 
 

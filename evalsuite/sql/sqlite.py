@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.base import MIB, NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, not_allowed, sql_error
-from evalsuite.sql.files import digest_of, existing
+from evalsuite.sql.files import digest_of, existing, text_of
 
 _log = logging.getLogger(__name__)
 
@@ -60,7 +60,7 @@ class SqliteSession:
         self._path = path
         self._seconds = limits.seconds
         self._refused = ""
-        uri = f"file:{quote(str(path))}?mode=ro&immutable=1"
+        uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         for pragma in ("query_only = 1", "trusted_schema = 0", "temp_store = 2", f"hard_heap_limit = {limits.memory_mib * MIB // 2}"):

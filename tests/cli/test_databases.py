@@ -1,6 +1,8 @@
 """Databases named as a person names them: from where they stand, from where a connections file lies, by `~`, through links."""
 
 import json
+import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -153,9 +155,22 @@ def test_a_name_that_leaves_the_folder(top: Path) -> None:
 
 
 def test_a_folder_of_tables_with_a_link(top: Path) -> None:
-    """A table in a folder may be a link: a walled worker reads what `connections test` reads."""
-    (top / "tables").mkdir()
+    """A table in a folder may be a link, and the folder may hold quotes: a walled worker reads what `connections test` reads."""
+    tables = top / "O'Brien's \"tables\""
+    tables.mkdir()
     (top / "sales-2026.csv").write_text("region,amount\nnorth,40.5\nsouth,2\n")
-    (top / "tables" / "sales.csv").symlink_to("../sales-2026.csv")
-    (top / "gold" / "connections.yaml").write_text("lake: {engine: duckdb, database: ../tables}\n")
+    (tables / "sales.csv").symlink_to("../sales-2026.csv")
+    (top / "gold" / "connections.yaml").write_text(json.dumps({"lake": {"engine": "duckdb", "database": f"../{tables.name}"}}))
     assert evalsuite.evaluate("../sub", "../gold", only=("living_lake",), save=False).summary.score == 1
+
+
+def test_a_path_that_is_not_utf8_costs_nobody_points(top: Path) -> None:
+    """No engine takes such a path: the grader's side, in words, for SQLite and DuckDB."""
+    odd = os.fsdecode(b"../l\xe9")
+    try:
+        shutil.copytree("../shop data", odd)
+    except OSError:
+        pytest.skip("this file system takes UTF-8 names only")
+    run = evalsuite.evaluate("../sub", "../gold", databases=f"{odd}/dätä", save=False)
+    assert {(result.score, result.fault) for result in run.results} == {(None, "NEEDS_CONNECTION")}
+    assert all("is not UTF-8" in result.reason for result in run.results)

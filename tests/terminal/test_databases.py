@@ -7,15 +7,19 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from tests.terminal.pty_harness import EVALSUITE, run
+from tests.conftest import ROOT
+from tests.terminal.pty_harness import EVALSUITE, piped, run
+
+# No UTF-8 anywhere, not even for the names of files.
+C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
-@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
-def test_a_relative_folder_of_databases(engine: str, tmp_path: Path) -> None:
-    """`run ... --databases ../db` finds the file for a gold query and for an SQL answer."""
-    for folder in ("db", "here", "gold/q1", "gold/q2", "sub/q1", "sub/q2"):
+@pytest.mark.parametrize(("engine", "env"), [("sqlite", {}), ("duckdb", {}), ("sqlite", C_LOCALE), ("duckdb", C_LOCALE)])
+def test_a_relative_folder_of_databases(engine: str, env: dict[str, str], tmp_path: Path) -> None:
+    """`run ... --databases '../d b/ö'` finds the file for a gold query and for an SQL answer."""
+    for folder in ("d b/ö", "here", "gold/q1", "gold/q2", "sub/q1", "sub/q2"):
         (tmp_path / folder).mkdir(parents=True)
-    database = tmp_path / "db" / "shop"
+    database = tmp_path / "d b" / "ö" / "shop"
     with sqlite3.connect(database) if engine == "sqlite" else duckdb.connect(str(database)) as made:
         made.execute("CREATE TABLE sales AS SELECT 40 AS amount")
     made.close()
@@ -34,5 +38,14 @@ def test_a_relative_folder_of_databases(engine: str, tmp_path: Path) -> None:
     ]
     (tmp_path / "gold" / "shop_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in gold))
     (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(line) + "\n" for line in answers))
-    shown = run([*EVALSUITE, "run", "../sub", "--gold", "../gold", "--databases", "../db", "--no-save"], cwd=tmp_path / "here")
+    shown = run([*EVALSUITE, "run", "../sub", "--gold", "../gold", "--databases", "../d b/ö", "--no-save"], cwd=tmp_path / "here", env=env)
     assert (shown.code, shown.lines[-1]) == (0, "done: 100.0 % (no gate set)")
+
+
+def test_standing_in_a_folder_that_is_gone(tmp_path: Path) -> None:
+    """Relative paths lead nowhere there: one clear error, exit 2."""
+    (tmp_path / "gone").mkdir()
+    command = [*EVALSUITE, "run", ROOT / "example_submission_folder", "--gold", ROOT / "gold"]
+    shown = piped(["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *command], cwd=tmp_path / "gone")
+    assert (shown.code, shown.raw) == (2, "")
+    assert "error: the folder that you stand in is gone\nhint: " in shown.errors
