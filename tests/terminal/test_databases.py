@@ -45,7 +45,7 @@ def test_a_relative_folder_of_databases(engine: str, env: dict[str, str], tmp_pa
 def test_standing_in_a_folder_that_is_gone(tmp_path: Path) -> None:
     """Relative paths lead nowhere there: one clear error, exit 2."""
     (tmp_path / "gone").mkdir()
-    command = [*EVALSUITE, "run", ROOT / "example_submission_folder", "--gold", ROOT / "gold"]
+    command = [*EVALSUITE, "run", ROOT / "example_submission_folder", "--gold", ROOT / "gold", "--no-save"]
     shown = piped(["sh", "-c", 'rmdir ../gone; exec "$@"', "sh", *command], cwd=tmp_path / "gone")
     assert (shown.code, shown.raw) == (2, "")
     assert "error: the folder that you stand in is gone\nhint: " in shown.errors
