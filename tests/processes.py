@@ -5,7 +5,7 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 # Generous: what hangs must end, what is slow on a busy machine must not fail.
@@ -13,11 +13,14 @@ LIMIT_SECONDS = 120.0
 
 
 @contextmanager
-def started(command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, **how: Any) -> Iterator[subprocess.Popen[str]]:
+def started(
+    command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, farewell: signal.Signals | None = None, **how: Any
+) -> Iterator[subprocess.Popen[str]]:
     """A process that is going on, leader of a session of its own; at the end of the block it and its group are killed.
 
-    `how` are the keywords of `subprocess.Popen`; texts unless it says otherwise. Raises `AssertionError` where the block has not come to
-    its end after that many seconds: the process is then killed, so nobody waits for what it does not say.
+    `how` are the keywords of `subprocess.Popen`; texts unless it says otherwise. A process that has to put things away first is sent
+    `farewell` and given 20 s. Raises `AssertionError` where the block has not come to its end after that many seconds: the process is then
+    killed, so nobody waits for what it does not say.
     """
     words = command if isinstance(command, str) else [str(word) for word in command]
     process = subprocess.Popen(words, **{"text": True, "start_new_session": True, **how})
@@ -34,6 +37,10 @@ def started(command: Sequence[object] | str, *, seconds: float = LIMIT_SECONDS, 
         yield process
     finally:
         timer.cancel()
+        if farewell is not None:
+            process.send_signal(farewell)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=20)
         _kill(process)
         process.wait()
         for pipe in (process.stdin, process.stdout, process.stderr):
@@ -54,6 +61,17 @@ def finished(
     done = subprocess.CompletedProcess(process.args, process.returncode, printed, complaint)
     assert not check or done.returncode == 0, (process.args, done.returncode, complaint)
     return done
+
+
+def side_by_side(commands: Sequence[Sequence[object]], **how: Any) -> list[subprocess.CompletedProcess[str]]:
+    """Processes that went on at the same time, when all have ended."""
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "stdin": subprocess.DEVNULL, **how}
+    with ExitStack() as stack:
+        going_on = [stack.enter_context(started(command, **how)) for command in commands]
+        said = [process.communicate() for process in going_on]
+        return [
+            subprocess.CompletedProcess(process.args, process.returncode, *texts) for process, texts in zip(going_on, said, strict=True)
+        ]
 
 
 def _kill(process: subprocess.Popen[Any]) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import finished
+
 PLUGIN = '''
 from evalsuite.registry import scorer
 from evalsuite.types import Score
@@ -42,7 +44,7 @@ def broken_match(prediction: str, *, gold: str) -> Score:
 
 def evalsuite(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
     """Run the console script as a process of its own."""
-    return subprocess.run([sys.executable, "-m", "evalsuite", *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+    return finished([sys.executable, "-m", "evalsuite", *map(str, arguments)], cwd=cwd)
 
 
 @pytest.fixture
@@ -100,7 +102,7 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
     (site / "shouting-1.0.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: shouting\nVersion: 1.0\n")
     (site / "shouting-1.0.dist-info" / "entry_points.txt").write_text("[evalsuite.scorers]\nshout_match = shouting:shout_match\n")
     code = f"import sys; sys.path.insert(0, {str(site)!r}); import evalsuite; print(evalsuite.score('shout_match', 'A', gold='a').official)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1.0\n"
+    assert finished([sys.executable, "-c", code], check=True).stdout == "1.0\n"
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ import fcntl
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from evalsuite.reports import BINARY, FORMATS
 from evalsuite.scorers import SCORERS
 from tests.attacks.must import Seen
 from tests.conftest import ROOT
+from tests.processes import finished
 
 MAKER = Path(os.environ.get("EVALSUITE_ATTACKS", ROOT.parent / "shared" / "attacks")) / "make_corpus.py"
 CANARY = "CANARY_GOLD_7f3a"
@@ -129,7 +129,7 @@ def _alone(lock: Path) -> Iterator[None]:
 
 def _build(place: Path) -> None:
     folder = place / "corpus"
-    subprocess.run([sys.executable, str(MAKER), str(folder)], check=True, capture_output=True)
+    finished([sys.executable, MAKER, folder], seconds=900, check=True)
     known = set(SCORERS.names())
     spec = folder / "gold" / "spider2_eval.jsonl"
     lines = spec.read_text().splitlines(keepends=True)
@@ -162,9 +162,7 @@ def _run(place: Path) -> None:
     alone = _own_network()
     plan = {"out": str(out), "runs": runs, "metered": bool(alone)}
     (place / "plan.json").write_text(json.dumps(plan))
-    done = subprocess.run(
-        [*alone, sys.executable, "-m", "tests.attacks.driver", str(place / "plan.json")], cwd=ROOT, capture_output=True, text=True
-    )
+    done = finished([*alone, sys.executable, "-m", "tests.attacks.driver", place / "plan.json"], seconds=900, cwd=ROOT)
     assert done.returncode == 0, done.stderr
 
 
@@ -172,7 +170,7 @@ def _own_network() -> list[str]:
     """The command in front that gives a process a network namespace of its own, empty where the system does not let us."""
     tool = shutil.which("unshare")
     for options in (["--net"], ["--user", "--map-root-user", "--net"]) if tool else ():
-        if subprocess.run([str(tool), *options, "true"], capture_output=True).returncode == 0:
+        if finished([str(tool), *options, "true"]).returncode == 0:
             return [str(tool), *options]
     return []
 

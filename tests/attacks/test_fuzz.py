@@ -3,7 +3,6 @@
 import json
 import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -17,6 +16,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.types import Result
 from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums
 from tests.conftest import ROOT
+from tests.processes import finished
 
 # Mutations of the test line; with `-m slow` as many as EVALSUITE_FUZZ says, in rounds of this many.
 ROUND = 200
@@ -122,7 +122,7 @@ def read_plainly(paths: Sequence[Path]) -> list[Any]:
     contents: list[Any] = []
     while len(contents) < len(paths):
         names = [str(path) for path in paths[len(contents) :]]
-        done = subprocess.run([sys.executable, "-m", "tests.attacks.plain_reader", *names], cwd=ROOT, capture_output=True, text=True)
+        done = finished([sys.executable, "-m", "tests.attacks.plain_reader", *names], seconds=900, cwd=ROOT)
         contents += [json.loads(line) for line in done.stdout.splitlines()]
         if done.returncode != 0:
             contents.append(None)

@@ -1,7 +1,6 @@
 """`evalsuite check SCORER`: one prediction judged at the command line, options read by the scorer's own signature."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from evalsuite.cli.scorer_options import as_words, parse_options
 from evalsuite.errors import UsageError
 from evalsuite.scorers import SCORERS
 from tests.meta.test_house import HEAVY
+from tests.processes import finished
 
 Capture = pytest.CaptureFixture[str]
 
@@ -216,5 +216,5 @@ def test_a_string_check_at_the_command_line_loads_nothing_heavy() -> None:
         "assert main(['check', 'string_match', '--prediction', '-', '--gold', 'Paris', '--exclude', 'Rome', '--fail-under', '1']) == 0\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
-    done = subprocess.run([sys.executable, "-c", code], input="It is Paris\n", capture_output=True, text=True, check=True)
+    done = finished([sys.executable, "-c", code], text="It is Paris\n", check=True)
     assert done.stdout.splitlines()[-1] == "[]"

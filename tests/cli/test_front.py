@@ -1,6 +1,5 @@
 """The page of `--help`: written without the parser, and the same with it."""
 
-import subprocess
 import sys
 
 import pytest
@@ -9,6 +8,7 @@ from evalsuite.cli import main
 from evalsuite.cli.app import build
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import OPTIONS, page
+from tests.processes import finished
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])
@@ -36,12 +36,12 @@ def test_start_loads_next_to_nothing() -> None:
         "assert main(['--version']) == 0 and main(['--help']) == 0\n"
         "print(sorted(name for name in set(sys.modules) - before if not name.startswith('evalsuite')))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    shown = finished([sys.executable, "-c", code], check=True).stdout
     assert shown.splitlines()[-1] == "[]"
 
 
 def test_a_reader_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     """`evalsuite --help | head -0` ends well."""
-    done = subprocess.run(f"{sys.executable} -m evalsuite --help | head -0", shell=True, capture_output=True, text=True)
+    done = finished(f"{sys.executable} -m evalsuite --help | head -0", shell=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert main(["--help"]) == 0

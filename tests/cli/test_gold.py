@@ -3,7 +3,6 @@
 import json
 import re
 import sqlite3
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from evalsuite.store.ceiling import ceiling_of
 from evalsuite.trust.gold_check import check_gold
 from evalsuite.trust.lint import REFUSING, lint
 from tests.conftest import ROOT
+from tests.processes import finished
 from tests.trust.lint_plants import PLANTED, Plant
 from tests.trust.made_gold import Made, clean
 
@@ -208,7 +208,7 @@ def test_the_diff_of_fix_can_be_applied_by_git(made: Made, tmp_path: Path, capsy
     gold = made.write(tmp_path)
     assert main(["gold", "lint", "gold", "--fix"]) == 0
     patch = capsys.readouterr().out
-    subprocess.run(["git", "apply", "--unsafe-paths", "-"], input=patch, text=True, check=True, cwd=tmp_path)
+    finished(["git", "apply", "--unsafe-paths", "-"], text=patch, check=True, cwd=tmp_path)
     by_git = (gold / "made_eval.jsonl").read_bytes()
     (gold / "made_eval.jsonl").write_text("".join(line + "\n" for line in made.lines()))
     assert main(["gold", "lint", "gold", "--fix", "--write"]) == 0

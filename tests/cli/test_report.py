@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 
 import duckdb
@@ -15,6 +14,7 @@ from evalsuite.reports import BINARY, FORMATS
 from evalsuite.reveal import LEVELS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
+from tests.processes import finished
 from tests.reports.made import MARKS, hidden_suite
 
 
@@ -162,7 +162,7 @@ def test_the_action_scores_and_gates(tmp_path: Path) -> None:
     files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     where = f"{Path(os.sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # type: ignore[attr-defined]
     environment = {**os.environ, **given, **files, "PATH": where}
-    done = subprocess.run(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    done = finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=tmp_path, env=environment)
     assert done.returncode == 1, done.stderr
     assert "::error file=my sub/results_metadata.jsonl,line=2,title=b%3A wrong::" in done.stdout
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == "score=0.5\nreports=evalsuite-reports\n"

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.processes import finished
 
 
 def evalsuite(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
     """Run the console script as a process of its own."""
-    return subprocess.run([sys.executable, "-m", "evalsuite", *map(str, arguments)], capture_output=True, text=True, cwd=cwd)
+    return finished([sys.executable, "-m", "evalsuite", *map(str, arguments)], cwd=cwd)
 
 
 def write_lines(path: Path, *rows: object) -> Path:
@@ -45,10 +46,8 @@ def toy(tmp_path: Path) -> tuple[Path, Path]:
 
 def test_example_is_scored() -> None:
     """The README's main command prints a row per instance, the block of numbers and a last line that agrees with exit code 0."""
-    done = subprocess.run(
+    done = finished(
         [sys.executable, "evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save"],
-        capture_output=True,
-        text=True,
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
@@ -222,7 +221,7 @@ def test_module_and_shim_and_script_are_one(toy: tuple[Path, Path]) -> None:
     first = evalsuite("run", toy[0], "--gold", toy[1], "--no-save").stdout
     second = evalsuite("run", "--result-dir", toy[0], "--gold_dir", toy[1], "--no-save").stdout
     shim = [sys.executable, str(ROOT / "evaluate.py"), "--result_dir", str(toy[0]), "--gold-dir", str(toy[1]), "--no-save"]
-    assert first == second == subprocess.run(shim, capture_output=True, text=True).stdout
+    assert first == second == finished(shim).stdout
 
 
 def test_python_api(toy: tuple[Path, Path]) -> None:

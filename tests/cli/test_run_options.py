@@ -2,7 +2,6 @@
 
 import json
 import os
-import pty
 import signal
 import subprocess
 import sys
@@ -13,6 +12,8 @@ import pytest
 
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
+from tests.processes import finished, started
+from tests.terminal.pty_harness import EVALSUITE, run
 
 
 @pytest.fixture
@@ -119,10 +120,9 @@ def test_what_cannot_be_meant(options: list[str], message: str, place: Path) -> 
 def test_watch_scores_again_on_change(place: Path) -> None:
     """--watch scores, waits for a changed answer or gold file, survives a broken one, and ends by Ctrl-C with exit 130."""
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--watch", "--quiet"]
-    process = subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    lines = iter(process.stdout)
-    try:
+    with started(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout)
         assert verdict(lines) == "done: 50.0 % (no gate set)"
         text_submission(place / "sub", a="Paris", b="Rome", c="Oslo")
         assert verdict(lines) == "done: 75.0 % (no gate set)"
@@ -130,7 +130,6 @@ def test_watch_scores_again_on_change(place: Path) -> None:
         assert verdict(lines).startswith("error: gold/toy_eval.jsonl:1")
         text_gold(place / "gold", a="Paris")
         assert verdict(lines) == "done: 100.0 % (no gate set)"
-    finally:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate()
     assert (process.returncode, "stopped watching; the last run ended with exit code 0" in errors) == (130, True)
@@ -164,25 +163,10 @@ def test_for_github(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(("setting", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)])
 def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) -> None:
     """On a terminal the verdicts are coloured, unless NO_COLOR or a dumb terminal says otherwise; the text is the same."""
-    ours, theirs = pty.openpty()
-    environment = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
-    environment |= {"TERM": "xterm-256color", "COLUMNS": "100", **setting}
-    command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--no-save"]
-    process = subprocess.Popen(command, cwd=place, stdout=theirs, stdin=theirs, stderr=subprocess.DEVNULL, env=environment)
-    os.close(theirs)
-    shown = b""
-    try:
-        while piece := os.read(ours, 65536):
-            shown += piece
-    except OSError:
-        # Linux says so when the last writer has closed the terminal.
-        pass
-    finally:
-        process.wait()
-        os.close(ours)
-    assert process.returncode == 0
-    assert (b"\x1b[31m" in shown) == coloured
-    assert "✗".encode() in shown
+    shown = run([*EVALSUITE, "run", "sub", "--gold", "gold", "--no-save"], columns=100, env=setting, cwd=place)
+    assert shown.code == 0
+    assert ("\x1b[31m" in shown.raw, shown.coloured) == (coloured, coloured)
+    assert "✗" in shown.screen
 
 
 @pytest.mark.parametrize(
@@ -192,5 +176,5 @@ def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) 
 def test_shell_completion(words: str, at: int, expected: list[str], place: Path) -> None:
     """The shell's own request completes commands, commands of groups, and options."""
     environment = {**os.environ, "_EVALSUITE_COMPLETE": "complete_bash", "COMP_WORDS": words, "COMP_CWORD": str(at)}
-    done = subprocess.run([sys.executable, "-m", "evalsuite"], cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = finished([sys.executable, "-m", "evalsuite"], cwd=ROOT, env=environment)
     assert done.stdout.split() == expected

@@ -1,13 +1,13 @@
 """The recorded folders through the command line give the numbers of the conformance test."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conformance.recorded import gold_folder, scored, submission_folder, submissions
+from tests.processes import finished
 
 pytestmark = pytest.mark.conformance
 
@@ -17,7 +17,7 @@ def test_command_line_equals_the_api(name: str, tmp_path: Path, root: Path) -> N
     """`python evaluate.py --result_dir X --gold_dir gold` writes the same verdicts, and a summary that counts them."""
     out = tmp_path / "run"
     arguments = ["--result_dir", str(submission_folder(name)), "--gold_dir", str(gold_folder()), "--out", str(out), "--quiet"]
-    done = subprocess.run([sys.executable, str(root / "evaluate.py"), *arguments], capture_output=True, text=True)
+    done = finished([sys.executable, root / "evaluate.py", *arguments], seconds=900)
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in (out / "results.jsonl").read_text(encoding="utf-8").splitlines()]
     known = scored(name).results

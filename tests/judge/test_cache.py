@@ -15,6 +15,7 @@ from evalsuite.judge.cassette import Cassette
 from evalsuite.judge.request import Reply, Request
 from evalsuite.scorers.llm_judge import llm_judge
 from tests.judge.conftest import Serve
+from tests.processes import LIMIT_SECONDS
 
 Make = Callable[..., Judge]
 BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
@@ -80,7 +81,8 @@ def _write_and_read(folder: str, number: int) -> int:
 def test_many_processes_share_a_cache(tmp_path: Path) -> None:
     """Four processes that write and read the same keys never see a torn file, and leave none behind."""
     with multiprocessing.get_context("spawn").Pool(4) as pool:
-        assert pool.starmap(_write_and_read, [(str(tmp_path), n) for n in range(4)]) == [0, 0, 0, 0]
+        written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(4)])
+        assert written.get(LIMIT_SECONDS) == [0, 0, 0, 0]
     assert len(list(tmp_path.rglob("*.json"))) == 6
     assert list(tmp_path.rglob("*.part")) == []
 

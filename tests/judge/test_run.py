@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from evalsuite.runner.run import Options, Run, run
 from tests.conftest import ROOT
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
+from tests.processes import started
 
 NAMES = ("llm_judge", "qa_correctness", "summary_quality", "hallucination")
 Make = Callable[..., tuple[Path, Path]]
@@ -166,10 +166,10 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
         f"run(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=tmp_path, env=environment)
-    assert three_answered.wait(60)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    with started([sys.executable, "-c", code], cwd=tmp_path, env=environment) as process:
+        assert three_answered.wait(60)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
     answered = [prompt_of(body) for body in server.asked[:3]]
     server.rule = by_grade
     asked_before = len(server.asked)

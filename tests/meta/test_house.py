@@ -2,7 +2,6 @@
 
 import ast
 import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
@@ -13,6 +12,7 @@ import pytest
 
 from evalsuite.cli.commands import COMMANDS
 from tests.conftest import ROOT
+from tests.processes import finished
 
 PACKAGE = ROOT / "evalsuite"
 # The rooms around the core, which are loaded when a command or gold asks for them.
@@ -114,7 +114,7 @@ def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
         f"import sys\nfrom evalsuite.cli import main\nmain({words!r})\n"
         f"print(sorted(name for name in sys.modules if name.startswith('evalsuite.') and name.split('.')[1] in {AROUND!r}))"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT, timeout=60)
+    shown = finished([sys.executable, "-c", code], check=True, cwd=ROOT, seconds=60)
     assert shown.stdout.splitlines()[-1] == "[]"
 
 
@@ -136,7 +136,7 @@ def test_start_up_loads_nothing_heavy() -> None:
         "import sys, evalsuite, evalsuite.cli, evalsuite.cli.app, evalsuite.cli.run, evalsuite.cli.check, evalsuite.runner.worker\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert finished([sys.executable, "-c", code], check=True).stdout.strip() == "[]"
 
 
 def test_a_string_check_loads_nothing_heavy() -> None:
@@ -146,13 +146,13 @@ def test_a_string_check_loads_nothing_heavy() -> None:
         "assert evalsuite.score('string_match', 'It was Paris', gold='Paris').official == 1\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+    assert finished([sys.executable, "-c", code], check=True).stdout.strip() == "[]"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_explains_itself(name: str) -> None:
     """`evalsuite COMMAND --help` says what it does and explains every option."""
-    shown = subprocess.run([sys.executable, "-m", "evalsuite", name, "--help"], capture_output=True, text=True)
+    shown = finished([sys.executable, "-m", "evalsuite", name, "--help"])
     assert shown.returncode == 0, shown.stderr
     assert "Usage: evalsuite" in shown.stdout
     from evalsuite.cli.app import load_command
@@ -166,7 +166,7 @@ def test_every_command_explains_itself(name: str) -> None:
 
 def test_help_lists_every_command() -> None:
     """`evalsuite --help` names each command of the table."""
-    shown = subprocess.run([sys.executable, "-m", "evalsuite", "--help"], capture_output=True, text=True, check=True).stdout
+    shown = finished([sys.executable, "-m", "evalsuite", "--help"], check=True).stdout
     assert all(name in shown for name in COMMANDS)
 
 
@@ -177,6 +177,6 @@ def test_version_is_one() -> None:
     from evalsuite import __version__
 
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
-    shown = subprocess.run([sys.executable, "-m", "evalsuite", "--version"], capture_output=True, text=True, check=True).stdout
+    shown = finished([sys.executable, "-m", "evalsuite", "--version"], check=True).stdout
     assert declared == __version__
     assert shown.strip() == f"evalsuite {__version__}"

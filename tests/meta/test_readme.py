@@ -3,13 +3,13 @@
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
+from tests.processes import finished
 
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -64,7 +64,7 @@ def test_readme_commands_run(block: tuple[str, ...], workplace: Path) -> None:
     """The commands of a block end well one after the other (a gate that is not met is a scored run too) and print or write something."""
     path = f"{workplace / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     for command in block:
-        done = subprocess.run(command, shell=True, cwd=workplace, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+        done = finished(command, shell=True, cwd=workplace, env={**os.environ, "PATH": path})
         assert done.returncode in (0, 1), (command, done.stderr)
         assert done.stdout, command
         assert "error" not in done.stderr, (command, done.stderr)
@@ -74,6 +74,6 @@ def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
     """The README's Python runs from top to bottom, and each `print` says what stands beside it."""
     code = "".join(CODE.findall((ROOT / "README.md").read_text(encoding="utf-8")))
     expected = PRINTED.findall(code)
-    done = subprocess.run([sys.executable, "-c", code], cwd=workplace, capture_output=True, text=True, timeout=120)
+    done = finished([sys.executable, "-c", code], cwd=workplace)
     assert (done.returncode, done.stdout.splitlines()) == (0, expected), done.stderr
     assert len(expected) == code.count("print(") >= 3

@@ -1,6 +1,5 @@
 """BLEU, chrF and TER: the facts people trip over."""
 
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.bleu import Bleu
 from evalsuite.metrics.ter import Ter
+from tests.processes import finished
 
 
 def test_a_short_text_against_itself() -> None:
@@ -70,5 +70,5 @@ def test_it_works_where_nothing_can_be_written() -> None:
         "from evalsuite.metrics import get_metric\n"
         "print(get_metric('chrf')('a', 'a'), tempfile.tempdir)"
     )
-    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    shown = finished([sys.executable, "-c", code], check=True).stdout
     assert shown.split() == ["100.0", "None"]

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 from tests.conftest import ROOT
+from tests.processes import started
 
 N_INSTANCES = 60
 _ROWS = 4000
@@ -58,13 +60,12 @@ def command(submission: Path, gold: Path, *arguments: object) -> list[str]:
     ]
 
 
-def start(words: Sequence[str], marker: Path) -> subprocess.Popen[str]:
+def start(words: Sequence[str], marker: Path) -> AbstractContextManager[subprocess.Popen[str]]:
     """A run that is going on; `marker` stands in the command line of each of its workers, and is where it keeps temporary files."""
     marker.mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{marker}", "TMPDIR": str(marker)}
-    return subprocess.Popen(
-        words, cwd=marker, env=environment, text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
+    pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return started(words, cwd=marker, env=environment, **pipes)
 
 
 def workers(marker: Path) -> list[int]:

@@ -37,18 +37,18 @@ def test_interrupted_and_resumed(made: tuple[Path, Path, Path], tmp_path: Path, 
     """The one line tells how many results the journal holds; resuming from it gives what an uninterrupted run gives."""
     submission, gold, whole = made
     out, marker = tmp_path / "run", tmp_path / "marker"
-    process = start(command(submission, gold, "--out", out), marker)
-    wait_until(process, out, WITHOUT_FILES + 5)
-    assert workers(marker)
-    process.send_signal(stop)
-    printed, complaint = process.communicate()
+    with start(command(submission, gold, "--out", out), marker) as process:
+        wait_until(process, out, WITHOUT_FILES + 5)
+        assert workers(marker)
+        process.send_signal(stop)
+        printed, complaint = process.communicate()
     assert (process.returncode, printed) == (130, "")
     n = len(saved(out))
     assert complaint == f"interrupted: {n} of {N_INSTANCES} instances are saved in {out}; go on with --resume {out}\n"
     assert WITHOUT_FILES + 5 <= n < N_INSTANCES
     assert (workers(marker), list(marker.iterdir())) == ([], [])
-    resumed = start(command(submission, gold, "--quiet", "--resume", out), marker)
-    assert resumed.wait() == 0
+    with start(command(submission, gold, "--quiet", "--resume", out), marker) as resumed:
+        assert resumed.wait() == 0
     assert without_seconds(out) == without_seconds(whole)
     assert without_times(out) == without_times(whole)
 
@@ -57,11 +57,11 @@ def test_stopped_with_all_its_workers(made: tuple[Path, Path, Path], tmp_path: P
     """A signal to the whole group of processes, and one more at once, stop the run; no answer is blamed for its worker's end."""
     submission, gold, _ = made
     out, marker = tmp_path / "run", tmp_path / "marker"
-    process = start(command(submission, gold, "--out", out), marker)
-    wait_until(process, out, WITHOUT_FILES + 5)
-    for target in (*workers(marker), process.pid, process.pid):
-        os.kill(target, signal.SIGTERM)
-    _, complaint = process.communicate()
+    with start(command(submission, gold, "--out", out), marker) as process:
+        wait_until(process, out, WITHOUT_FILES + 5)
+        for target in (*workers(marker), process.pid, process.pid):
+            os.kill(target, signal.SIGTERM)
+        _, complaint = process.communicate()
     assert (process.returncode, complaint.count("\n")) == (130, 1)
     assert (workers(marker), list(marker.iterdir())) == ([], [])
     assert b"WORKER_DIED" not in (out / "results.jsonl").read_bytes()
@@ -71,11 +71,11 @@ def test_interrupted_without_a_folder(made: tuple[Path, Path, Path], tmp_path: P
     """With --no-save the line says that nothing is saved."""
     submission, gold, _ = made
     marker = tmp_path / "marker"
-    process = start(command(submission, gold, "--no-save"), marker)
-    while process.poll() is None and not workers(marker):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    assert (process.communicate()[1], process.returncode) == ("interrupted: nothing is saved\n", 130)
+    with start(command(submission, gold, "--no-save"), marker) as process:
+        while process.poll() is None and not workers(marker):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        assert (process.communicate()[1], process.returncode) == ("interrupted: nothing is saved\n", 130)
     assert (workers(marker), list(marker.iterdir())) == ([], [])
 
 
@@ -85,11 +85,11 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
     seen = set()
     for step in range(8):
         out, marker = tmp_path / f"run-{step}", tmp_path / "marker"
-        process = start(command(submission, gold, "--quiet", "--out", out), marker)
-        wait_until_it_listens(process)
-        time.sleep(step * 0.15)
-        process.send_signal(signal.SIGTERM)
-        _, complaint = process.communicate()
+        with start(command(submission, gold, "--quiet", "--out", out), marker) as process:
+            wait_until_it_listens(process)
+            time.sleep(step * 0.15)
+            process.send_signal(signal.SIGTERM)
+            _, complaint = process.communicate()
         seen.add(process.returncode)
         assert process.returncode in (130, 0), (step, complaint)
         if process.returncode == 130:
@@ -103,5 +103,5 @@ def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
     """Under nohup a closed terminal does not end a run."""
     gold, submission = text_gold(tmp_path / "gold", a="Paris"), text_submission(tmp_path / "sub", a="Paris")
     words = ["sh", "-c", 'trap "" HUP; "$@" & kill -HUP $!; sleep 0.5; kill -HUP $!; wait $!', "sh"]
-    process = start([*words, *command(submission, gold, "--no-save", "--quiet")], tmp_path / "marker")
-    assert (process.communicate()[0], process.returncode) == ("done: 100.0 % (no gate set)\n", 0)
+    with start([*words, *command(submission, gold, "--no-save", "--quiet")], tmp_path / "marker") as process:
+        assert (process.communicate()[0], process.returncode) == ("done: 100.0 % (no gate set)\n", 0)

@@ -30,8 +30,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """(submission, gold, the folder of a run that nobody killed)."""
     base = tmp_path_factory.mktemp("made")
     submission, gold = make(base)
-    whole = start(command(submission, gold, "--quiet", "--out", base / "whole"), base / "marker")
-    assert whole.wait() == 0, whole.communicate()
+    with start(command(submission, gold, "--quiet", "--out", base / "whole"), base / "marker") as whole:
+        assert whole.wait() == 0, whole.communicate()
     return submission, gold, base / "whole"
 
 
@@ -103,17 +103,17 @@ def chains(chance: random.Random, made: tuple[Path, Path, Path], base: Path) -> 
         folder, lost, known = base / f"run-{chain}", 0, {}
         while True:
             target = "--resume" if folder.exists() else "--out"
-            process = start(command(submission, gold, "--quiet", target, folder), base / "marker")
-            if hits < KILLS_PER_CHAIN:
-                at_some_moment(chance, process, folder)
-            else:
-                process.wait()
-            if process.poll() is not None:
-                assert process.returncode == 0, process.communicate()
-                break
-            lost += kill(chance, process, base / "marker")
-            hits += 1
-            assert wait_for_no_workers(base / "marker") == []
+            with start(command(submission, gold, "--quiet", target, folder), base / "marker") as process:
+                if hits < KILLS_PER_CHAIN:
+                    at_some_moment(chance, process, folder)
+                else:
+                    process.wait()
+                if process.poll() is not None:
+                    assert process.returncode == 0, process.communicate()
+                    break
+                lost += kill(chance, process, base / "marker")
+                hits += 1
+                assert wait_for_no_workers(base / "marker") == []
             now = saved(folder)
             assert {name: now.get(name) for name in known} == known
             known = now

@@ -1,7 +1,6 @@
 """The walls round a worker, tried from inside: what a process behind them can still do."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from evalsuite.runner.lane import set_up
 from evalsuite.runner.run import Options, run
 from evalsuite.runner.walls import around, landlock_version
 from tests.conftest import ROOT
+from tests.processes import finished
 
 landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no Landlock")
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
@@ -47,7 +47,7 @@ def behind_walls(readable: list[str], tries: list[Path]) -> dict[str, Any]:
 
     words = json.dumps([readable, resolve_limits(), [str(path) for path in tries], os.getpid()])
     code = f"import sys; sys.path[:0] = [{str(ROOT)!r}]\n{TRIES}"
-    done = subprocess.run([sys.executable, "-c", code, words], capture_output=True, text=True, check=True, cwd="/")
+    done = finished([sys.executable, "-c", code, words], check=True, cwd="/")
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.processes import finished, started
+
 PASSWORD = "only-for-tests"
 OWNER, READER = "owner", "reader"
 
@@ -57,29 +59,20 @@ def _running(place: Path, folder: Path, user: str | None) -> Iterator[int]:
     secret.chmod(0o644)
     quiet = {"cwd": folder, "user": user, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     made = [place / "initdb", "-D", data, "-U", OWNER, f"--pwfile={secret}", "-A", "scram-sha-256", "--no-sync", "-E", "UTF8", "--locale=C"]
-    subprocess.run(list(map(str, made)), check=True, **quiet)  # type: ignore[call-overload]
+    finished(list(map(str, made)), check=True, **quiet)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = int(free.getsockname()[1])
     settings = ["listen_addresses=127.0.0.1", f"port={port}", f"unix_socket_directories={folder}", "fsync=off", "shared_buffers=16MB"]
     line = [str(place / "postgres"), "-D", str(data), *(part for setting in settings for part in ("-c", setting))]
     log = (folder / "log").open("wb")
-    process = subprocess.Popen(line, cwd=folder, user=user, stdout=log, stderr=log, start_new_session=True)
-    try:
+    # Its data are thrown away: no need to have them written.
+    with log, started(line, seconds=3600, cwd=folder, user=user, stdout=log, stderr=log, farewell=signal.SIGQUIT) as process:
         _wait(process, port, folder / "log")
         yield port
-    finally:
-        # Its data are thrown away: no need to have them written.
-        process.send_signal(signal.SIGQUIT)
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        log.close()
 
 
-def _wait(process: subprocess.Popen[bytes], port: int, log: Path) -> None:
+def _wait(process: subprocess.Popen[str], port: int, log: Path) -> None:
     import psycopg
 
     for _ in range(300):

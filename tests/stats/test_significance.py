@@ -1,6 +1,5 @@
 """The short entry `significance_test`: which test, what it returns, and what must hold of every comparison."""
 
-import subprocess
 import sys
 
 import pytest
@@ -10,6 +9,7 @@ from hypothesis import strategies as st
 from evalsuite.stats import significance_test
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import difference_interval
+from tests.processes import finished
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
 B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
@@ -77,7 +77,7 @@ def test_core_numbers_do_not_load_scipy() -> None:
         "sign_flip([.5, .25], [.1, .5])\n"
         "assert 'scipy' not in sys.modules\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    done = finished([sys.executable, "-c", code])
     assert done.returncode == 0, done.stderr
 
 

@@ -2,13 +2,13 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from evalsuite.runner.run import Options, Run, run
+from tests.processes import side_by_side
 
 GOLD = {"func": "table_match", "parameters": {"gold": "g.csv"}}
 
@@ -104,7 +104,6 @@ def test_a_broken_cache_costs_time_only(place: Path) -> None:
 def test_many_processes_share_one_cache(place: Path) -> None:
     """Eight runs at once into one cache: no lock error, and all give the same."""
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--no-save", "--quiet", "--isolation", "none"]
-    runs = [subprocess.Popen(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(8)]
-    said = [process.communicate() for process in runs]
-    assert [process.returncode for process in runs] == [0] * 8, said
-    assert {out for out, _ in said} == {"done: 100.0 % (no gate set)\n"}
+    runs = side_by_side([command] * 8, cwd=place)
+    assert [done.returncode for done in runs] == [0] * 8, runs
+    assert {done.stdout for done in runs} == {"done: 100.0 % (no gate set)\n"}

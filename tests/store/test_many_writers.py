@@ -3,26 +3,21 @@
 import json
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
-from tests.cli.test_run import text_gold, text_submission
+from tests.cli.test_run import evalsuite, text_gold, text_submission
+from tests.processes import started
 
 N_WRITERS, N_INSTANCES = 20, 12
 QUESTION = "SELECT runs.run, count(*) AS n, sum(results.score) AS points FROM runs JOIN results USING (run) GROUP BY ALL"
 
 
-def start(place: Path, *arguments: str) -> subprocess.Popen[str]:
-    """One command as a process of its own."""
-    words = [sys.executable, "-m", "evalsuite", *arguments]
-    return subprocess.Popen(words, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
 def ask(place: Path) -> list[dict[str, float]]:
     """What the history says now: a row for each run; the question itself must never fail."""
-    asked = start(place, "sql", QUESTION, "--json")
-    out, err = asked.communicate()
-    assert asked.returncode == 0, err
-    return [json.loads(line) for line in out.splitlines()]
+    asked = evalsuite("sql", QUESTION, "--json", cwd=place)
+    assert asked.returncode == 0, asked.stderr
+    return [json.loads(line) for line in asked.stdout.splitlines()]
 
 
 def test_twenty_writers_and_a_reader(tmp_path: Path) -> None:
@@ -33,14 +28,17 @@ def test_twenty_writers_and_a_reader(tmp_path: Path) -> None:
         right = number % (N_INSTANCES + 1)
         answers = {key: text if at < right else "no" for at, (key, text) in enumerate(gold.items())}
         text_submission(tmp_path / str(number) / "same", **answers)
-    writers = [start(tmp_path, "run", f"{number}/same", "--quiet", "--jobs", "1") for number in range(N_WRITERS)]
-    seen = [0]
-    while any(writer.poll() is None for writer in writers):
-        rows = ask(tmp_path)
-        assert all(row["n"] == N_INSTANCES for row in rows)
-        seen.append(len(rows))
-    said = [writer.communicate() for writer in writers]
-    assert [(writer.returncode, err) for writer, (_, err) in zip(writers, said, strict=True)] == [(0, "")] * N_WRITERS
+    commands = [[sys.executable, "-m", "evalsuite", "run", f"{number}/same", "--quiet", "--jobs", "1"] for number in range(N_WRITERS)]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with ExitStack() as stack:
+        writers = [stack.enter_context(started(command, cwd=tmp_path, **pipes)) for command in commands]
+        seen = [0]
+        while any(writer.poll() is None for writer in writers):
+            rows = ask(tmp_path)
+            assert all(row["n"] == N_INSTANCES for row in rows)
+            seen.append(len(rows))
+        said = [writer.communicate()[1] for writer in writers]
+    assert [(writer.returncode, err) for writer, err in zip(writers, said, strict=True)] == [(0, "")] * N_WRITERS
     assert seen == sorted(seen)
     rows = ask(tmp_path)
     assert sorted(row["points"] for row in rows) == sorted(number % (N_INSTANCES + 1) for number in range(N_WRITERS))

@@ -1,6 +1,5 @@
 """The memo: what was worked out once is known to the next process, and a memo that is broken or foreign costs time only."""
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from evalsuite.store import memo
 from evalsuite.store.memo import FILE, Memo
+from tests.processes import side_by_side
 
 
 def test_the_next_one_knows(tmp_path: Path) -> None:
@@ -50,6 +50,6 @@ def test_a_broken_memo_remembers_until_it_is_closed(tmp_path: Path, what: str) -
 def test_many_processes_write_one_memo(tmp_path: Path) -> None:
     """Eight processes write at once and nothing is lost."""
     code = "import sys; from pathlib import Path; from evalsuite.store.memo import Memo; m = Memo(Path('.')); m.put('n', sys.argv[1], 1); m.close()"  # noqa: E501
-    writers = [subprocess.Popen([sys.executable, "-c", code, str(n)], cwd=tmp_path) for n in range(8)]
-    assert [writer.wait() for writer in writers] == [0] * 8
+    writers = side_by_side([[sys.executable, "-c", code, n] for n in range(8)], cwd=tmp_path)
+    assert [writer.returncode for writer in writers] == [0] * 8
     assert [Memo(tmp_path).get("n", str(n)) for n in range(8)] == [1] * 8

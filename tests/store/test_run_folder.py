@@ -16,6 +16,7 @@ from evalsuite.runner.run import Options, run
 from evalsuite.store.run_folder import RunFolder, new_folder
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
+from tests.processes import finished, side_by_side
 from tests.runner.made import command, without_seconds, without_times
 
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
@@ -48,9 +49,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
 
 def test_killed_before_any_change(tmp_path: Path) -> None:
     """Killed before each change it makes to its folder, and killed again while going on, a run ends as if nothing had been."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.store.every_moment", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = finished([sys.executable, "-m", "tests.store.every_moment", tmp_path], seconds=600, cwd=ROOT, check=True)
     moments = json.loads(done.stdout)
     assert {name: wrong for name, (_, wrong) in moments.items()} == {"new": [], "earlier": []}
     assert moments["earlier"][0] > moments["new"][0] >= 10
@@ -152,8 +151,8 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
     submission, gold, whole = toy
     place = tmp_path / "place"
     place.mkdir()
-    started = [subprocess.Popen(command(submission, gold, "--quiet"), cwd=place, stdout=subprocess.DEVNULL) for _ in range(4)]
-    assert [process.wait() for process in started] == [0] * 4
+    runs = side_by_side([command(submission, gold, "--quiet")] * 4, cwd=place)
+    assert [done.returncode for done in runs] == [0] * 4
     folders = list((place / ".evalsuite" / "runs").iterdir())
     assert len(folders) == 4
     assert all(without_seconds(folder) == without_seconds(whole) for folder in folders)
@@ -165,8 +164,8 @@ def test_names_of_one_second_differ(tmp_path: Path) -> None:
         "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.store.run_folder import new_folder\n"
         "for _ in range(50): print(new_folder(Path(sys.argv[1]), 'x', now=datetime(2026, 1, 1)).name)"
     )
-    asked = [subprocess.Popen([sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True) for _ in range(3)]
-    names = Counter(name for process in asked for name in process.communicate()[0].split())
+    asked = side_by_side([[sys.executable, "-c", code, tmp_path]] * 3, cwd=ROOT)
+    names = Counter(name for done in asked for name in done.stdout.split())
     assert set(names.values()) == {1}
     assert set(names) == {path.name for path in tmp_path.iterdir()}
     assert len(names) == 150
@@ -182,11 +181,9 @@ def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
     """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be."""
     submission, gold = many(tmp_path)
     out = tmp_path / "run"
-    done = subprocess.run(
+    done = finished(
         command(submission, gold, "--out", out),
         cwd=ROOT,
-        capture_output=True,
-        text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
     )
     assert (done.returncode, done.stdout) == (2, "")
@@ -212,9 +209,9 @@ def on_tmpfs(options: str, place: Path, words: Sequence[str]) -> subprocess.Comp
         f'mount -t tmpfs -o {options} none "$0" && exec "$@"',
         str(place),
     ]
-    if shutil.which("unshare") is None or subprocess.run([*mount, "true"], capture_output=True).returncode:
+    if shutil.which("unshare") is None or finished([*mount, "true"]).returncode:
         pytest.skip("this system lets no user mount a file system of his own (unshare)")
-    return subprocess.run([*mount, *words], cwd=ROOT, capture_output=True, text=True)
+    return finished([*mount, *words], cwd=ROOT)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from evalsuite.store.history import find_runs, one_run, query, tag_run
 from evalsuite.suites.names import slug
 from evalsuite.suites.store import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite
 from evalsuite.suites.test_suite import TestSuite
+from tests.processes import finished
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 
 
@@ -205,7 +205,7 @@ def test_the_command_line_from_csv_to_a_run(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("candidate_output\nIt is Paris\nMilan\n")
 
     def evalsuite(*arguments: str) -> str:
-        done = subprocess.run([sys.executable, "-m", "evalsuite", *arguments], capture_output=True, text=True, cwd=tmp_path)
+        done = finished([sys.executable, "-m", "evalsuite", *arguments], cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         return done.stdout
 

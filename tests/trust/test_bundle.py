@@ -4,7 +4,6 @@ import csv
 import json
 import random
 import re
-import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,6 +19,7 @@ from evalsuite.reports.bundle import render
 from evalsuite.trust.bundle import Bundle, bundle
 from evalsuite.trust.bundle_files import scored, verdict, write
 from evalsuite.trust.shrink import smallest
+from tests.processes import finished
 from tests.trust.small import write_gold, write_submission
 
 N_ROWS = 5000
@@ -214,7 +214,7 @@ def test_the_pasted_command_gives_the_verdict(tmp_path: Path, capsys: pytest.Cap
     place = tmp_path / "empty"
     place.mkdir()
     line = f'evalsuite() {{ "{sys.executable}" -m evalsuite "$@"; }}\n{command[1]}\n'
-    done = subprocess.run(["sh", "-c", line], cwd=place, capture_output=True, text=True, check=True)
+    done = finished(["sh", "-c", line], cwd=place, check=True)
     assert "rows scrambled" in done.stdout
 
 

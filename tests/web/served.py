@@ -15,6 +15,7 @@ from typing import Any
 from evalsuite.runner.run import Options, run
 from evalsuite.store.history import find_runs, tag_run
 from evalsuite.suites.test_suite import TestSuite
+from tests.processes import started
 
 ADDRESS = re.compile(r"viewer at (http://[^ ]+/)")
 QUESTIONS = ["Capital of France?", "Capital of Italy?", "Capital of Norway?", "Capital of Peru?"]
@@ -127,18 +128,14 @@ def viewer(cwd: Path, *arguments: object, environ: Mapping[str, str] | None = No
 
     command = [sys.executable, "-m", "evalsuite", "view", *map(str, arguments)]
     env = {**{key: value for key, value in os.environ.items() if key != "BENCH_FILE_DIR"}, **(environ or {})}
-    process = subprocess.Popen(command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
-    assert process.stdout is not None
-    try:
+    with started(command, seconds=600, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env) as process:
+        assert process.stdout is not None
         line = process.stdout.readline()
         found = ADDRESS.match(line)
         assert found, line + (process.stderr.read() if process.stderr else "")
         yield found[1].rstrip("/")
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 0
-    finally:
-        process.kill()
-        process.communicate()
 
 
 def ask(address: str, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Answer:

@@ -2,6 +2,8 @@
 
 import builtins
 import socket
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.web.html import STATIC
+from tests.processes import started
 from tests.web.served import ask, bench_folder, viewer
 
 
@@ -137,18 +140,11 @@ def test_a_folder_that_is_not_there_and_a_port_that_is_taken(tmp_path: Path, cap
 
 def test_another_host_is_served_with_a_warning(tmp_path: Path) -> None:
     """`--host` beyond loopback says that there is no password; a machine's address is answered."""
-    import subprocess
-    import sys
-
     command = [sys.executable, "-m", "evalsuite", "view", str(tmp_path), "--host", "0.0.0.0"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    assert process.stderr is not None
-    try:
+    with started(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
         address = process.stdout.readline().split()[2].rstrip("/")
         assert "no password" in process.stderr.readline()
         assert ask(address.replace("0.0.0.0", "127.0.0.2"), "/").status == 200
         assert ask(address.replace("0.0.0.0", "127.0.0.1"), "/", headers={"Host": "evil.example"}).status == 421
-    finally:
-        process.kill()
-        process.communicate()
