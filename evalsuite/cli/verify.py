@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import job_count, load_plugins, one_of
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.cli.options import AllowPrograms, job_count, load_plugins, one_of
+from evalsuite.errors import EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from evalsuite.trust.verify import Verified
 
 MOST_SHOWN = 10
@@ -28,11 +30,13 @@ def command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
     isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
     jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
+    allow_programs: AllowPrograms = False,
     plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
 ) -> int:
-    """Say whether a saved run is what it says: files unchanged, gold and submission those it scored, the same when scored again.
+    """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
 
-    Works offline. Exit 0 for yes, 1 for no.
+    Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
+    the run's own word is listed as not verified.
     """
     from evalsuite.cli.run import ProgressBar
     from evalsuite.trust.verify import verify
@@ -50,13 +54,22 @@ def command(
             seed=seed,
             isolation=one_of(isolation, ("process", "none"), "--isolation"),
             jobs=job_count(jobs),
+            allow_programs=allow_programs,
             progress=progress,
         )
     if json_:
         print(json.dumps(found.to_json()))
     else:
         _print(found)
-    return EXIT_OK if found.good else EXIT_GATE
+    return found.exit_code
+
+
+def _grouped(said: "Iterable[tuple[str, str]]") -> "Iterable[tuple[str, list[str]]]":
+    """The names of which the same is said, with what it is, in the order of the first."""
+    found: dict[str, list[str]] = {}
+    for name, value in said:
+        found.setdefault(value, []).append(name)
+    return found.items()
 
 
 def _print(found: "Verified") -> None:
@@ -68,10 +81,17 @@ def _print(found: "Verified") -> None:
             print(clean(f"     {text}"))
         if len(finding.differs) > MOST_SHOWN:
             print(f"     ... {len(finding.differs) - MOST_SHOWN} more")
+    for value, names in _grouped(found.claimed):
+        print(clean(f" - {', '.join(names)} not verified: {value}"))
+    for reason, names in _grouped(found.left_out.items()):
+        print(clean(f" - {', '.join(names)} not verified: {reason}"))
     for note in found.notes:
         print(clean(f"   note: {note}"))
     if found.seed is not None:
         print(f"   --seed {found.seed} takes the same sample again")
     wrong = [finding.name for finding in found.findings if not finding.good]
     verdict = f"no: {', '.join(wrong)} (exit 1)" if wrong else "yes"
-    print(clean(f"{found.name} is what it says: {verdict}"))
+    if found.exit_code == EXIT_UNSCORABLE:
+        verdict = f"as far as that goes, {len(found.left_out)} not verified (exit 4)"
+    counted = f"verified {found.n_verified} of {found.n_gold}: " if found.n_gold else ""
+    print(clean(f"{counted}{found.name} is what it says: {verdict}"))

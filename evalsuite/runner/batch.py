@@ -34,7 +34,7 @@ class Batches:
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known; the judged ones come last."""
         suite = self._gold.suite.extra
-        batched = [task for task in tasks if is_batch(task) or ("judge" in suite and _asks(task))]
+        batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
         names = {task.instance.instance_id for task in batched}
         yield from self._others([task for task in tasks if task.instance.instance_id not in names])
         if batched:
@@ -53,7 +53,7 @@ def is_batch(task: Task) -> bool:
     return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
 
 
-def _asks(task: Task) -> bool:
+def asks_judge(task: Task) -> bool:
     """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
     for check in _checks(task):
         entry = SCORERS.load(check.scorer)

@@ -99,5 +99,10 @@ def merge_corrections(runs: Sequence[Mapping[str, Any]], results: Sequence[Resul
         return {}
     if len(found) < len(runs) or len({(each["hash"], each["day"]) for each in found}) > 1:
         raise UsageError(f"{ERRATA_FILE} is not the same in all shards", hint="run them again from one gold, on one day")
-    lists = {key: [row for each in found for row in each[key]] for key in _LISTS}
+    lists = {key: sorted((row for each in found for row in each[key]), key=_line) for key in _LISTS}
     return {"corrections": {**found[0], **sum_up(results, lists["applied"], rules=runs[0]["options"]["rules"]), **lists}}
+
+
+def _line(row: Mapping[str, Any]) -> int:
+    """The line of the errata file on which an entry begins."""
+    return int(str(row["where"]).rpartition(":")[2])

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean
 from evalsuite.scorers import SCORERS
+from evalsuite.store.signature import plugins_hash, signature
 from evalsuite.types import Answer, Check, Gold, GoldInstance, Rule, Submission, Task
 
 # Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
@@ -45,6 +46,19 @@ def plan(
         )
         for instance in select(gold, only=only, pattern=pattern, group=group)
     ]
+
+
+def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
+    """The rules that a run's score follows: the chosen ones, else those of all its instances where they agree, else the official ones."""
+    return chosen or ("strict" if {default_rules(instance) for instance in gold.instances} == {"strict"} else "official")
+
+
+def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", programs: bool = False) -> str:
+    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default)."""
+    word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
+    plugins = plugins_hash(check.scorer for instance in gold.instances for check in instance.checks)
+    more = {"layout": gold.layout, "living": living, "plugins": plugins}
+    return signature(rules=word, gold_hash=gold.hash, limits=limits, programs=programs, **more)
 
 
 def default_rules(instance: GoldInstance) -> Rule:

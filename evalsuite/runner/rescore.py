@@ -107,7 +107,8 @@ def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str
     if given is not None:
         return given
     # A relative path was meant from where the run was started: the folder that holds `.evalsuite/runs/<run>`.
-    places = [Path(said), entry.folder.resolve().parents[2] / said] if said else []
+    starts = [Path(), *entry.folder.resolve().parents[2:3]]
+    places = [start / said for start in starts] if said else []
     for place in places:
         if place.is_dir() and any(place.glob(pattern)):
             return place

@@ -21,12 +21,12 @@ from evalsuite.runner.databases import Databases, hangs_on_database
 from evalsuite.runner.executors import Executor, Work, open_executor
 from evalsuite.runner.forensics import by_kind, with_notes
 from evalsuite.runner.living_gold import drifts
-from evalsuite.runner.plan import by_tag, default_rules, plan, warnings_of
+from evalsuite.runner.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.runner.shards import Shard
 from evalsuite.runner.worker import settle_early
 from evalsuite.store.cache import ScoreCache
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
-from evalsuite.store.signature import plugins_hash, receipt, signature
+from evalsuite.store.signature import receipt
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 
@@ -148,8 +148,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     submission = read_submission(result_dir, limits, layout=gold.layout, mode=options.mode)
     _keep_apart(submission, gold)
     chosen = options.rules or gold.suite.rules
-    defaults = {default_rules(instance) for instance in gold.instances}
-    rules: Rule = chosen or ("strict" if defaults == {"strict"} else "official")
+    rules = rules_of(gold, chosen)
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     planned = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
     jobs, isolation = options.jobs or default_jobs(), options.isolation
@@ -158,10 +157,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     planned = list(living.tasks)
     tasks = planned if options.shard is None else options.shard.of(planned)
     gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
-    word = chosen or ("default" if "strict" in defaults else "official")
-    plugged = plugins_hash(check.scorer for instance in gold.instances for check in instance.checks)
-    more = {"layout": gold.layout, "living": living.hash, "plugins": plugged}
-    line = signature(rules=word, gold_hash=gold.hash, limits=limits, programs=options.allow_programs, **more)
+    line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, programs=options.allow_programs)
     drift = drifts(living, options.runs_folder, gold.hash)
     submitted = submission_hash(submission) if options.save else None
     scope = {"suite": gold.suite.name, "n_instances": len(tasks)}

@@ -15,6 +15,8 @@ from evalsuite.types import Result
 
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
+# What a run may say of its model, beside any other key.
+METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

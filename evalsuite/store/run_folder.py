@@ -29,7 +29,7 @@ def result_line(result: Result) -> str:
     for key in ("score", "official", "strict"):
         row[key] = _plain(row[key])
     row["seconds"] = round(result.seconds, 6)
-    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=_json_safe).encode("utf-8", "backslashreplace").decode()
+    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode("utf-8", "backslashreplace").decode()
 
 
 def read_results(path: Path) -> Iterator[Result]:
@@ -191,7 +191,7 @@ class RunFolder:
             self._close_journal()
             lines = "".join(result_line(result) + "\n" for result in results)
             write_atomically(self.path / RESULTS, lines)
-            write_atomically(self.path / RUN, sealed(run, lines, default=_json_safe))
+            write_atomically(self.path / RUN, sealed(run, lines, default=json_safe))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error, begun=True) from error
@@ -299,7 +299,7 @@ def _plain(value: float | None) -> float | int | None:
     return int(value) if value is not None and value == int(value) else value
 
 
-def _json_safe(value: object) -> object:
+def json_safe(value: object) -> object:
     """What JSON cannot say, as text; sets and tuples come out as lists."""
     if isinstance(value, set | frozenset | tuple):
         return list(value)

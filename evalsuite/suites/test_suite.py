@@ -12,7 +12,7 @@ from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
-from evalsuite.store.history import find_runs
+from evalsuite.store.history import METADATA_KEYS, find_runs
 from evalsuite.store.run_folder import RunFolder, new_folder, write_atomically
 from evalsuite.suites.names import slug
 from evalsuite.suites.sources import REFERENCE_COLUMN, candidates_of, reference_data_of
@@ -32,8 +32,6 @@ from evalsuite.suites.store import (
 
 if TYPE_CHECKING:
     from evalsuite.runner.run import Run
-
-METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
 @dataclass(slots=True, kw_only=True)

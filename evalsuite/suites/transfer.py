@@ -8,11 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import OutputError, UsageError
-from evalsuite.store.history import RUNS_FOLDER, TAGS, RunEntry, find_runs
+from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder, write_atomically
 from evalsuite.suites.names import slug
 from evalsuite.suites.store import ROOT, StoredSuite, folder_of, from_json, load_suite, new_suite, save_suite
-from evalsuite.suites.test_suite import METADATA_KEYS
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 

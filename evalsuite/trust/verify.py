@@ -1,67 +1,74 @@
-"""A run folder as a receipt: is everything as it was when the run was saved, and does scoring it again give the same?
-
-Nothing is asked of the network: instances that a judge decided are not scored again, and are counted.
-"""
+"""A run folder as a receipt: what it must hold is worked out from gold and the submission, and everything else is named as not verified."""
 
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import date
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.readers.answers import is_sql
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError
 from evalsuite.readers.errata import ERRATA_FILE, read_errata
 from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA, submission_hash
-from evalsuite.runner.corrections import sum_up
-from evalsuite.runner.rescore import chosen_rules, place_of
-from evalsuite.runner.run import Options, Progress, Run, run
+from evalsuite.runner.rescore import place_of
+from evalsuite.runner.run import Progress, run
 from evalsuite.scorers import SCORERS
-from evalsuite.store.history import RunEntry, refuse_submission
-from evalsuite.store.run_folder import RESULTS, RUN, result_line
-from evalsuite.store.seal import is_intact
-from evalsuite.store.signature import signature
-from evalsuite.summary import summarise
-from evalsuite.types import Gold, GoldInstance, Result, Submission
+from evalsuite.store.run_folder import result_line
+from evalsuite.trust import replay as replaying
+from evalsuite.trust.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_words, plain, read_claims
+from evalsuite.trust.replay import Replay
+from evalsuite.types import Result
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at: whether it is as it was, and what was seen. `differs` names what is not."""
-
-    name: str
-    good: bool
-    says: str
-    differs: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding as data."""
-        return {"name": self.name, "good": self.good, "says": self.says, "differs": list(self.differs)}
+# What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
+_ABSENT: Final = frozenset({"NEEDS_CONNECTION"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verified:
-    """All findings about a run, and notes without weight. `seed` repeats the sample, None where all was scored again."""
+    """All findings about a run: `n_verified` of the `n_gold` rows that gold asks for were scored again and are equal.
+
+    `left_out` says by instance id why a row was not scored again, `claimed` holds what is the run's own word, as (name, value). `seed`
+    repeats the sample, None where nothing was drawn.
+    """
 
     name: str
     findings: tuple[Finding, ...]
-    notes: tuple[str, ...]
-    seed: int | None
+    n_verified: int = 0
+    n_gold: int = 0
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    claimed: tuple[tuple[str, str], ...] = ()
+    notes: tuple[str, ...] = ()
+    seed: int | None = None
+
+    @property
+    def exit_code(self) -> int:
+        """1 where anything is not as it must be, 4 where rows had to be left out, 0 where every row of gold was verified."""
+        if not all(finding.good for finding in self.findings):
+            return EXIT_GATE
+        return EXIT_UNSCORABLE if self.left_out else EXIT_OK
 
     @property
     def good(self) -> bool:
-        """Whether the run is what it says."""
-        return all(finding.good for finding in self.findings)
+        """Whether every row that gold asks for was scored again, and all is as it must be."""
+        return self.exit_code == EXIT_OK
 
     def to_json(self) -> dict[str, Any]:
         """The verdict as data."""
-        findings = [finding.to_json() for finding in self.findings]
-        return {"run": self.name, "good": self.good, "findings": findings, "notes": list(self.notes), "seed": self.seed}
+        return {
+            "run": self.name,
+            "good": self.good,
+            "exit_code": self.exit_code,
+            "n_verified": self.n_verified,
+            "n_gold": self.n_gold,
+            "not_verified": dict(self.left_out),
+            "claimed": dict(self.claimed),
+            "findings": [finding.to_json() for finding in self.findings],
+            "notes": list(self.notes),
+            "seed": self.seed,
+        }
 
 
 def verify(
@@ -73,197 +80,184 @@ def verify(
     seed: int | None = None,
     isolation: str = "process",
     jobs: int | None = None,
+    allow_programs: bool = False,
     progress: Progress | None = None,
 ) -> Verified:
-    """What is known of the finished run in `folder`: its own two files, gold, the submission, the numbers, and a second scoring.
+    """What is known of the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
 
     `submission` and `gold` say where the folders lie now. `sample` is how many instances are scored again (None: all), chosen by `seed`
-    (None: a new one). Where gold or the submission is not what was scored, nothing is scored again.
+    (None: a new one). Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
 
     Raises:
         UsageError: no finished run there, or a folder of either side is gone.
     """
-    own, entry = _own_files(folder)
-    if entry is None:
-        why = f"nothing else was looked at: {RUN} says what and where"
-        return Verified(name=folder.resolve().name, findings=tuple(own), notes=(why,), seed=None)
-    layout = entry.run.get("gold", {}).get("layout", "original")
-    gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
-    pattern = METADATA if layout == "original" else "*"
-    handed_in = place_of(entry, entry.run.get("submission", {}).get("folder"), submission, pattern, "submission")
-    of_gold = _gold(entry, gold_folder)
-    sides = [of_gold, _submission(entry, handed_in, _read_gold(entry, gold_folder).suite.limits if of_gold.good else {})]
-    findings, notes = [*own, *sides], list[str]()
-    if own[1].good:
-        findings.append(_numbers(entry))
-    if not all(found.good for found in (own[1], *sides)):
-        notes.append("nothing was scored again: what there is now is not what was scored")
-        return Verified(name=entry.name, findings=tuple(findings), notes=tuple(notes), seed=None)
-    chosen, skipped, seed = _chosen(entry, handed_in, gold_folder, sample, seed)
-    if skipped:
-        notes.append(f"{skipped} not scored again: a judge or a database has to be asked")
-    if chosen:
-        again = _score(entry, handed_in, gold_folder, chosen, isolation, jobs, progress)
-        findings += _compared(entry, again, whole=seed is None)
-    notes += _installed(entry)
-    return Verified(name=entry.name, findings=tuple(findings), notes=tuple(notes), seed=seed)
-
-
-def _own_files(folder: Path) -> tuple[list[Finding], RunEntry | None]:
-    """The findings about run.json and results.jsonl by their bytes, and the run, None where it cannot be read at all."""
-    refuse_submission(folder)
+    found, claims = read_claims(folder)
+    name = folder.resolve().name
+    if claims is None:
+        return Verified(name=name, findings=tuple(found), notes=("nothing else was looked at: what the run says is nothing to go by",))
+    gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
+    pattern = METADATA if claims.run["gold"]["layout"] == "original" else "*"
+    handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
+    sides = [_gold(claims, gold_folder), _submission(claims, handed_in, gold_folder)]
+    stopped = Verified(name=name, findings=(*found, *sides), notes=("nothing was scored again",))
+    if not all(side.good for side in sides):
+        return stopped
     try:
-        run_bytes, result_bytes = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
-    except OSError:
-        raise UsageError(f"no finished run in {folder}", hint=f"a run folder holds {RUN} and {RESULTS}") from None
-    intact = is_intact(run_bytes, result_bytes)
-    if intact is None:
-        says = "holds no digests: changed at its end, or written by an earlier version"
-        found = [Finding(name=RUN, good=False, says=says), Finding(name=RESULTS, good=False, says="cannot be told: no digest of it")]
-    else:
-        words = ("is not what was written", "as it was written")
-        found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
-    # What a changed run.json says of folders and options is nothing to go by.
-    return found, RunEntry(folder=folder, run=json.loads(run_bytes), tags=()) if found[0].good else None
+        replay = replaying.replay_of(claims, gold_folder, handed_in)
+    except EvalsuiteError as error:
+        return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
+    stopped = replace(stopped, findings=(*stopped.findings, _rows(claims, replay)), n_gold=len(replay.gold.instances))
+    if not stopped.findings[-1].good:
+        return stopped
+    permitted = allow_programs and replay.options.allow_programs
+    ids, left_out, seed = _drawn(replay, sample, seed)
+    again = None
+    if unsettled := tuple(name for name in ids if name not in replay.settled):
+        options = replace(replay.options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, allow_programs=permitted)
+        again = run(handed_in, gold_folder, replace(options, isolation=isolation, jobs=jobs), progress=progress)
+    fresh = {name: replay.settled[name] for name in ids if name in replay.settled}
+    fresh |= {row.instance_id: row for row in again.results} if again is not None else {}
+    left_out |= _beyond(fresh, claims, programs=replay.options.allow_programs and not permitted)
+    fresh = {name: row for name, row in fresh.items() if name not in left_out}
+    rows = replaying.expected_rows(replay, fresh, claims)
+    expected = replaying.expected_run(replay, rows, claims, again)
+    wrong = _differing_rows(claims.rows, rows)
+    return replace(
+        stopped,
+        findings=(*stopped.findings, _scored_again(fresh, wrong, replay), *_record(expected, claims.run)),
+        notes=(),
+        n_verified=len(fresh.keys() - wrong.keys()),
+        left_out={**replay.elsewhere(), **left_out},
+        claimed=tuple(own_words(claims, expected, places={"gold": gold_folder, "submission": handed_in})),
+        seed=seed,
+    )
 
 
-def _gold(entry: RunEntry, folder: Path) -> Finding:
-    then, corrections = entry.run.get("gold", {}).get("hash"), entry.run.get("corrections")
-    spec = find_spec(folder)
+def _gold(claims: Claims, folder: Path) -> Finding:
+    """Whether gold is what was scored, and the errata what the corrected score was made with, be it none."""
+    then, spec = claims.run["gold"]["hash"], find_spec(folder)
     now = gold_hash(spec.parent, spec)
     if now != then:
         return Finding(name="gold", good=False, says=f"{folder} does not hold what was scored ({then} then, {now} now)")
-    if corrections and (errata := _errata_hash(entry, folder)) != corrections.get("hash"):
-        says = f"{ERRATA_FILE} is not what the corrected score was made with ({corrections.get('hash')} then, {errata or 'absent'} now)"
-        return Finding(name="gold", good=False, says=says)
-    return Finding(name="gold", good=True, says=f"{then}, as it was scored")
-
-
-def _errata_hash(entry: RunEntry, folder: Path) -> str:
-    """The hash of the errata of now; empty where they are gone, or cannot be read."""
+    errata_then = claims.run.get("corrections", {}).get("hash", "absent")
     try:
-        errata = read_errata(_read_gold(entry, folder))
+        errata = read_errata(read_gold(folder, layout=claims.run["options"].get("layout")))
+        errata_now = errata.hash if errata is not None else "absent"
     except EvalsuiteError:
-        return "unreadable"
-    return errata.hash if errata is not None else ""
+        errata_now = "unreadable"
+    if errata_now != errata_then:
+        says = f"{ERRATA_FILE} is not what the run was made with ({errata_then} then, {errata_now} now)"
+        return Finding(name="gold", good=False, says=says)
+    return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})")
 
 
-def _read_gold(entry: RunEntry, folder: Path) -> Gold:
-    return read_gold(folder, layout=entry.run.get("gold", {}).get("layout"))
-
-
-def _submission(entry: RunEntry, folder: Path, limits: Mapping[str, int | float]) -> Finding:
-    then = entry.run.get("submission", {}).get("hash")
+def _submission(claims: Claims, folder: Path, gold: Path) -> Finding:
+    said, then = claims.run["options"], claims.run["submission"]["hash"]
     try:
-        now = submission_hash(_read_submission(entry, folder, limits))
+        limits = resolve_limits(read_gold(gold, layout=said.get("layout")).suite.limits, said["limits"])
+        now = submission_hash(read_submission(folder, limits, layout=claims.run["gold"]["layout"], mode=said.get("mode")))
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}")
-    if not then or now != then:
-        says = f"{folder} does not hold what was scored ({then or 'not recorded'} then, {now} now)"
-        return Finding(name="submission", good=False, says=says)
-    return Finding(name="submission", good=True, says=f"{then}, as it was handed in")
+    if now != then:
+        return Finding(
+            name="submission", good=False, says=f"{folder} does not hold what was scored ({then or 'not recorded'} then, {now} now)"
+        )
+    return Finding(name="submission", good=True, says=f"{folder} is as it was handed in ({then})")
 
 
-def _read_submission(entry: RunEntry, folder: Path, limits: Mapping[str, int | float]) -> Submission:
-    options, layout = entry.run.get("options", {}), entry.run.get("gold", {}).get("layout", "original")
-    return read_submission(folder, resolve_limits(limits, options.get("limits") or {}), layout=layout, mode=options.get("mode"))
+def _rows(claims: Claims, replay: Replay) -> Finding:
+    """Whether the rows are those that gold asks for: none missing, none too many, none twice, in gold's order."""
+    wanted, there = replay.ids, [row.instance_id for row in claims.rows]
+    seen: set[str] = set()
+    twice = [name for name in there if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
+    differs = [f"{name}: missing" for name in wanted if name not in seen]
+    differs += [f"{name}: not asked for by gold" for name in dict.fromkeys(there) if name not in set(wanted)]
+    differs += [f"{name}: more than once" for name in dict.fromkeys(twice)]
+    if not differs and wanted != there:
+        differs = [f"{name}: not in its place" for name, other in zip(there, wanted, strict=True) if name != other]
+    n_gold = len(replay.gold.instances)
+    says = f"are the {n_gold} that gold asks for" if len(wanted) == n_gold else f"are {len(wanted)} of the {n_gold} that gold asks for"
+    if differs:
+        says = "are not those that gold asks for"
+    return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))
 
 
-def _numbers(entry: RunEntry) -> Finding:
-    """Whether the numbers of run.json follow from the results, the corrected ones too."""
-    said, rules = entry.run.get("summary", {}), entry.run["options"]["rules"]
-    tags: dict[str, list[str]] = {}
-    for tag, names in entry.run.get("groups", {}).items():
-        for name in names:
-            tags.setdefault(name, []).append(tag)
-    results = entry.results()
-    made = summarise(results, rules=rules, groups=tags, clusters=entry.run["gold"].get("clusters", ())).to_json()
-    wrong = [key for key, value in _plain(made).items() if said.get(key) != value]
-    if corrections := entry.run.get("corrections"):
-        sums = _plain(sum_up(results, corrections["applied"], rules=rules))
-        wrong += [f"corrected {key}" for key, value in sums.items() if corrections.get(key) != value]
-    says = "do not follow from the results" if wrong else f"follow from the {len(results)} results"
-    return Finding(name="numbers", good=not wrong, says=says, differs=tuple(wrong))
-
-
-def _plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    plain: dict[str, Any] = json.loads(json.dumps(value))
-    return plain
-
-
-def _chosen(
-    entry: RunEntry, submission: Path, gold_folder: Path, sample: int | None, seed: int | None
-) -> tuple[list[str], int, int | None]:
-    """(the instances to score again, how many cannot be scored offline, the seed of the sample)."""
-    gold, results = _read_gold(entry, gold_folder), entry.results()
-    asked = {instance.instance_id for instance in gold.instances if _is_judged(instance, gold)}
-    asked |= {name.partition("/")[0] for name in entry.run.get("living_gold", {})}
-    answers = _read_submission(entry, submission, gold.suite.limits).answers.values()
-    asked |= {answer.instance_id for answer in answers if is_sql(answer.answer_type, answer.value)}
-    names = [result.instance_id for result in results if result.instance_id not in asked]
-    n_skipped = len(results) - len(names)
+def _drawn(replay: Replay, sample: int | None, seed: int | None) -> tuple[list[str], dict[str, str], int | None]:
+    """(the instances to score again, why the others are not, the seed of the sample)."""
+    left_out = dict(replay.outside)
+    names = [name for name in replay.ids if name not in left_out]
     if sample is None or sample >= len(names):
-        return names, n_skipped, None
+        return names, left_out, None
+    together = {
+        task.instance.instance_id for task in replay.tasks if any(SCORERS.whole_batch(check.scorer) for check in task.instance.checks)
+    }
+    left_out |= {name: replaying.AT_ONCE for name in names if name in together}
+    names = [name for name in names if name not in together]
     seed = random.SystemRandom().randrange(1 << 32) if seed is None else seed
-    picked = set(random.Random(seed).sample(names, sample))
-    return [name for name in names if name in picked], n_skipped, seed
+    picked = set(random.Random(seed).sample(names, min(sample, len(names))))
+    left_out |= {name: replaying.UNPICKED for name in names if name not in picked}
+    return [name for name in names if name in picked], left_out, seed
 
 
-def _is_judged(instance: GoldInstance, gold: Gold) -> bool:
-    """Whether a judge may be asked: by a scorer that does nothing else, or where the suite names one for a part of a scorer's work."""
-    markers = [SCORERS.load(check.scorer).marker for check in instance.checks]
-    return any(marker.reads == "batch" or (marker.asks is not None and "judge" in gold.suite.extra) for marker in markers)
+def _beyond(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
+    """The instances that nobody could judge here for want of something on the grader's side, where the run says that it was there."""
+    absent = _ABSENT | ({"NO_JAIL"} if programs else set())
+    claimed = {row.instance_id: row for row in claims.rows}
+    return {
+        name: replaying.NO_JAIL if row.fault == "NO_JAIL" else f"{row.fault}: {row.reason}"
+        for name, row in fresh.items()
+        if row.fault in absent and claimed[name].status != row.status
+    }
 
 
-def _score(
-    entry: RunEntry, submission: Path, gold: Path, ids: Sequence[str], isolation: str, jobs: int | None, progress: Progress | None
-) -> Run:
-    said, old, day = entry.run.get("gold", {}), entry.run.get("options", {}), entry.run.get("corrections", {}).get("day")
-    options = Options(
-        rules=chosen_rules(old.get("rules"), entry.results()),
-        only=tuple(ids),
-        limits=old.get("limits") or {},
-        layout=said.get("layout"),
-        mode=old.get("mode"),
-        save=False,
-        isolation=isolation,
-        jobs=jobs,
-        errata_day=date.fromisoformat(day) if day else None,
-    )
-    return run(submission, gold, options, progress=progress)
+def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> dict[str, list[str]]:
+    """Instance id -> the keys in which a row is not what it must be."""
+    found = {}
+    for said, wanted in zip(claimed, expected, strict=True):
+        a, b = json.loads(result_line(said)), json.loads(result_line(wanted))
+        if keys := [key for key in a if plain(a[key]) != plain(b[key])]:
+            found[said.instance_id] = keys
+    return found
 
 
-def _compared(entry: RunEntry, again: Run, *, whole: bool) -> Iterator[Finding]:
-    before = {result.instance_id: _row(result) for result in entry.results()}
-    wrong = [f"{now.instance_id}: {', '.join(keys)}" for now in again.results if (keys := _differing(before[now.instance_id], _row(now)))]
-    corrected = {row["instance_id"]: row["corrected"] for row in entry.run.get("corrections", {}).get("applied", ())}
-    for row in again.corrections.get("applied", ()) if corrected else ():
-        if _plain(row)["corrected"] != corrected.get(row["instance_id"]):
-            wrong.append(f"{row['instance_id']}: corrected")
-    said = f"{len(again.results)} of {len(before)}"
+def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]], replay: Replay) -> Finding:
+    said = f"{len(fresh)} of {len(replay.tasks)}"
     if wrong:
-        yield Finding(name="scored again", good=False, says=f"{said}: not as it was", differs=tuple(wrong))
-    else:
-        yield Finding(name="scored again", good=True, says=f"{said}{'' if whole else ', a sample'}: the same verdicts, reasons and details")
+        differs = tuple(f"{name}: {', '.join(keys)}" for name, keys in wrong.items())
+        return Finding(name="scored again", good=False, says=f"{said}: not as it was", differs=differs)
+    return Finding(name="scored again", good=True, says=f"{said}: the same verdicts, reasons and details")
 
 
-def _row(result: Result) -> dict[str, Any]:
-    """A result as its line says it, without what the clock says and what hangs on the other instances of a run."""
-    row: dict[str, Any] = json.loads(result_line(result))
-    row.pop("seconds")
-    row["details"] = {name: part for name, part in row["details"].items() if name != "notes"}
-    return row
+def _record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Finding]:
+    """Whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
+    wrong = sorted(_differing(_comparable(expected), _comparable(said)))
+    numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]
+    others = [key for key in wrong if key not in numbers]
+    says = "do not follow from the rows" if numbers else "follow from the rows"
+    yield Finding(name="numbers", good=not numbers, says=says, differs=tuple(numbers))
+    says = "is not what such a run writes" if others else "is what such a run writes"
+    yield Finding(name="the rest", good=not others, says=says, differs=tuple(others))
 
 
-def _differing(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """The keys in which two results differ."""
-    return [key for key in before if before[key] != now[key]]
+def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
+    """A run.json object without what it says of its making, and without what shards put in another order."""
+    kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*OWN_WORDS, "seconds", "digests")}
+    for side in ("gold", "submission"):
+        kept[side].pop("folder")
+    parts = [part.partition(":") for part in kept["signature"].split("|")]
+    kept["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]
+    if "shards" in run_["receipt"]:
+        kept["warnings"] = sorted(set(kept["warnings"]))
+    return kept
 
 
-def _installed(entry: RunEntry) -> Iterator[str]:
-    """What is installed in another version than the run was made with."""
-    lines = str(entry.run.get("signature", "")), signature(rules="strict", gold_hash="", limits={})
-    then, now = (dict(part.partition(":")[::2] for part in line.split("|")) for line in lines)
-    for name in now.keys() - {"rules", "gold"}:
-        if then.get(name) != now[name]:
-            yield f"{name} {then.get(name, 'none')} then, {now[name]} now"
+def _differing(expected: Mapping[str, Any], said: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The keys in which two objects differ, with those of an object in them: `summary.score`."""
+    for key in {**expected, **said}:
+        a, b = expected.get(key), said.get(key)
+        if key in expected and key in said and plain(a) == plain(b):
+            continue
+        if isinstance(a, dict) and isinstance(b, dict) and not above:
+            yield from _differing(a, b, f"{key}.")
+        else:
+            yield f"{above}{key}"

@@ -28,13 +28,24 @@ def checked(made: Path, **more: Any) -> Verified:
     return verify(made / "run", isolation="none", jobs=1, **more)
 
 
+def said(found: Verified, name: str) -> str:
+    """What a finding says."""
+    return next(finding.says for finding in found.findings if finding.name == name)
+
+
+def wrong(found: Verified) -> dict[str, tuple[str, ...]]:
+    """What is not as it must be, with what differs."""
+    return {finding.name: finding.differs for finding in found.findings if not finding.good}
+
+
 def test_an_untouched_run_is_confirmed(made: Path) -> None:
     """Every finding is good, and all instances come out the same again."""
     found = checked(made)
     assert [(finding.name, finding.good) for finding in found.findings] == [
-        (name, True) for name in (RUN, RESULTS, "gold", "submission", "numbers", "scored again")
+        (name, True) for name in (RUN, RESULTS, "gold", "submission", "rows", "scored again", "numbers", "the rest")
     ]
-    assert "4 of 4" in found.findings[-1].says
+    assert "4 of 4" in said(found, "scored again")
+    assert (found.n_verified, found.n_gold, dict(found.left_out), found.exit_code) == (4, 4, {}, 0)
     assert found.good
 
 
@@ -89,8 +100,8 @@ def test_a_forged_score_does_not_follow_from_the_results(made: Path) -> None:
     """Numbers that were raised with a new seal are found by adding up."""
     reseal(made / "run", lambda said, _: said["summary"].update(score=1.0))
     found = checked(made)
-    assert [finding.name for finding in found.findings if not finding.good] == ["numbers"]
-    assert next(finding.differs for finding in found.findings if not finding.good) == ("score",)
+    assert wrong(found) == {"numbers": ("summary.score",)}
+    assert found.exit_code == 1
 
 
 def test_forged_results_come_out_differently(made: Path) -> None:
@@ -109,8 +120,9 @@ def test_forged_results_come_out_differently(made: Path) -> None:
 
     reseal(made / "run", change)
     found = checked(made)
-    assert [finding.name for finding in found.findings if not finding.good] == ["scored again"]
-    assert found.findings[-1].differs == ("total: score, official, strict",)
+    assert wrong(found)["scored again"] == ("total: score, official, strict",)
+    assert "summary.score" in wrong(found)["numbers"]
+    assert (found.n_verified, found.exit_code) == (3, 1)
 
 
 def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
@@ -124,12 +136,15 @@ def test_a_run_without_digests_is_not_confirmed(made: Path) -> None:
 
 
 def test_a_sample_can_be_repeated(made: Path) -> None:
-    """A sample scores so many instances again, and its seed takes the same ones."""
+    """A sample scores so many instances again, its seed takes the same ones, and the others are named as not verified."""
     first = checked(made, sample=2)
     assert first.seed is not None
-    assert "2 of 4, a sample" in first.findings[-1].says
+    assert "2 of 4" in said(first, "scored again")
+    assert (first.n_verified, len(first.left_out), first.exit_code, wrong(first)) == (2, 2, 4, {})
+    assert set(first.left_out.values()) == {"not in the sample"}
     assert checked(made, sample=2, seed=first.seed) == first
     assert checked(made, sample=9).seed is None
+    assert checked(made, sample=9).exit_code == 0
 
 
 def test_corrected_scores_are_checked_too(made: Path) -> None:
@@ -140,7 +155,7 @@ def test_corrected_scores_are_checked_too(made: Path) -> None:
     assert checked(made).good
     original = {name: (run / name).read_bytes() for name in (RUN, RESULTS)}
     reseal(run, lambda said, _: said["corrections"].update(score=1.0))
-    assert [finding.differs for finding in checked(made).findings if not finding.good] == [("corrected score",)]
+    assert wrong(checked(made)) == {"numbers": ("corrections.score",)}
     for name, data in original.items():
         (run / name).write_bytes(data)
     file = gold / "gold.errata.yaml"

@@ -1,0 +1,230 @@
+"""What a run folder says of itself, as anybody may have written it: its two files in the form of a run, or not at all."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, get_type_hints
+
+from evalsuite.errors import UsageError
+from evalsuite.readers.json_text import check_depth
+from evalsuite.registry import fits, readable
+from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
+from evalsuite.store.run_folder import RESULTS, RUN, json_safe
+from evalsuite.store.seal import is_intact
+from evalsuite.store.signature import VERDICT_PACKAGES
+from evalsuite.types import Result, Rule
+
+_OBJECT: Final = Mapping[str, Any]
+# Every key that a run.json may have, and its type; those in `_OPTIONAL` may be absent.
+_KEYS: Final[Mapping[str, Any]] = {
+    "schema_version": int,
+    "signature": str,
+    "options": _OBJECT,
+    "options.rules": Rule,
+    "options.only": list[str],
+    "options.filter": str | None,
+    "options.group": str | None,
+    "options.limits": Mapping[str, float],
+    "options.layout": str,
+    "options.mode": str,
+    "options.shard": str,
+    "options.as_of": str,
+    "options.allow_programs": bool,
+    "submission": _OBJECT,
+    "submission.folder": str,
+    "submission.n_objects": int,
+    "submission.hash": str,
+    "gold": _OBJECT,
+    "gold.folder": str,
+    "gold.hash": str,
+    "gold.layout": str,
+    "summary": _OBJECT,
+    "corrections": _OBJECT,
+    "corrections.day": str,
+    "corrections.hash": str,
+    "corrections.applied": list[Mapping[str, Any]],
+    "groups": _OBJECT,
+    "judge": _OBJECT,
+    "sql": _OBJECT,
+    "living_gold": Mapping[str, Mapping[str, Any]],
+    "metadata": _OBJECT,
+    "notes": _OBJECT,
+    "warnings": list[str],
+    "receipt": _OBJECT,
+    "receipt.isolation": str,
+    "receipt.jobs": int,
+    "receipt.python": str,
+    "receipt.system": str,
+    "seconds": float,
+    "digests": _OBJECT,
+}
+# Of run.json: what a run says of its maker and its making, which nothing shows afterwards.
+OWN_WORDS: Final = ("receipt", "metadata")
+# The parts of a signature that say what was installed.
+VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
+# Deeper than any answer is read, and so than anything that a run says of one.
+_DEEPEST: Final = 200
+_OPTIONAL: Final = frozenset(
+    {"corrections", "judge", "sql", "living_gold", *(f"options.{name}" for name in ("layout", "mode", "shard", "as_of", "allow_programs"))}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that was looked at: whether it is as it must be, and what was seen. `differs` names what is not."""
+
+    name: str
+    good: bool
+    says: str
+    differs: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The finding as data."""
+        return {"name": self.name, "good": self.good, "says": self.says, "differs": list(self.differs)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """The `run.json` object of a run folder, and its n rows in the order of the file. Of right form, and not yet believed."""
+
+    folder: Path
+    run: Mapping[str, Any]
+    rows: tuple[Result, ...]
+
+    @property
+    def entry(self) -> RunEntry:
+        """The run as the history has it."""
+        return RunEntry(folder=self.folder, run=self.run, tags=())
+
+
+def read_claims(folder: Path) -> tuple[list[Finding], Claims | None]:
+    """What is to be said of the two files by themselves, and what they claim; None where that is nothing to go by.
+
+    Raises `UsageError` where there is no finished run.
+    """
+    refuse_submission(folder)
+    try:
+        run, results = (folder / RUN).read_bytes(), (folder / RESULTS).read_bytes()
+    except OSError:
+        raise UsageError(f"no finished run in {folder}", hint=f"a run folder holds {RUN} and {RESULTS}") from None
+    intact = is_intact(run, results)
+    if intact is None:
+        says = "holds no digests: changed at its end, or written by an earlier version"
+        return [Finding(name=RUN, good=False, says=says), Finding(name=RESULTS, good=False, says="cannot be told: no digest of it")], None
+    words = ("is not what was written", "as it was written")
+    found = [Finding(name=name, good=good, says=words[good]) for name, good in zip((RUN, RESULTS), intact, strict=True)]
+    if not all(intact):
+        return found, None
+    # Digests that fit say nothing of who made them: from here on, only what has the form of a run is read on.
+    said, wrong = _run_of(run)
+    rows, wrong_rows = _rows_of(results)
+    if wrong or wrong_rows:
+        return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
+    return found, Claims(folder=folder, run=said, rows=rows)
+
+
+def _formed(name: str, wrong: list[str]) -> Finding:
+    says = "is not as a run writes it" if wrong else "as it was written"
+    return Finding(name=name, good=not wrong, says=says, differs=tuple(wrong))
+
+
+def _run_of(data: bytes) -> tuple[Mapping[str, Any], list[str]]:
+    """(the object of a run.json, what is wrong with its form)."""
+    said = _object(data)
+    if said is None:
+        return {}, ["not one JSON object with each key once"]
+    wrong = [f"unknown key {key!r}" for key in said if key not in _KEYS]
+    for path, annotation in _KEYS.items():
+        top, _, key = path.partition(".")
+        holder = said.get(top) if key else said
+        if not isinstance(holder, dict):
+            continue
+        if (key or top) in holder:
+            if not fits(holder[key or top], annotation):
+                wrong.append(f"{path} is no {readable(annotation)}")
+        elif path not in _OPTIONAL:
+            wrong.append(f"{path} is missing")
+    return said, wrong
+
+
+def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
+    """(the rows of a results.jsonl, what is wrong with their form)."""
+    *lines, rest = data.split(b"\n")
+    wrong = ["the last line has no end"] if rest else []
+    rows = []
+    for number, line in enumerate(lines, 1):
+        # To some readers a bare CR ends a line too.
+        said = _object(line) if b"\r" not in line else None
+        if said is None or said.keys() != _row_types().keys():
+            wrong.append(f"line {number}: not the line of a result")
+            continue
+        unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
+        if unfit:
+            wrong.append(f"line {number}: {', '.join(f'{key} is no {readable(_row_types()[key])}' for key in unfit)}")
+            continue
+        rows.append(Result(**said))
+    return tuple(rows), wrong
+
+
+def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:
+    """What stays a run's own word, as (name, value): who made it and how, what that cost, and versions that are not installed here.
+
+    `expected` is the run.json object as it must be, `places` are the folders of gold and submission that were looked at.
+    """
+    said = claims.run
+    for part in OWN_WORDS:
+        yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in said[part].items())
+    yield from ((f"metadata.{key}", "nothing is said") for key in METADATA_KEYS if key not in said["metadata"])
+    yield "seconds", f"{said['seconds']:g}, and those of each row"
+    then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (said, expected))
+    moved = [name for name in now if name in VERSIONS and then.get(name) != now[name]]
+    yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)
+    for side, place in places.items():
+        if place.resolve() != Path(said[side]["folder"]).resolve():
+            yield f"{side}.folder", f"{said[side]['folder']}, looked at was {place}"
+    yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold") if key in said)
+    if "corrections" in said:
+        yield "corrections.day", f"{said['corrections']['day']}, on which the errata held"
+    entry = read_run(claims.folder)
+    if entry is not None and entry.tags:
+        yield "tags", " ".join(f"#{tag}" for tag in entry.tags)
+
+
+def plain(value: Any) -> str:
+    """A value as one text, the same for equal values: keys sorted, 1.0 as 1, and true as neither."""
+    return json.dumps(json.loads(json.dumps(value, default=json_safe), parse_float=_number), sort_keys=True)
+
+
+def _number(text: str) -> int | float:
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+def are_numbers(said: Mapping[str, Any]) -> bool:
+    """Whether an object has what the errata's `corrected` has, of the right types: a status and the three numbers."""
+    keys = ("status", "score", "official", "strict")
+    return said.keys() == set(keys) and all(fits(said[key], _row_types()[key]) for key in keys)
+
+
+def _object(data: bytes) -> dict[str, Any] | None:
+    """The JSON object that some bytes hold, None where they hold anything else, or a key twice: of that two readers read two things."""
+    try:
+        said = json.loads(data.decode("utf-8"), object_pairs_hook=_once)
+        check_depth(said, _DEEPEST)
+    except (ValueError, RecursionError):
+        return None
+    return said if isinstance(said, dict) else None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    said = dict(pairs)
+    if len(said) < len(pairs):
+        raise ValueError("a key stands twice")
+    return said
+
+
+@cache
+def _row_types() -> Mapping[str, Any]:
+    return get_type_hints(Result)
