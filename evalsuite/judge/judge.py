@@ -215,6 +215,13 @@ class Judge:
         return (prompt + sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion) / 1000
 
 
+def needed(judge: Judge | None) -> Judge:
+    """The judge, able to be asked. Raises `FaultError` NO_JUDGE, saying which key is missing."""
+    judge = judge or Judge(Settings())
+    judge.settings.require()
+    return judge
+
+
 def _agreement(values: Sequence[float | None]) -> float | None:
     """The share of the commonest verdict among those that were given, None below two."""
     given = [value for value in values if value is not None]

@@ -1,5 +1,7 @@
 """Text metrics by name, or as a plain value out of YAML or gold. A new metric is one file in this folder and one line in this table.
 
+A line that says what is judged is a scorer of the same name too; its parameters, checks and help are the metric's own.
+
 composite:
   parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
 """
@@ -9,33 +11,36 @@ from typing import Any
 
 from evalsuite.lazy import Lazy
 from evalsuite.metrics.base import Metric, MetricError
-from evalsuite.metrics.composite import Composite, Part
+from evalsuite.metrics.combining import Aggregation
+from evalsuite.metrics.composite import Composite, OnMissing, Part
 from evalsuite.registry import did_you_mean
 
 METRICS: dict[str, Lazy] = {
-    "exact_match": Lazy("evalsuite.metrics.exact_match:ExactMatch"),
-    "f1": Lazy("evalsuite.metrics.f1:TokenF1"),
-    "bleu": Lazy("evalsuite.metrics.bleu:Bleu"),
-    "chrf": Lazy("evalsuite.metrics.chrf:Chrf"),
-    "ter": Lazy("evalsuite.metrics.ter:Ter"),
+    "exact_match": Lazy("evalsuite.metrics.exact_match:ExactMatch", "the answer equals a reference after normalisation"),
+    "f1": Lazy("evalsuite.metrics.f1:TokenF1", "the words answer and reference share"),
+    "bleu": Lazy("evalsuite.metrics.bleu:Bleu", "n-gram precision with a brevity penalty, score / 100"),
+    "chrf": Lazy("evalsuite.metrics.chrf:Chrf", "F-score of character n-grams, score / 100"),
+    "ter": Lazy("evalsuite.metrics.ter:Ter", "edits in percent of the reference's words, less is better"),
+    "rouge": Lazy("evalsuite.metrics.rouge:Rouge", "overlap of words, word pairs or the longest common subsequence"),
     "rouge1": Lazy("evalsuite.metrics.rouge:Rouge1"),
     "rouge2": Lazy("evalsuite.metrics.rouge:Rouge2"),
     "rougeL": Lazy("evalsuite.metrics.rouge:RougeL"),
     "rougeLsum": Lazy("evalsuite.metrics.rouge:RougeLsum"),
-    "levenshtein": Lazy("evalsuite.metrics.levenshtein:Levenshtein"),
-    "levenshtein_distance": Lazy("evalsuite.metrics.levenshtein:LevenshteinDistance"),
-    "jaro_winkler": Lazy("evalsuite.metrics.jaro_winkler:JaroWinkler"),
-    "word_count_match": Lazy("evalsuite.metrics.word_count:WordCountMatch"),
-    "readability": Lazy("evalsuite.metrics.readability:Readability"),
-    "specificity": Lazy("evalsuite.metrics.specificity:Specificity"),
-    "hedging_language": Lazy("evalsuite.metrics.hedging:HedgingLanguage"),
-    "bertscore": Lazy("evalsuite.metrics.bertscore:BertScore"),
-    "python_unit_testing": Lazy("evalsuite.metrics.python_unit_testing:PythonUnitTesting"),
-    "pass_at_k": Lazy("evalsuite.metrics.pass_at_k:PassAtK"),
-    "composite": Lazy("evalsuite.metrics:composite"),
-    "llm_judge": Lazy("evalsuite.metrics.llm_judge:LlmJudge"),
+    "levenshtein": Lazy("evalsuite.metrics.levenshtein:Levenshtein", "similarity by edit distance"),
+    "levenshtein_distance": Lazy("evalsuite.metrics.levenshtein:LevenshteinDistance", "number of edits, less is better"),
+    "jaro_winkler": Lazy("evalsuite.metrics.jaro_winkler:JaroWinkler", "similarity of short texts, a common beginning counts more"),
+    "word_count_match": Lazy("evalsuite.metrics.word_count:WordCountMatch", "how near the number of words comes to the reference's"),
+    "readability": Lazy("evalsuite.metrics.readability:Readability", "Flesch reading ease of the answer"),
+    "specificity": Lazy("evalsuite.metrics.specificity:Specificity", "few vague words, rare words, names and numbers"),
+    "hedging_language": Lazy("evalsuite.metrics.hedging:HedgingLanguage", "no disclaimer of a language model"),
+    "bertscore": Lazy("evalsuite.metrics.bertscore:BertScore", "similarity of meaning by token vectors of a local model"),
+    "python_unit_testing": Lazy(
+        "evalsuite.metrics.python_unit_testing:PythonUnitTesting", "a program that passes the tests (--allow-programs)"
+    ),
+    "pass_at_k": Lazy("evalsuite.metrics.pass_at_k:PassAtK", "the chance that one of k programs passes the tests (--allow-programs)"),
+    "composite": Lazy("evalsuite.metrics:composite", "several metrics combined to one score"),
+    "llm_judge": Lazy("evalsuite.metrics.llm_judge:LlmJudge", "a model rates the answer against the reference"),
 }
-
 
 _PART_KEYS = ("weight", "name", "scale")
 
@@ -66,12 +71,26 @@ def metric_from(spec: str | Mapping[str, Any]) -> Metric:
     return get_metric(name, **(options or {}))
 
 
-def composite(*, parts: Sequence[str | Mapping[str, Any] | Part], aggregation: str = "weighted_mean", on_missing: str = "null") -> Metric:
-    """A `Composite` of parts given as `Part`s, names, or `{name: options, weight: 0.3, scale: [0, 100], name: shown}`."""
+def composite(
+    *, parts: Sequence[str | Mapping[str, Any]], aggregation: Aggregation = "weighted_mean", on_missing: OnMissing = "null"
+) -> Composite:
+    """Several metrics of the same answer combined to one score; every part's value stands in `details.parts`.
+
+    min, max, geometric_mean and median ignore the weights.
+
+    Args:
+        gold: the reference or references of the parts that need one.
+        parts: metric names, or objects of one metric with its options and `weight`, `scale` and `name`.
+        aggregation: how the parts become one.
+        on_missing: for a part without a value: no score (`null`), leave it out, or count 0.
+
+    Example:
+        `{"func": "composite", "parameters": {"gold": "Paris", "parts": [{"exact_match": {}, "weight": 0.3}, {"f1": {}, "weight": 0.7}]}}`
+    """
     if isinstance(parts, str) or not isinstance(parts, Sequence):
         raise MetricError("parts must be a list", code="bad_spec")
     made = tuple(part if isinstance(part, Part) else _part(part) for part in parts)
-    return Composite(parts=made, aggregation=aggregation, on_missing=on_missing)  # type: ignore[arg-type]
+    return Composite(parts=made, aggregation=aggregation, on_missing=on_missing)
 
 
 def _part(spec: str | Mapping[str, Any]) -> Part:

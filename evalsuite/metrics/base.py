@@ -1,24 +1,36 @@
 """What every metric is: a value for (prediction, reference), with a range, a direction and a signature.
 
 A metric is a frozen dataclass whose fields are its options, so that it pickles, compares and names itself. A subclass says `measure`
-for plain texts; records, several references, batches and aggregates are done here.
+for plain texts; records, several references, batches, aggregates and scores are done here. Its docstring is the help of the scorer it
+is (see `metric_scorer`): what the value is, `Args:` with every option, and `Example:`, an entry of gold.
 """
 
+import dataclasses
+import inspect
 import math
-import statistics
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, ClassVar, Literal, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
 
 from evalsuite import __version__
-from evalsuite.errors import EvalsuiteError
-from evalsuite.metrics.records import text_of
+from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
 from evalsuite.registry import did_you_mean
-from evalsuite.types import Fault
+from evalsuite.types import Fault, Reads, Score
+
+if TYPE_CHECKING:
+    from evalsuite.judge.judge import Judge
 
 Direction = Literal["higher", "lower"]
+# The metadata of an option that only Python code gives: `gold` is the type it has in a gold file, where that is another than the field's.
+IN_PYTHON: Final[Mapping[str, Any]] = {"gold": None}
+# Where a record's text stands when no field is named.
+TEXT_FIELDS: Final = ("answer", "output", "result", "text")
+
+
+class RecordError(EvalsuiteError):
+    """A record without the field that holds its text."""
 
 
 class MetricError(EvalsuiteError):
@@ -58,6 +70,8 @@ class Aggregate:
 
 def aggregate(values: Sequence[float | None]) -> Aggregate:
     """The aggregate of the values that are not None; raises `MetricError` where there is none."""
+    import statistics
+
     known = [value for value in values if value is not None]
     if not known:
         raise MetricError("no scores to aggregate", code="empty")
@@ -75,19 +89,19 @@ def aggregate(values: Sequence[float | None]) -> Aggregate:
 
 @dataclass(frozen=True, kw_only=True)
 class Metric(ABC):
-    """One measure of (prediction, reference). `low` and `high` are its range, None for unbounded.
+    """One measure of (prediction, reference). `low` and `high` are its range, None for unbounded; `reads` is what it sees of a run.
 
     `field` is a path (`a.b`) into predictions and references that are records; without it the first of answer, output, result, text.
     """
 
     name: ClassVar[str]
-    description: ClassVar[str]
     low: ClassVar[float | None] = 0.0
     high: ClassVar[float | None] = 1.0
     direction: ClassVar[Direction] = "higher"
     needs_reference: ClassVar[bool] = True
+    reads: ClassVar[Reads] = "text"
 
-    field: str | None = None
+    field: str | None = dataclasses.field(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
         """Raise `MetricError` where an option with listed choices holds anything else."""
@@ -106,6 +120,45 @@ class Metric(ABC):
         if self.needs_reference and not references:
             raise MetricError(f"{self.name} needs a reference", code="no_reference")
         return self.measure(text_of(prediction, self.field), references)
+
+    def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
+        """The score of an answer, the same under both rules; the value on the metric's own scale stands in `details.raw`.
+
+        None for a value that is undefined, and for an unbounded metric without a `scale` [low, high]. Raises `FaultError` where an extra
+        is missing.
+        """
+        try:
+            measure = self.detailed_evaluate(prediction, gold)
+        except MissingExtraError as error:
+            raise FaultError("SCORER_ERROR", f"{error.message}: {error.hint}") from error
+        if scale is None or measure.value is None:
+            value = self.unit(measure.value)
+        else:
+            value = on_unit(measure.value, scale[0], scale[1], self.direction)
+        reason = measure.reason if measure.fault is not None else self._reason(measure, value)
+        fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if value is None else None)
+        details = {"raw": measure.value, **measure.details}
+        return Score(official=value, strict=value, reason=reason, fault=fault, strict_fault=fault, details=details)
+
+    @property
+    def description(self) -> str:
+        """The first sentence of the metric's docstring."""
+        return (inspect.getdoc(self) or self.name).splitlines()[0]
+
+    @property
+    def label(self) -> str:
+        """What the metric is called in a reason."""
+        return self.name
+
+    @property
+    def asks(self) -> bool:
+        """Whether it asks a judge, itself or in one of its parts."""
+        return False
+
+    def asking(self, judge: "Judge") -> "Metric":
+        """The metric with this judge for whatever in it asks one."""
+        del judge
+        return self
 
     def evaluate(self, prediction: Any, reference: Any = None) -> float | None:
         """The value on the metric's own scale, None where it is undefined."""
@@ -154,6 +207,38 @@ class Metric(ABC):
         if isinstance(reference, str | Mapping) or not isinstance(reference, Sequence):
             return (text_of(reference, self.field),)
         return tuple(text_of(item, self.field) for item in reference)
+
+    def _reason(self, measure: Measure, value: float | None) -> str:
+        if measure.value is None:
+            return f"{self.label} is undefined: {measure.reason}"
+        shown = f"{self.label} {measure.value:.4g}"
+        if value is None:
+            return f"{shown}, which has no fixed range: give `scale` to score it"
+        better = ", less is better" if self.direction == "lower" else ""
+        return shown if (self.low, self.high) == (0, 1) and not better else f"{shown} counts {value:.4g}{better}"
+
+
+def text_of(value: Any, field: str | None = None) -> str:
+    """The text of a value: a text itself, a number as it prints, a record's `field`, else its answer, output, result or text.
+
+    `field` is a path of keys joined by dots (`choice.message`). A named field that is absent falls back to the four names, as in the
+    Desiru issue; raises `RecordError` where there is none of them either.
+    """
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool | int | float):
+        return str(value)
+    if not isinstance(value, Mapping):
+        raise RecordError(f"a text or a record is needed, found {type(value).__name__}")
+    names = (field, *TEXT_FIELDS) if field else TEXT_FIELDS
+    for path in names:
+        here: Any = value
+        for key in path.split("."):
+            here = here.get(key) if isinstance(here, Mapping) else None
+        if here is not None:
+            return text_of(here)
+    its_own = ", ".join(map(str, value)) or "none"
+    raise RecordError(f"the record has none of the fields {', '.join(names)}", hint=f"its fields: {its_own}")
 
 
 def on_unit(value: float, low: float, high: float, direction: Direction) -> float:

@@ -1,11 +1,11 @@
-"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling."""
+"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative is 0."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
-from evalsuite.metrics.base import Measure, Metric, MetricError, best
+from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError, best
 from evalsuite.metrics.embedding import Embedder, TransformersEmbedder
 
 
@@ -41,18 +41,26 @@ def greedy_match(prediction: Any, reference: Any) -> Greedy:
 
 @dataclass(frozen=True, kw_only=True)
 class BertScore(Metric):
-    """0.1 precision + 0.9 recall of greedy matching, as in Arthur Bench; `precision_weight` moves it, None asks for F1. Negative is 0.
+    """`w * precision + (1 - w) * recall` of greedily matched token vectors, the best over several references.
 
-    `model` is a local folder (extra `bertscore`); `embedder` is anything with `embed`. One of them is needed.
+    Nothing is downloaded; needs the extra `bertscore`.
+
+    Args:
+        model: the folder of a local model.
+        layer: the hidden layer whose vectors are taken.
+        precision_weight: w; null scores F1.
+        embedder: anything with `embed`, in the place of a model.
+
+    Example:
+        `{"func": "bertscore", "parameters": {"gold": "the cat is on the mat", "model": "models/deberta-v3-base"}}`
     """
 
     name: ClassVar[str] = "bertscore"
-    description: ClassVar[str] = "similarity of meaning, by token vectors of a local model"
 
-    model: str | None = None
+    model: str | None = field(default=None, metadata={"gold": str})
     layer: int = -1
     precision_weight: float | None = 0.1
-    embedder: Embedder | None = None
+    embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The score, with precision, recall and F1 in the details."""

@@ -9,14 +9,23 @@ from evalsuite.metrics.sacre import SacreMetric, sacrebleu_metrics
 
 @dataclass(frozen=True, kw_only=True)
 class Bleu(SacreMetric):
-    """BLEU on 0..100. One segment: `effective_order` leaves out n-grams longer than the text, so "the cat" against itself is 100, not 0.
+    """The answer's sentence BLEU divided by 100; the raw 0..100 stands in `details.raw`.
 
-    Two empty texts score 0. The default tokenizer `13a` sees one token in a Chinese or Japanese sentence: name `zh`, `ja-mecab`,
-    `ko-mecab`, `char` or `intl`. The corpus score never uses the effective order, as in sacrebleu.
+    The mean over instances is not the corpus BLEU, which `metrics.bleu` gives.
+
+    Args:
+        tokenize: sacrebleu's tokenizer; `13a` takes a Chinese sentence as one token.
+        lowercase: lower-case both sides.
+        smooth_method: what to do with an n-gram order without a match.
+        smooth_value: its constant for `floor` and `add-k`.
+        max_ngram_order: the longest n-gram.
+        effective_order: leave out orders longer than the answer, so that "the cat" against itself is 1.
+
+    Example:
+        `{"func": "bleu", "parameters": {"gold": ["the cat is on the mat", "there is a cat on the mat"]}}`
     """
 
     name: ClassVar[str] = "bleu"
-    description: ClassVar[str] = "n-gram precision with a brevity penalty (sacrebleu)"
     high: ClassVar[float | None] = 100.0
 
     tokenize: Literal["13a", "none", "zh", "intl", "char", "ja-mecab", "ko-mecab"] = "13a"
@@ -27,7 +36,7 @@ class Bleu(SacreMetric):
     effective_order: bool = True
 
     def build(self, *, corpus: bool) -> Any:
-        """A sacrebleu `BLEU`."""
+        """A sacrebleu `BLEU`; as in sacrebleu, a corpus never uses the effective order."""
         try:
             return sacrebleu_metrics().BLEU(
                 lowercase=self.lowercase,

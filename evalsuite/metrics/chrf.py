@@ -8,10 +8,21 @@ from evalsuite.metrics.sacre import SacreMetric, sacrebleu_metrics
 
 @dataclass(frozen=True, kw_only=True)
 class Chrf(SacreMetric):
-    """The F-score of character n-grams on 0..100; `word_order=2` is chrF++. Needs no tokenizer, so it serves every script."""
+    """The answer's chrF divided by 100; the raw 0..100 stands in `details.raw`.
+
+    Args:
+        char_order: the longest character n-gram.
+        word_order: the longest word n-gram; 2 is chrF++.
+        beta: how much more recall counts than precision.
+        lowercase: lower-case both sides.
+        whitespace: count white space as a character.
+        eps_smoothing: the smoothing of nltk and Moses instead of the effective order.
+
+    Example:
+        `{"func": "chrf", "parameters": {"gold": "the cat is on the mat", "word_order": 2}}`
+    """
 
     name: ClassVar[str] = "chrf"
-    description: ClassVar[str] = "F-score of character n-grams (sacrebleu)"
     high: ClassVar[float | None] = 100.0
 
     char_order: int = 6

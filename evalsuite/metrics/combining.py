@@ -1,7 +1,6 @@
 """n scores and n weights -> one score: the arithmetic of composites, floats in and a float out."""
 
 import math
-import statistics
 from collections.abc import Sequence
 from typing import Final, Literal
 
@@ -45,6 +44,8 @@ def combine(scores: Sequence[float], weights: Sequence[float] | None = None, agg
     if aggregation == "max":
         return max(scores)
     if aggregation == "median":
+        import statistics
+
         return statistics.median(scores)
     if aggregation == "weighted_mean":
         return math.fsum(share * score for share, score in zip(shares, scores, strict=True))

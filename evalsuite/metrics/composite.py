@@ -1,11 +1,14 @@
 """A composite: several metrics of one pair combined to one score on [0, 1], each part visible."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from evalsuite.metrics.base import Measure, Metric, MetricError, on_unit
 from evalsuite.metrics.combining import Aggregation, check_aggregation, combine, normalised
+
+if TYPE_CHECKING:
+    from evalsuite.judge.judge import Judge
 
 OnMissing = Literal["null", "renormalise", "zero"]
 
@@ -41,7 +44,6 @@ class Composite(Metric):
     """
 
     name: ClassVar[str] = "composite"
-    description: ClassVar[str] = "several metrics combined"
     # A reference is asked for by the parts that need one.
     needs_reference: ClassVar[bool] = False
 
@@ -77,6 +79,15 @@ class Composite(Metric):
             shown[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
         return self._combined(shown)
 
+    @property
+    def asks(self) -> bool:
+        """Whether a part asks a judge."""
+        return any(part.metric.asks for part in self.parts)
+
+    def asking(self, judge: "Judge") -> "Composite":
+        """The composite with this judge for every part that asks one."""
+        return replace(self, parts=tuple(replace(part, metric=part.metric.asking(judge)) for part in self.parts))
+
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The composite of a plain text."""
         return self.detailed_evaluate(prediction, list(references) or None)
@@ -93,8 +104,6 @@ class Composite(Metric):
 
 
 def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
-    from dataclasses import replace
-
     taken: set[str] = set()
     named = []
     for part in parts:

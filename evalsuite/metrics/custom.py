@@ -18,7 +18,6 @@ class Custom(Metric):
     """
 
     name: ClassVar[str] = "custom"
-    description: ClassVar[str] = "a function of one's own"
     needs_reference: ClassVar[bool] = False
 
     function: Function

@@ -1,4 +1,10 @@
-"""Exact match: 1 where prediction and reference are equal after the chosen normalisation."""
+"""Exact match: 1 where prediction and reference are equal after the chosen normalisation.
+
+`recommended`: NFC, casefold with `ignore_case`, punctuation dropped with `ignore_punctuation`, Unicode spaces collapsed and stripped
+with `normalize_whitespace`. `issue_literal`: the order of the Desiru issue, ASCII spaces, always stripped: "hello !" keeps its blank.
+`squad`: lower case, no ASCII punctuation, no a/an/the. `arthur`: plain equality, lower-cased with `ignore_case` (Arthur Bench's
+code has that flag inverted; this is what it documents).
+"""
 
 import re
 import unicodedata
@@ -17,16 +23,22 @@ RUBY_SYMBOLS: Final = frozenset("$+<=>^`|~")
 
 @dataclass(frozen=True, kw_only=True)
 class ExactMatch(Metric):
-    """1 or 0: equality after normalisation, the best over several references.
+    """1 where the answer equals a reference after normalisation, else 0.
 
-    `recommended`: NFC, casefold with `ignore_case`, punctuation dropped with `ignore_punctuation`, Unicode spaces collapsed and stripped
-    with `normalize_whitespace`. `issue_literal`: the order of the Desiru issue, ASCII spaces, always stripped: "hello !" keeps its blank.
-    `squad`: lower case, no ASCII punctuation, no a/an/the. `arthur`: plain equality, lower-cased with `ignore_case` (Arthur Bench's
-    code has that flag inverted; this is what it documents).
+    With no flag "Paris " equals "Paris" but "paris" does not.
+
+    Args:
+        gold: the reference or references, the best one counts.
+        variant: `recommended` (NFC, Unicode); `issue_literal` (the Desiru issue's order, ASCII spaces); `squad`; `arthur` (plain equality).
+        ignore_case: fold case on both sides.
+        ignore_punctuation: drop punctuation on both sides.
+        normalize_whitespace: collapse white space; `recommended` also strips it.
+
+    Example:
+        `{"func": "exact_match", "parameters": {"gold": "Paris", "ignore_case": true}}`
     """
 
     name: ClassVar[str] = "exact_match"
-    description: ClassVar[str] = "1 where the texts are equal after normalisation"
 
     variant: Literal["recommended", "issue_literal", "squad", "arthur"] = "recommended"
     ignore_case: bool = False

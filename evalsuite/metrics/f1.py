@@ -1,4 +1,9 @@
-"""Token F1: how many words prediction and reference share."""
+"""Token F1: how many words prediction and reference share.
+
+`squad`: SQuAD's normal form, multiset overlap; no tokens on both sides 1, on one side 0. `multiset`: lower case, split on spaces.
+`issue_set`: the Desiru issue's set overlap over list lengths, so "a a" against itself is 0.5. `desiru_repo`: the same over runs of
+ASCII letters and digits, nothing against nothing 0.
+"""
 
 import re
 from collections import Counter
@@ -14,14 +19,17 @@ from evalsuite.metrics.normalise import squad, unicode_tokens
 class TokenF1(Metric):
     """The harmonic mean of token precision and recall, the best over several references.
 
-    `squad`: SQuAD's normal form, multiset overlap; no tokens on both sides 1, on one side 0. `multiset`: lower case, split on spaces.
-    `issue_set`: the Desiru issue's set overlap over list lengths, so "a a" against itself is 0.5. `desiru_repo`: the same over runs of
-    ASCII letters and digits, nothing against nothing 0. `tokens` cuts differently (`squad` and `multiset` only): `char` for unspaced
-    scripts, `regex` for Unicode words.
+    "the Eiffel Tower" against "Eiffel Tower" is 1: `squad` drops articles.
+
+    Args:
+        variant: `squad`, `multiset` (lower case, split on spaces), `issue_set` or `desiru_repo` (both set overlap).
+        tokens: `char` for scripts without spaces, `regex` for Unicode words; `squad` and `multiset` only.
+
+    Example:
+        `{"func": "f1", "parameters": {"gold": "in the Eiffel Tower"}}`
     """
 
     name: ClassVar[str] = "f1"
-    description: ClassVar[str] = "overlap of the words of both texts"
 
     variant: Literal["squad", "multiset", "issue_set", "desiru_repo"] = "squad"
     tokens: Literal["word", "char", "regex"] = "word"

@@ -1,11 +1,11 @@
-"""hedging_language: whether a text hides behind being a language model."""
+"""hedging_language: whether a text hides behind being a language model (Arthur Bench; case and kind of apostrophe are ignored)."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar, Final
 
-from evalsuite.metrics.base import Direction, Measure, Metric
+from evalsuite.metrics.base import IN_PYTHON, Direction, Measure, Metric
 from evalsuite.metrics.bertscore import greedy_match
 from evalsuite.metrics.embedding import Embedder, TransformersEmbedder
 
@@ -20,22 +20,30 @@ PHRASES: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class HedgingLanguage(Metric):
-    """How much a text sounds like the disclaimer of a model; less is better, the category is `hedging` from `threshold` on.
+    """1 - likeness to the disclaimer "As an AI language model, ...": 1 is no hedging. The likeness stands in `details.raw`.
 
-    Without a model: 1 where one of `PHRASES` stands in the text (case and kind of apostrophe ignored), else 0. With `model` (a local
-    folder, extra `bertscore`) or `embedder`: BERTScore F1 against `hedging_language`, as in Arthur Bench.
+    Without a model a list of phrases decides, 0 or 1.
+
+    Args:
+        threshold: the likeness from which on the category is `hedging`.
+        model: the folder of a local model (extra `bertscore`); then the likeness is BERTScore F1.
+        layer: the hidden layer whose vectors are taken.
+        hedging_language: another disclaimer.
+        embedder: anything with `embed`, in the place of a model.
+
+    Example:
+        `{"func": "hedging_language", "parameters": {}}`
     """
 
     name: ClassVar[str] = "hedging_language"
-    description: ClassVar[str] = "disclaimers of a language model, less is better"
     direction: ClassVar[Direction] = "lower"
     needs_reference: ClassVar[bool] = False
 
     threshold: float = 0.5
-    hedging_language: str = DISCLAIMER
+    hedging_language: str = field(default=DISCLAIMER, metadata=IN_PYTHON)
     model: str | None = None
     layer: int = -1
-    embedder: Embedder | None = None
+    embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The likeness, with the category in the details."""

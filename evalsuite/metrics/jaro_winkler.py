@@ -9,10 +9,16 @@ from evalsuite.metrics.base import Measure, Metric, MetricError, best
 
 @dataclass(frozen=True, kw_only=True)
 class JaroWinkler(Metric):
-    """Jaro similarity with a bonus for a common prefix of up to 4 characters (only above a Jaro of 0.7), the best over references."""
+    """The Jaro-Winkler similarity, the best over several references.
+
+    Args:
+        prefix_weight: what each of the first 4 common characters adds, 0 to 0.25.
+
+    Example:
+        `{"func": "jaro_winkler", "parameters": {"gold": "MARTHA"}}`
+    """
 
     name: ClassVar[str] = "jaro_winkler"
-    description: ClassVar[str] = "similarity of short texts, a common beginning counts more"
 
     prefix_weight: float = 0.1
 

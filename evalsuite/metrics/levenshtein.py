@@ -1,4 +1,8 @@
-"""Edit distance over code points: as a similarity on [0, 1], and as a number of edits."""
+"""Edit distance over code points: as a similarity on [0, 1], and as a number of edits.
+
+`damerau` swaps neighbours without restriction; `indel` is `rapidfuzz.fuzz.ratio / 100` and difflib's ratio on its best day. Two empty
+texts are equal.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,14 +15,18 @@ Edits = Literal["levenshtein", "damerau", "indel"]
 
 @dataclass(frozen=True, kw_only=True)
 class Levenshtein(Metric):
-    """1 - distance / longest, the best over several references; two empty texts are 1.
+    """1 - edits / longest text, the best over several references.
 
-    `edits`: `levenshtein` inserts, deletes and substitutes; `damerau` also swaps neighbours (unrestricted); `indel` only inserts and
-    deletes, over the sum of lengths, which is `rapidfuzz.fuzz.ratio / 100` and difflib's ratio on its best day.
+    "kitten" against "sitting" is 1 - 3/7.
+
+    Args:
+        edits: `damerau` also swaps neighbours; `indel` has no substitution and divides by both lengths.
+
+    Example:
+        `{"func": "levenshtein", "parameters": {"gold": "Reykjavik"}}`
     """
 
     name: ClassVar[str] = "levenshtein"
-    description: ClassVar[str] = "similarity by edit distance"
 
     edits: Edits = "levenshtein"
 
@@ -34,10 +42,18 @@ class Levenshtein(Metric):
 
 @dataclass(frozen=True, kw_only=True)
 class LevenshteinDistance(Metric):
-    """The number of edits, the smallest over several references; unbounded, less is better."""
+    """The number of edits on `scale`, 1 at its low end; null without a scale, because it has no upper end.
+
+    Args:
+        gold: the reference or references, the nearest counts.
+        edits: `damerau` also swaps neighbours; `indel` has no substitution.
+        scale: the numbers of edits that count as 1 and as 0.
+
+    Example:
+        `{"func": "levenshtein_distance", "parameters": {"gold": "Reykjavik", "scale": [0, 3]}}`
+    """
 
     name: ClassVar[str] = "levenshtein_distance"
-    description: ClassVar[str] = "number of edits between the texts"
     high: ClassVar[float | None] = None
     direction: ClassVar[Direction] = "lower"
 

@@ -1,30 +1,37 @@
 """python_unit_testing: whether a program passes tests, run in a fresh limited interpreter."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from evalsuite.errors import FaultError, describe
-from evalsuite.metrics.base import Measure, Metric, MetricError
+from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.metrics.python_process import run_program
 from evalsuite.registry import PROGRAMS_ALLOWED, allowing_programs
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonUnitTesting(Metric):
-    """1 where the program, a line end and the tests run to their end without an error, else 0 (`pass`, `fail`).
+    """1 where the answer is a Python program that passes every test, else 0.
 
-    Several references are several tests, and all must pass. Each runs by itself with Python's standard library only, in at most
-    `timeout_seconds` and `memory_mib`; an early `sys.exit(0)` is a fail. No value, and the fault NO_JAIL, without `allow_programs`: see
-    `python_process` for what the walls do not promise.
+    Each test runs behind the program in a fresh limited interpreter with the standard library only; `sys.exit(0)` before the test's end
+    fails. Nothing jails the program: it is `unscored` (NO_JAIL) unless the run has `--allow-programs`.
+
+    Args:
+        gold: the code of one test, or of several.
+        timeout_seconds: the longest one test may run.
+        memory_mib: the most memory one test may take.
+        allow_programs: run the program without being asked from outside; see `python_process` for what the walls do not promise.
+
+    Example:
+        `{"func": "python_unit_testing", "parameters": {"gold": "assert add(1, 2) == 3"}}`
     """
 
     name: ClassVar[str] = "python_unit_testing"
-    description: ClassVar[str] = "the program passes the tests"
 
     timeout_seconds: float = 3.0
     memory_mib: int = 512
-    allow_programs: bool = False
+    allow_programs: bool = field(default=False, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
         """Raise `MetricError` for limits under which nothing can run."""

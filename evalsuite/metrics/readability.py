@@ -1,4 +1,8 @@
-"""Flesch reading ease, with the word, sentence and syllable counts of textstat 0.7.3 (pyphen, no download)."""
+"""Flesch reading ease, with the word, sentence and syllable counts of textstat 0.7.3 (pyphen, no download).
+
+206.835 - 1.015 words per sentence - 84.6 syllables per word: about 0 (hard) to 121 (easy), without bounds. `upstream` rounds both ratios
+to one decimal, halves up, and the result to two, as Arthur Bench's textstat did; its empty text is 206.84.
+"""
 
 import math
 import re
@@ -15,14 +19,19 @@ _SENTENCE: Final = re.compile(r"\b[^.!?]+[.!?]*")
 
 @dataclass(frozen=True, kw_only=True)
 class Readability(Metric):
-    """206.835 - 1.015 words per sentence - 84.6 syllables per word: about 0 (hard) to 121 (easy), without bounds. English.
+    """The Flesch reading ease on `scale`, 1 at its high end; null without a scale, because it has no ends, and for a text without words.
 
-    `unrounded` takes the counts as they are and is None for a text without words. `upstream` rounds both ratios to one decimal, halves
-    up, and the result to two, as Arthur Bench's textstat did; its empty text is 206.84.
+    With `scale: [0, 100]` an ease of 60 is 0.6. English.
+
+    Args:
+        variant: `upstream` rounds as Arthur Bench did.
+        scale: the eases that count as 0 and as 1.
+
+    Example:
+        `{"func": "readability", "parameters": {"scale": [0, 100]}}`
     """
 
     name: ClassVar[str] = "readability"
-    description: ClassVar[str] = "Flesch reading ease, more is easier"
     low: ClassVar[float | None] = None
     high: ClassVar[float | None] = None
     needs_reference: ClassVar[bool] = False

@@ -1,7 +1,6 @@
 """ROUGE-1, ROUGE-2, ROUGE-L and ROUGE-Lsum, equal to rouge-score 0.1.2 where its tokenizer is chosen."""
 
 import re
-from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,24 +14,36 @@ from evalsuite.metrics.porter import stem
 MIN_STEMMED: Final = 4
 _ASCII_TOKEN: Final = re.compile("[a-z0-9]+")
 Overlap = tuple[int, int, int]
+Kind = Literal["rouge1", "rouge2", "rougeL", "rougeLsum"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Rouge(Metric):
-    """Overlap of both texts' tokens as precision, recall and F; over several references the one with the best F.
+    """ROUGE of the answer against the reference with the best F.
 
-    Two texts without tokens score 0. The tokenizer `rouge` keeps only a-z and 0-9, as rouge-score does: Russian, Arabic and Chinese
-    score 0 and "café" is "caf"; `unicode` keeps every letter and takes characters of unspaced scripts one by one. `use_stemmer` stems
-    words of more than 3 letters (Porter, English).
+    The tokenizer `rouge` keeps a-z and 0-9 only, as rouge-score does: for any other script name `unicode`.
+
+    Args:
+        kind: `rouge1` words, `rouge2` word pairs, `rougeL` longest common subsequence, `rougeLsum` the same line by line.
+        part: which of the three numbers is the score.
+        tokenizer: `rouge`, or `unicode` for every script.
+        use_stemmer: stem words of more than 3 letters (English).
+
+    Example:
+        `{"func": "rouge", "parameters": {"gold": "the cat is on the mat", "kind": "rouge1"}}`
     """
 
+    name: ClassVar[str] = "rouge"
+
+    kind: Kind = "rougeL"
     part: Literal["fmeasure", "precision", "recall"] = "fmeasure"
     tokenizer: Literal["rouge", "unicode"] = "rouge"
     use_stemmer: bool = False
 
-    @abstractmethod
-    def overlap(self, prediction: str, reference: str) -> Overlap:
-        """(hits, size of the prediction, size of the reference)."""
+    @property
+    def label(self) -> str:
+        """Its kind."""
+        return self.kind
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The chosen part, with precision, recall and F in the details."""
@@ -45,16 +56,37 @@ class Rouge(Metric):
         return [stem(token) if len(token) >= MIN_STEMMED else token for token in tokens] if self.use_stemmer else tokens
 
     def _against(self, prediction: str, reference: str) -> Measure:
-        hits, n_prediction, n_reference = self.overlap(prediction, reference)
+        hits, n_prediction, n_reference = self._overlap(prediction, reference)
         precision = hits / n_prediction if n_prediction else 0.0
         recall = hits / n_reference if n_reference else 0.0
         fmeasure = 2 * precision * recall / (precision + recall) if hits else 0.0
         details = {"precision": precision, "recall": recall, "fmeasure": fmeasure}
         return Measure(value=details[self.part], details=details)
 
-    def _ngrams(self, prediction: str, reference: str, n: int) -> Overlap:
-        own, other = (_ngram_counts(self.tokens_of(text), n) for text in (prediction, reference))
-        return (own & other).total(), own.total(), other.total()
+    def _overlap(self, prediction: str, reference: str) -> Overlap:
+        """(hits, size of the prediction, size of the reference) as the kind counts them."""
+        if self.kind == "rougeLsum":
+            return _line_by_line(*([self.tokens_of(line) for line in text.split("\n") if line] for text in (prediction, reference)))
+        own, other = self.tokens_of(prediction), self.tokens_of(reference)
+        if self.kind == "rougeL":
+            return lcs_length(own, other), len(own), len(other)
+        n = 1 if self.kind == "rouge1" else 2
+        own_counts, other_counts = (Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for tokens in (own, other))
+        return (own_counts & other_counts).total(), own_counts.total(), other_counts.total()
+
+
+def _line_by_line(own: list[list[str]], other: list[list[str]]) -> Overlap:
+    """For each line of the reference the union of its common subsequences with every line; a word at most as often as in either text."""
+    left = [Counter(token for line in lines for token in line) for lines in (own, other)]
+    hits = 0
+    for line in other:
+        places: set[int] = set().union(*(lcs_places(line, candidate) for candidate in own))
+        for token in (line[place] for place in places):
+            if all(counter[token] > 0 for counter in left):
+                hits += 1
+                for counter in left:
+                    counter[token] -= 1
+    return hits, sum(map(len, own)), sum(map(len, other))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,11 +94,7 @@ class Rouge1(Rouge):
     """ROUGE-1: single words."""
 
     name: ClassVar[str] = "rouge1"
-    description: ClassVar[str] = "overlap of single words"
-
-    def overlap(self, prediction: str, reference: str) -> Overlap:
-        """Words in both, each at most as often as in either."""
-        return self._ngrams(prediction, reference, 1)
+    kind: Literal["rouge1"] = "rouge1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,47 +102,20 @@ class Rouge2(Rouge):
     """ROUGE-2: pairs of neighbouring words."""
 
     name: ClassVar[str] = "rouge2"
-    description: ClassVar[str] = "overlap of word pairs"
-
-    def overlap(self, prediction: str, reference: str) -> Overlap:
-        """Word pairs in both, each at most as often as in either."""
-        return self._ngrams(prediction, reference, 2)
+    kind: Literal["rouge2"] = "rouge2"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RougeL(Rouge):
-    """ROUGE-L: the longest common subsequence of words."""
+    """ROUGE-L: the longest common subsequence of words, line ends ignored."""
 
     name: ClassVar[str] = "rougeL"
-    description: ClassVar[str] = "longest common subsequence of words"
-
-    def overlap(self, prediction: str, reference: str) -> Overlap:
-        """The length of the longest common subsequence, line ends ignored."""
-        own, other = self.tokens_of(prediction), self.tokens_of(reference)
-        return lcs_length(own, other), len(own), len(other)
+    kind: Literal["rougeL"] = "rougeL"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RougeLsum(Rouge):
-    """ROUGE-Lsum: for each line of the reference, the union of its common subsequences with every line of the prediction."""
+    """ROUGE-Lsum: the longest common subsequences line by line."""
 
     name: ClassVar[str] = "rougeLsum"
-    description: ClassVar[str] = "longest common subsequences line by line"
-
-    def overlap(self, prediction: str, reference: str) -> Overlap:
-        """Words of the unions, each at most as often as it stands in either text."""
-        own, other = ([self.tokens_of(line) for line in text.split("\n") if line] for text in (prediction, reference))
-        left = [Counter(token for line in lines for token in line) for lines in (own, other)]
-        hits = 0
-        for line in other:
-            places: set[int] = set().union(*(lcs_places(line, candidate) for candidate in own))
-            for token in (line[place] for place in places):
-                if all(counter[token] > 0 for counter in left):
-                    hits += 1
-                    for counter in left:
-                        counter[token] -= 1
-        return hits, sum(map(len, own)), sum(map(len, other))
-
-
-def _ngram_counts(tokens: list[str], n: int) -> Counter[tuple[str, ...]]:
-    return Counter(zip(*(tokens[i:] for i in range(n)), strict=False))
+    kind: Literal["rougeLsum"] = "rougeLsum"

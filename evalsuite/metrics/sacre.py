@@ -9,7 +9,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import Any
 
-from evalsuite.metrics.base import Measure, Metric, MetricError
+from evalsuite.metrics.base import Measure, Metric, MetricError, text_of
 
 
 def sacrebleu_metrics() -> Any:
@@ -60,8 +60,6 @@ class SacreMetric(Metric):
 
         Raises `MetricError` where there is no segment or the lengths differ.
         """
-        from evalsuite.metrics.records import text_of
-
         pairs = self.pairs(predictions, references)
         if not pairs:
             raise MetricError("no segments to score", code="empty")

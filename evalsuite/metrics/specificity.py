@@ -1,4 +1,8 @@
-"""Specificity: few vague words, rare words, names and numbers (Arthur Bench)."""
+"""Specificity: few vague words, rare words, names and numbers (Arthur Bench).
+
+Names and numbers are capitalised words that do not begin a sentence, and words with a digit; the source asked an nltk tagger for NNP
+and CD, which needs a download.
+"""
 
 import re
 from collections.abc import Sequence
@@ -19,15 +23,18 @@ _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+")
 
 @dataclass(frozen=True, kw_only=True)
 class Specificity(Metric):
-    """0.33 (vague + rare + proper), from 0 to 0.99; None for a text without words. English; needs the extra `wordfreq`.
+    """0.33 (vague + rare + proper) over its highest value, 0.99; null for a text without words.
 
-    `match=substring` counts vague words inside others too ("some" in "something"), as the source does; `word` counts whole words.
-    Names and numbers are capitalised words that do not begin a sentence, and words with a digit; the source asked an nltk tagger for
-    NNP and CD, which needs a download.
+    English; needs the extra `wordfreq`.
+
+    Args:
+        match: `substring` counts "some" in "something" as vague, as Arthur Bench does; `word` counts whole words.
+
+    Example:
+        `{"func": "specificity", "parameters": {"match": "word"}}`
     """
 
     name: ClassVar[str] = "specificity"
-    description: ClassVar[str] = "few vague words, rare words, names and numbers"
     high: ClassVar[float | None] = 0.99
     needs_reference: ClassVar[bool] = False
 

@@ -9,10 +9,22 @@ from evalsuite.metrics.sacre import SacreMetric, sacrebleu_metrics
 
 @dataclass(frozen=True, kw_only=True)
 class Ter(SacreMetric):
-    """The translation edit rate in percent of the reference's words: 0 is best, no upper end (a long wrong text exceeds 100)."""
+    """The translation edit rate on `scale`, 1 at its low end; null without a scale, because the rate has no upper end.
+
+    With `scale: [0, 100]` a rate of 25 is 0.75.
+
+    Args:
+        normalized: split punctuation off first.
+        no_punct: drop punctuation.
+        asian_support: take characters of Asian scripts one by one.
+        case_sensitive: keep case.
+        scale: the rates that count as 1 and as 0.
+
+    Example:
+        `{"func": "ter", "parameters": {"gold": "the cat is on the mat", "scale": [0, 100]}}`
+    """
 
     name: ClassVar[str] = "ter"
-    description: ClassVar[str] = "edits needed, in percent of the reference's words (sacrebleu)"
     high: ClassVar[float | None] = None
     direction: ClassVar[Direction] = "lower"
 

@@ -1,4 +1,4 @@
-"""word_count_match: how near the length in words comes to the reference's."""
+"""word_count_match: how near the length in words comes to the reference's (Arthur Bench)."""
 
 import re
 from collections.abc import Sequence
@@ -24,10 +24,15 @@ def words(text: str) -> list[str]:
 
 @dataclass(frozen=True, kw_only=True)
 class WordCountMatch(Metric):
-    """1 - |difference| / reference words, 0 where it is longer than that; nothing against nothing is 1. Source: Arthur Bench."""
+    """1 - |difference in words| / words of the reference, not below 0; the best over several references.
+
+    A hyphenated word is one; nothing against nothing is 1.
+
+    Example:
+        `{"func": "word_count_match", "parameters": {"gold": "a summary of about this length"}}`
+    """
 
     name: ClassVar[str] = "word_count_match"
-    description: ClassVar[str] = "how near the number of words comes to the reference's"
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The share, with both word counts in the details."""

@@ -24,7 +24,8 @@ class Registry:
 
     `loaded` (name -> file and attribute) and `metrics` (name -> a metric with its options, as a suite writes it down) are what a worker
     has to be told; `objects` were made in this process, which no worker can import, so they are run here, over all answers at once.
-    `group` names the entry points by which installed packages bring theirs.
+    `metric_scorer` makes a scorer of a metric: of one that a line of the table names, and of one that a suite writes down. `group` names
+    the entry points by which installed packages bring theirs.
     """
 
     def __init__(self, bundled: Mapping[str, Lazy], *, metric_scorer: Lazy, group: str) -> None:
@@ -50,6 +51,8 @@ class Registry:
     def _load(self, name: str) -> Scorer:
         if name in self.bundled:
             function = self.bundled[name].load()
+            if not hasattr(function, "__evalsuite__"):
+                function = self._metric_scorer.load()(function)
             return Scorer(name=name, function=function, marker=function.__evalsuite__, summary=self.bundled[name].summary)
         brought = self._function_of(name)
         if brought is None:

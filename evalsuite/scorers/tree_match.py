@@ -8,10 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.judge import Judge
-from evalsuite.judge.semantic import semantic_comparator
 from evalsuite.registry import scorer
-from evalsuite.scorers.judged import needed
 from evalsuite.trees.compound import CompoundComparator
 from evalsuite.trees.gold_check import GoldValidationError
 from evalsuite.trees.infer import infer_schema
@@ -45,7 +42,7 @@ def _asks(parameters: Mapping[str, Any]) -> bool:
 def tree_match(
     prediction: Any,
     *,
-    judge: Judge | None = None,
+    judge: Any = None,
     gold: Any,
     schema: dict[str, Any] | str | None = None,
     id_field: str | None = None,
@@ -79,8 +76,7 @@ def tree_match(
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
     known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
     expected, found = _records(gold, known), _records(prediction, known)
-    asked = {"semantic": SemanticBatchComparator(semantic_comparator(needed(judge)))} if _asks({"schema": known}) else {}
-    run = _Run(known, id_field, _steps(post_process), {**asked, **_compounds(compounds)})
+    run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)})
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
     official, why, fault = _official(upstream, expected, found)
     if compat:
@@ -107,6 +103,15 @@ def tree_match(
         strict_fault=undecided,
         details=_details(result),
     )
+
+
+def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:
+    """The `semantic` comparator over the judge, where the schema names it. Raises `FaultError` where there is none to ask."""
+    if not _asks({"schema": schema}):
+        return {}
+    from evalsuite.judge import needed, semantic_comparator
+
+    return {"semantic": SemanticBatchComparator(semantic_comparator(needed(judge)))}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,11 +13,12 @@ from evalsuite.judge import Judge
 from evalsuite.judge.cache import ReplyCache
 from evalsuite.judge.cassette import Cassette
 from evalsuite.judge.request import Reply, Request
-from evalsuite.scorers.llm_judge import llm_judge
+from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve
 from tests.processes import LIMIT_SECONDS
 
 Make = Callable[..., Judge]
+llm_judge = SCORERS.load("llm_judge").function
 BASE = Request(model="m", messages=({"role": "user", "content": "hi"},), parameters={"temperature": 0.1}, prompt="p@1")
 
 

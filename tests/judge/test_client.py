@@ -13,11 +13,12 @@ from evalsuite.errors import FaultError
 from evalsuite.judge import Judge, Settings
 from evalsuite.judge.client import Client
 from evalsuite.judge.request import Request
-from evalsuite.scorers.llm_judge import llm_judge
+from evalsuite.scorers import SCORERS
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, completion, prompt_of
 
 Make = Callable[..., Judge]
+llm_judge = SCORERS.load("llm_judge").function
 GOOD = '{"score": 4}'
 
 

@@ -8,17 +8,14 @@ import pytest
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.judge import Judge, Settings, read_settings, semantic_comparator
-from evalsuite.registry import Scorer, check_parameters
-from evalsuite.reports.scorer_help import help_of
-from evalsuite.scorers.hallucination import hallucination
-from evalsuite.scorers.llm_judge import llm_judge
-from evalsuite.scorers.qa_correctness import qa_correctness
-from evalsuite.scorers.summary_quality import summary_quality
+from evalsuite.registry import check_parameters
+from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, completion, prompt_of
 
 Make = Callable[..., Judge]
-SCORERS = [llm_judge, qa_correctness, summary_quality, hallucination]
+JUDGED = ["llm_judge", "qa_correctness", "summary_quality", "hallucination"]
+llm_judge, qa_correctness, summary_quality, hallucination = (SCORERS.load(name).function for name in JUDGED)
 
 
 def saying(*texts: str) -> Callable[[dict[str, Any], int], str]:
@@ -226,16 +223,10 @@ def test_one_unclear_pair_leaves_the_others(serve: Serve, judge_at: Make) -> Non
     assert semantic_comparator(judge_at(serve(saying('{"results": [1, "?"]}')))).judge_batch(items(2)) == [1.0, None]
 
 
-@pytest.mark.parametrize("function", SCORERS, ids=lambda f: f.__name__)
-def test_scorers_explain_themselves(function: Any) -> None:
-    """Each has its rules, a meaning for each parameter of gold (the judge is none), and an example that gold's check accepts."""
-    entry = Scorer(name=function.__name__, function=function, marker=function.__evalsuite__, summary="s")
-    about = help_of(entry)
-    assert set(about.rules) == {"official", "strict"}
-    assert [parameter.name for parameter in about.parameters if not parameter.meaning] == []
-    assert "judge" not in entry.parameters
-    assert about.example["func"] == entry.name
-    assert check_parameters(entry, about.example["parameters"]) == []
+@pytest.mark.parametrize("name", JUDGED)
+def test_the_judge_is_no_parameter_of_gold(name: str) -> None:
+    """It is handed over by the run; a gold file cannot name one."""
+    assert "judge" not in SCORERS.load(name).parameters
 
 
 @pytest.mark.parametrize(
@@ -251,8 +242,7 @@ def test_scorers_explain_themselves(function: Any) -> None:
 )
 def test_bad_parameters_are_found_when_gold_is_read(parameters: dict[str, Any], says: str) -> None:
     """A scale, prompt or pattern that cannot be meant is a problem of gold before anybody is asked."""
-    entry = Scorer(name="llm_judge", function=llm_judge, marker=llm_judge.__evalsuite__, summary="s")  # type: ignore[attr-defined]
-    assert any(says in problem.message for problem in check_parameters(entry, parameters))
+    assert any(says in problem.message for problem in check_parameters(SCORERS.load("llm_judge"), parameters))
 
 
 @pytest.mark.parametrize(

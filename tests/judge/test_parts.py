@@ -13,7 +13,7 @@ from evalsuite.reports.record import of_run
 from evalsuite.reports.terminal import render
 from evalsuite.runner.run import Options, run
 from tests.judge.conftest import KEY, Serve
-from tests.judge.server import prompt_of
+from tests.judge.server import Say, prompt_of
 
 Make = Callable[..., tuple[Path, Path]]
 
@@ -82,6 +82,15 @@ def test_composite_without_a_verdict_is_unscored(tmp_path: Path, serve: Serve) -
     evaluation = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS}}
     [result] = run(*write(tmp_path, suite, evaluation, ["Paris"]), Options(save=False)).results
     assert (result.status, result.score, result.fault) == ("unscored", None, "UNDEFINED")
+
+
+@pytest.mark.parametrize("on_missing", ["null", "renormalise", "zero"])
+def test_composite_with_the_judge_down_is_unscored(tmp_path: Path, serve: Serve, on_missing: str) -> None:
+    """An outage is nobody's 0: nothing stands in for the part, whatever is done with parts without a value."""
+    server = serve(lambda *_: Say(status=400))
+    evaluation = {"func": "composite", "parameters": {"gold": "Paris", "parts": PARTS, "on_missing": on_missing}}
+    [result] = run(*write(tmp_path, {"judge": section(server.base_url)}, evaluation, ["Paris"]), Options(save=False)).results
+    assert (result.status, result.score, result.fault) == ("unscored", None, "JUDGE_FAILED")
 
 
 SCHEMA = {

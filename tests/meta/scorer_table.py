@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from evalsuite.metrics import METRICS
 from evalsuite.reports.scorer_help import READS
 from evalsuite.scorers import SCORERS
 from tests.conftest import ROOT
@@ -17,15 +18,18 @@ Written from the code by `python -m tests.meta.scorer_table`; a test holds it to
 """
 
 
+SOURCES = {
+    "tree_match": "Struct Extract Eval", "tree_score": "Treeval", "llm_judge": "Desiru", "qa_correctness": "Arthur Bench",
+    "summary_quality": "Arthur Bench", "hallucination": "Arthur Bench",
+} | dict.fromkeys(
+    ("word_count_match", "readability", "specificity", "hedging_language", "bertscore", "python_unit_testing", "pass_at_k", "composite"),
+    "Arthur Bench, Desiru",
+)  # fmt: skip
+
+
 def source_of(name: str) -> str:
-    """Where a scorer's meaning comes from, by the room it lives in."""
-    module = SCORERS.load(name).function.__module__.rpartition(".")[2]
-    own = {
-        "tree_match": "Struct Extract Eval", "tree_score": "Treeval", "llm_judge": "Desiru", "qa_correctness": "Arthur Bench",
-        "summary_quality": "Arthur Bench", "hallucination": "Arthur Bench", "text_metrics": "the metric's literature",
-        "text_quality": "Arthur Bench, Desiru",
-    }  # fmt: skip
-    return own.get(module, "Spider 2.0")
+    """Where a scorer's meaning comes from."""
+    return SOURCES.get(name, "the metric's literature" if name in METRICS else "Spider 2.0")
 
 
 def page() -> str:

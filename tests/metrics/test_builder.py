@@ -19,7 +19,6 @@ class FixedJudge(Metric):
     """A stand-in for the judge: says 0.8 whatever it sees."""
 
     name: ClassVar[str] = "llm_judge"
-    description: ClassVar[str] = "a fixed verdict"
 
     model: str
 

@@ -2,18 +2,17 @@
 
 import json
 import sys
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 from evalsuite.errors import FaultError
-from evalsuite.metrics import METRICS
+from evalsuite.metrics import METRICS, get_metric
 from evalsuite.registry import Scorer, allowing_programs, check_parameters
-from evalsuite.reports.scorer_help import help_of
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
-TEXT_SCORERS = [name for name, line in SCORERS.bundled.items() if line.target.startswith("evalsuite.scorers.text_")]
 PARTS = [{"exact_match": {}, "weight": 1}, {"f1": {}, "weight": 3}]
 SCORES: list[tuple[str, str, dict[str, Any], float]] = [
     ("exact_match", "paris", {"gold": ["Rome", "Paris"], "ignore_case": True}, 1),
@@ -34,6 +33,8 @@ SCORES: list[tuple[str, str, dict[str, Any], float]] = [
     ("pass_at_k", "x = 1", {"gold": "assert x == 1", "k": 2}, 1),
     ("pass_at_k", "x = 2", {"gold": "assert x == 1", "k": 2}, 0),
     ("composite", "a big cat", {"gold": "cat", "parts": PARTS}, 0.5),
+    ("composite", "a b", {"gold": "a c", "parts": [{"rouge": {"kind": "rouge1"}}]}, 0.5),
+    ("composite", json.dumps(["x = 1", "x = 2"]), {"gold": "assert x == 1", "parts": [{"pass_at_k": {"k": 2}}]}, 1),
 ]
 
 
@@ -50,20 +51,21 @@ def scored(name: str, prediction: str, **parameters: Any) -> Score:
         return entry.function(prediction, **parameters)
 
 
-def test_every_metric_has_a_scorer() -> None:
-    """Each metric is usable in gold; the four ROUGE kinds are one scorer, the judge has its own file."""
+def test_every_metric_is_a_scorer() -> None:
+    """Each metric is usable in gold by its own name and its table's line; the four ROUGE kinds are one scorer."""
     kinds = {"rouge1", "rouge2", "rougeL", "rougeLsum"}
-    assert set(TEXT_SCORERS) == set(METRICS) - kinds - {"llm_judge"} | {"rouge"}
+    assert {name for name, line in SCORERS.bundled.items() if METRICS.get(name) == line} == set(METRICS) - kinds
 
 
-@pytest.mark.parametrize("name", TEXT_SCORERS)
-def test_it_explains_itself(name: str) -> None:
-    """Docstring, meaning of each parameter, and an example that gold's own check finds nothing wrong with."""
-    about = help_of(scorer(name))
-    assert set(about.rules) == {"official", "strict"}
-    assert [p.name for p in about.parameters if not p.meaning] == []
-    assert about.example["func"] == name
-    assert check_parameters(scorer(name), about.example["parameters"]) == []
+@pytest.mark.parametrize("name", [name for name in METRICS if name in SCORERS.bundled])
+def test_its_parameters_are_its_options(name: str) -> None:
+    """Gold may give each option of the metric that a gold file can hold, `gold`, and `scale` where the metric has no bounds."""
+    made = get_metric(name, **{"parts": ["f1"]} if name == "composite" else {})
+    own = set(scorer(name).parameters)
+    assert own - {"gold", "scale"} <= {option.name for option in fields(made)}
+    assert "gold" in own
+    assert ("scale" in own) == (made.low is None or made.high is None or name == "llm_judge")
+    assert own & {"field", "embedder", "allow_programs", "settings", "base_url", "key_env", "judge"} == set()
 
 
 @pytest.mark.parametrize(("name", "prediction", "parameters", "expected"), SCORES)
@@ -98,6 +100,8 @@ def test_an_unbounded_metric_has_no_score_without_a_scale(name: str, gold: str |
         ("jaro_winkler", {"gold": "a", "prefix_weight": 0.3}),
         ("ter", {"gold": "a", "scale": [100, 0]}),
         ("python_unit_testing", {"gold": "a", "memory_mib": 1}),
+        ("pass_at_k", {"gold": "a", "memory_mib": 1}),
+        ("pass_at_k", {"gold": "a", "k": 0}),
         ("composite", {"gold": "a", "parts": [{"ter": {}}]}),
         ("composite", {"gold": "a", "parts": []}),
         ("composite", {"gold": "a", "parts": ["exact"]}),

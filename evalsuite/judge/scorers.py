@@ -1,0 +1,136 @@
+"""The scorers that are a question to a judge: what each asks, and what it makes of the decision. `llm_judge` is a metric of its own."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from evalsuite.judge.judge import Decision, Judge, Question, needed
+from evalsuite.judge.parsing import Reading, choice_reading, claims_reading
+from evalsuite.judge.prompts import Prompt, read_prompt
+from evalsuite.judge.settings import Settings
+from evalsuite.registry import scorer
+from evalsuite.types import Fault, Score
+
+Choices = Mapping[str, tuple[float | None, str]]
+QA_CHOICES: Final[Choices] = {"0": (0.0, "incorrect"), "1": (1.0, "correct"), "na": (None, "")}
+SUMMARY_CHOICES: Final[Choices] = {"0": (0.0, "reference"), "1": (1.0, "candidate"), "tie": (0.5, "equal")}
+# The same with the reference in the second place.
+_SWAPPED_CHOICES: Final[Choices] = {"0": (0.0, "candidate"), "1": (1.0, "reference"), "tie": (0.5, "equal")}
+_CATEGORIES = {0.0: "reference", 0.5: "equal", 1.0: "candidate"}
+_LONGEST_REASON = 200
+
+
+@scorer(reads="batch")
+def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str, question: str = "") -> Score:
+    """1 where the context bears the answer to the question out, 0 where it does not. NA (the context does not say) is no score.
+
+    As in Arthur Bench there is no reference; unlike there, an NA or an unreadable reply is left out and counted, not a -1 in the mean.
+
+    Official and strict: the same verdict.
+
+    Args:
+        prediction: the answer.
+        judge: the judge to ask; a run makes it out of suite.yaml.
+        context: what the answer must rest on.
+        question: what was asked; by default the `question` or `instruction` of the gold instance.
+
+    Example:
+        `{"func": "qa_correctness", "parameters": {"question": "When was it built?", "context": "The mill was built in 1870."}}`
+    """
+    judge = needed(judge)
+    prompt = read_prompt("qa_correctness", judge.settings.prompts_folder)
+    shown = {"prediction": prediction, "question": question, "context": context}
+    decision = judge.decide(question_of(prompt, shown, choice_reading(QA_CHOICES), judge.settings, max_tokens=100))
+    return score_of(decision, prompt=prompt.version, details={"category": decision.verdict.label or "invalid"})
+
+
+@scorer(reads="batch")
+def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, text: str = "", question: str = "") -> Score:
+    """1 where the summary is better than the reference summary, 0.5 where they are equal, 0 where the reference is better.
+
+    Asked twice with the order swapped, so that a liking for the first place cancels out; a judge that contradicts itself
+    gives 0.5 and `details.order_disagreement`. Unlike Arthur Bench, an unreadable reply is left out and counted, not a -1 in the mean.
+
+    Official and strict: the same verdict.
+
+    Args:
+        prediction: the summary.
+        judge: the judge to ask; a run makes it out of suite.yaml.
+        gold: the reference summary.
+        text: what is summarised.
+        question: stands in for an empty text; by default the `question` or `instruction` of the gold instance.
+
+    Example:
+        `{"func": "summary_quality", "parameters": {"text": "Rain fell all day, and the match was off.", "gold": "Rain stopped play."}}`
+    """
+    judge = needed(judge)
+    settings = judge.settings
+    prompt = read_prompt("summary_quality", settings.prompts_folder)
+
+    def ask_in(swapped: bool) -> Question:
+        first, second = (prediction, gold) if swapped else (gold, prediction)
+        read = choice_reading(_SWAPPED_CHOICES if swapped else SUMMARY_CHOICES)
+        return question_of(prompt, {"text": text or question, "first": first, "second": second}, read, settings, max_tokens=100)
+
+    decision, disagrees = judge.pairwise(ask_in)
+    category = "invalid" if decision.value is None else _CATEGORIES.get(decision.value, "mixed")
+    says = "the judge prefers another one when the order is swapped" if disagrees else f"the judge's choice: {category}"
+    return score_of(decision, prompt=prompt.version, says=says, details={"category": category, "order_disagreement": disagrees})
+
+
+@scorer(reads="batch")
+def hallucination(prediction: str, judge: Judge | None = None, *, context: str) -> Score:
+    """1 where the context supports every claim of the answer (no hallucination), 0 where it does not support one (hallucination).
+
+    Higher is better: 1 is the good end. A verdict that contradicts the judge's own list of claims is no verdict.
+
+    Official and strict: the same verdict.
+
+    Args:
+        prediction: the answer.
+        judge: the judge to ask; a run makes it out of suite.yaml.
+        context: what the answer may say.
+
+    Example:
+        `{"func": "hallucination", "parameters": {"context": "The mill was built in 1870."}}`
+    """
+    judge = needed(judge)
+    prompt = read_prompt("hallucination", judge.settings.prompts_folder)
+    shown = {"prediction": prediction, "context": context}
+    decision = judge.decide(question_of(prompt, shown, claims_reading(), judge.settings, max_tokens=2000))
+    claims = decision.verdict.details.get("claims", [])
+    unsupported = [claim["claim"] for claim in claims if not claim["supported"]]
+    says = decision.verdict.label + (f": not supported: {unsupported[0][:150]}" if unsupported else "")
+    details = {"category": decision.verdict.label or "invalid", "claims": claims}
+    return score_of(decision, prompt=prompt.version, says=says, details=details)
+
+
+def question_of(
+    prompt: Prompt,
+    fields: Mapping[str, str],
+    read: Reading,
+    settings: Settings,
+    *,
+    choice: bool = True,
+    temperature: float = 0.0,
+    max_tokens: int | None,
+) -> Question:
+    """The question that a prompt with its fields filled in is; `choice` and `read` say what is made of the reply."""
+    return Question(
+        messages=prompt.messages(fields, most_chars=settings.most_chars),
+        read=read,
+        prompt=prompt.version,
+        parameters={"temperature": temperature, "max_tokens": max_tokens},
+        choice=choice,
+    )
+
+
+def score_of(decision: Decision, *, prompt: str, says: str = "", details: Mapping[str, Any] | None = None) -> Score:
+    """The score of a decision, the same under both rules; one without a value is unscored and never 0."""
+    account = {**(details or {}), "judge": decision.details(prompt)}
+    if decision.value is None:
+        fault = Fault(code="NO_VERDICT", detail=decision.why)
+        return Score(official=None, reason=f"NO_VERDICT: {decision.why}", fault=fault, strict_fault=fault, details=account)
+    reason = ": ".join(part for part in (says or decision.verdict.label, decision.verdict.reason[:_LONGEST_REASON]) if part)
+    if decision.agreement is not None and decision.agreement < 1:
+        reason += f" (agreement {decision.agreement:.2f} of {len(decision.asked)} verdicts)"
+    return Score(official=decision.value, strict=decision.value, reason=reason or "the judge's verdict", details=account)

@@ -1,0 +1,115 @@
+"""A metric as the scorer it is: its options are gold's parameters, its docstring is the help, its range maps the value to [0, 1]."""
+
+import inspect
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, get_type_hints
+
+from evalsuite.errors import EvalsuiteError
+from evalsuite.metrics import METRICS, metric_from
+from evalsuite.metrics.base import Metric
+from evalsuite.registry import fits, scorer
+from evalsuite.types import Problem, Score
+
+if TYPE_CHECKING:
+    from evalsuite.judge.judge import Judge
+
+Options = dict[str, inspect.Parameter]
+_HEADING = re.compile(r"^(?=[A-Z]\w+:$)", re.MULTILINE)
+
+
+def metric_scorer(metric: Callable[..., Metric] | Mapping[str, Any]) -> Callable[..., Score]:
+    """The scorer function of a metric's class, of a function that makes one, or of a plain value (`{composite: {parts: [...]}}`).
+
+    Its parameters are `gold`, the options, and for an unbounded metric `scale`. Raises `MetricError` where a plain value means no metric.
+    """
+    if isinstance(metric, Mapping):
+        fixed = metric_from(metric)
+        return _scorer_of(lambda: fixed, type(fixed), {}, f"{METRICS[fixed.name].summary or fixed.description}\n\n{fixed.signature}")
+    kind: type[Metric] = metric if isinstance(metric, type) else get_type_hints(metric)["return"]
+    return _scorer_of(metric, kind, _options(metric), inspect.getdoc(metric) or "")
+
+
+def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options, doc: str) -> Callable[..., Score]:
+    unbounded = kind.low is None or kind.high is None
+    not_options = ("gold", "scale") if unbounded else ("gold",)
+
+    @lru_cache(maxsize=256)
+    def made(options: str) -> Metric:
+        return make(**json.loads(options))
+
+    def metric_of(parameters: Mapping[str, Any]) -> Metric:
+        return made(json.dumps({key: value for key, value in parameters.items() if key not in not_options}, sort_keys=True))
+
+    def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+        if parameters.get("gold") == []:
+            yield Problem(code="BAD_SPEC", message="gold is an empty list", hint="name at least one reference")
+        scale = parameters.get("scale") if unbounded else None
+        if scale is not None and not (len(scale) == 2 and scale[0] < scale[1]):
+            yield Problem(code="BAD_SPEC", message="scale must be two numbers, the low one first", hint='"scale": [0, 100]')
+        try:
+            metric_of(parameters)
+        except EvalsuiteError as error:
+            yield Problem(code="BAD_SPEC", message=error.message, hint=error.hint)
+
+    def asks(parameters: Mapping[str, Any]) -> bool:
+        try:
+            return metric_of(parameters).asks
+        except EvalsuiteError:
+            return False
+
+    @scorer(reads=kind.reads, validate=problems, asks=asks)
+    def by_metric(prediction: str, judge: "Judge | None" = None, **parameters: Any) -> Score:
+        metric = metric_of(parameters)
+        scale = parameters.get("scale") if unbounded else None
+        return (metric if judge is None else metric.asking(judge)).score(prediction, parameters.get("gold"), scale=scale)
+
+    own = _with_gold(kind, options)
+    by_metric.__doc__ = _help(doc, own, kind)
+    by_metric.__annotations__ = {name: parameter.annotation for name, parameter in own.items()}
+    prediction = inspect.Parameter("prediction", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
+    by_metric.__signature__ = inspect.Signature([prediction, *own.values()])  # type: ignore[attr-defined]
+    return by_metric
+
+
+def _options(make: Callable[..., Metric]) -> Options:
+    """The options that a gold file may give, by name, with the types they have there."""
+    hints = get_type_hints(make)
+    told: dict[str, Mapping[str, Any]] = {option.name: option.metadata for option in fields(make)} if isinstance(make, type) else {}
+    found = {}
+    for name, parameter in inspect.signature(make).parameters.items():
+        annotation = told.get(name, {}).get("gold", hints[name])
+        if annotation is not None:
+            default = parameter.default if fits(parameter.default, annotation) else inspect.Parameter.empty
+            found[name] = parameter.replace(annotation=annotation, default=default)
+    return found
+
+
+def _with_gold(kind: type[Metric], options: Options) -> Options:
+    """The options with what every scorer of a metric has beside them: `gold` first, and for an unbounded one `scale` last."""
+    gold: tuple[Any, Any] = (str | list[str], inspect.Parameter.empty) if kind.needs_reference else (str | list[str] | None, None)
+    more = {"gold": gold} | ({"scale": (list[float] | None, None)} if kind.low is None or kind.high is None else {})
+    made = {
+        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
+        for name, (annotation, default) in more.items()
+    }
+    return {"gold": made.pop("gold"), **options, **made}
+
+
+def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
+    """A metric's docstring as a scorer's: `gold` and `scale` are explained where it does not, and both rules are the same."""
+    says, *sections = _HEADING.split(doc)
+    said = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
+    meanings = {
+        "gold": "the reference or references." if kind.needs_reference else "not looked at.",
+        "scale": f"the values that count as {'0 and as 1' if kind.direction == 'higher' else '1 and as 0'}.",
+    }
+    args = said.pop("Args", "")
+    for name, meaning in meanings.items():
+        if name in parameters and not re.search(rf"^ +{name}: ", args, re.MULTILINE):
+            args += f"\n    {name}: {meaning}"
+    rest = "".join(f"\n\n{heading}:\n{text}" for heading, text in said.items())
+    return f"{says.rstrip()}\n\nOfficial and strict: the same.\n\nArgs:\n{args.strip(chr(10))}{rest}"
