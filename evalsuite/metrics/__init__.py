@@ -11,33 +11,30 @@ from typing import Any
 
 from evalsuite.lazy import Lazy
 from evalsuite.metrics.base import Metric, MetricError
-from evalsuite.metrics.combining import Aggregation
-from evalsuite.metrics.composite import Composite, OnMissing, Part
+from evalsuite.metrics.composite import Aggregation, Composite, OnMissing, Part
 from evalsuite.registry import did_you_mean
 
 METRICS: dict[str, Lazy] = {
     "exact_match": Lazy("evalsuite.metrics.exact_match:ExactMatch", "the answer equals a reference after normalisation"),
     "f1": Lazy("evalsuite.metrics.f1:TokenF1", "the words answer and reference share"),
-    "bleu": Lazy("evalsuite.metrics.bleu:Bleu", "n-gram precision with a brevity penalty, score / 100"),
-    "chrf": Lazy("evalsuite.metrics.chrf:Chrf", "F-score of character n-grams, score / 100"),
-    "ter": Lazy("evalsuite.metrics.ter:Ter", "edits in percent of the reference's words, less is better"),
+    "bleu": Lazy("evalsuite.metrics.translation:Bleu", "n-gram precision with a brevity penalty, score / 100"),
+    "chrf": Lazy("evalsuite.metrics.translation:Chrf", "F-score of character n-grams, score / 100"),
+    "ter": Lazy("evalsuite.metrics.translation:Ter", "edits in percent of the reference's words, less is better"),
     "rouge": Lazy("evalsuite.metrics.rouge:Rouge", "overlap of words, word pairs or the longest common subsequence"),
     "rouge1": Lazy("evalsuite.metrics.rouge:Rouge1"),
     "rouge2": Lazy("evalsuite.metrics.rouge:Rouge2"),
     "rougeL": Lazy("evalsuite.metrics.rouge:RougeL"),
     "rougeLsum": Lazy("evalsuite.metrics.rouge:RougeLsum"),
-    "levenshtein": Lazy("evalsuite.metrics.levenshtein:Levenshtein", "similarity by edit distance"),
-    "levenshtein_distance": Lazy("evalsuite.metrics.levenshtein:LevenshteinDistance", "number of edits, less is better"),
-    "jaro_winkler": Lazy("evalsuite.metrics.jaro_winkler:JaroWinkler", "similarity of short texts, a common beginning counts more"),
-    "word_count_match": Lazy("evalsuite.metrics.word_count:WordCountMatch", "how near the number of words comes to the reference's"),
-    "readability": Lazy("evalsuite.metrics.readability:Readability", "Flesch reading ease of the answer"),
-    "specificity": Lazy("evalsuite.metrics.specificity:Specificity", "few vague words, rare words, names and numbers"),
-    "hedging_language": Lazy("evalsuite.metrics.hedging:HedgingLanguage", "no disclaimer of a language model"),
+    "levenshtein": Lazy("evalsuite.metrics.edit_distance:Levenshtein", "similarity by edit distance"),
+    "levenshtein_distance": Lazy("evalsuite.metrics.edit_distance:LevenshteinDistance", "number of edits, less is better"),
+    "jaro_winkler": Lazy("evalsuite.metrics.edit_distance:JaroWinkler", "similarity of short texts, a common beginning counts more"),
+    "word_count_match": Lazy("evalsuite.metrics.prose:WordCountMatch", "how near the number of words comes to the reference's"),
+    "readability": Lazy("evalsuite.metrics.prose:Readability", "Flesch reading ease of the answer"),
+    "specificity": Lazy("evalsuite.metrics.prose:Specificity", "few vague words, rare words, names and numbers"),
+    "hedging_language": Lazy("evalsuite.metrics.prose:HedgingLanguage", "no disclaimer of a language model"),
     "bertscore": Lazy("evalsuite.metrics.bertscore:BertScore", "similarity of meaning by token vectors of a local model"),
-    "python_unit_testing": Lazy(
-        "evalsuite.metrics.python_unit_testing:PythonUnitTesting", "a program that passes the tests (--allow-programs)"
-    ),
-    "pass_at_k": Lazy("evalsuite.metrics.pass_at_k:PassAtK", "the chance that one of k programs passes the tests (--allow-programs)"),
+    "python_unit_testing": Lazy("evalsuite.metrics.programs:PythonUnitTesting", "a program that passes the tests (--allow-programs)"),
+    "pass_at_k": Lazy("evalsuite.metrics.programs:PassAtK", "the chance that one of k programs passes the tests (--allow-programs)"),
     "composite": Lazy("evalsuite.metrics:composite", "several metrics combined to one score"),
     "llm_judge": Lazy("evalsuite.metrics.llm_judge:LlmJudge", "a model rates the answer against the reference"),
 }
@@ -98,20 +95,17 @@ def _part(spec: str | Mapping[str, Any]) -> Part:
         return Part(metric=get_metric(spec))
     if not isinstance(spec, Mapping):
         raise MetricError(f"a part is a name or an object, found {type(spec).__name__}", code="bad_spec")
-    own = {key: value for key, value in spec.items() if key not in _PART_KEYS}
-    if len(own) != 1:
-        unknown = next((key for key in own if key not in METRICS), "")
+    metric = {key: value for key, value in spec.items() if key not in _PART_KEYS}
+    if len(metric) != 1:
+        unknown = next((key for key in metric if key not in METRICS), "")
         hint = did_you_mean(unknown, [*METRICS, *_PART_KEYS]) if unknown else "{f1: {}, weight: 0.3}"
-        raise MetricError(f"a part names one metric, found {len(own)}: {', '.join(map(str, own)) or 'none'}", code="bad_spec", hint=hint)
+        names = ", ".join(map(str, metric)) or "none"
+        raise MetricError(f"a part names one metric, found {len(metric)}: {names}", code="bad_spec", hint=hint)
     weight, scale = spec.get("weight", 1.0), spec.get("scale")
     if isinstance(weight, bool) or not isinstance(weight, int | float):
         raise MetricError(f"a weight must be a number, found {weight!r}", code="bad_spec")
-    return Part(metric=metric_from(own), weight=weight, name=str(spec.get("name", "")), scale=_scale(scale))
-
-
-def _scale(scale: Any) -> tuple[float, float] | None:
-    if scale is None:
-        return None
-    if not isinstance(scale, Sequence) or len(scale) != 2 or not all(isinstance(end, int | float) for end in scale):
+    ends: Sequence[Any] = scale if isinstance(scale, Sequence) else [scale]
+    if scale is not None and (len(ends) != 2 or not all(isinstance(end, int | float) for end in ends)):
         raise MetricError(f"a scale is two numbers [low, high], found {scale!r}", code="bad_spec")
-    return (float(scale[0]), float(scale[1]))
+    low_high = None if scale is None else (float(ends[0]), float(ends[1]))
+    return Part(metric=metric_from(metric), weight=weight, name=str(spec.get("name", "")), scale=low_high)

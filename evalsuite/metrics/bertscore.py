@@ -1,12 +1,73 @@
-"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative is 0."""
+"""BERTScore: greedy cosine matching of token vectors, without idf weights and without rescaling; negative is 0.
+
+The vectors come from a transformers model in a local folder, or from anything with `embed`.
+"""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+from evalsuite.errors import MissingExtraError
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError, best
-from evalsuite.metrics.embedding import Embedder, TransformersEmbedder
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Embedder(Protocol):
+    """Anything that turns a text into token vectors and names itself for the signature."""
+
+    @property
+    def signature(self) -> str:
+        """A name that changes whenever the vectors may."""
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """n tokens x d numbers; 0 x d for a text without tokens."""
+
+
+@dataclass(frozen=True)
+class TransformersEmbedder:
+    """The last hidden layer of a model in a local folder; nothing is ever downloaded. Needs the extra `bertscore`.
+
+    Special tokens are left out and texts are cut at the model's longest input. bert-score lets them be matched and takes an inner layer
+    for some models: name it by `layer`.
+    """
+
+    folder: str
+    layer: int = -1
+
+    @property
+    def signature(self) -> str:
+        """The folder's name and the layer."""
+        return f"{Path(self.folder).name}-L{self.layer}"
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """One vector for each token that is not special."""
+        tokenizer, model = self._loaded
+        import numpy as np
+        import torch  # type: ignore[import-not-found, unused-ignore]
+
+        longest = min(int(tokenizer.model_max_length), int(getattr(model.config, "max_position_embeddings", 512)))
+        encoded = tokenizer(text, return_tensors="pt", truncation=True, max_length=longest, return_special_tokens_mask=True)
+        special = encoded.pop("special_tokens_mask")[0].numpy().astype(bool)
+        with torch.inference_mode():
+            hidden = model(**encoded, output_hidden_states=True).hidden_states[self.layer][0]
+        vectors: NDArray[Any] = np.asarray(hidden.numpy(), dtype=float)[~special]
+        return vectors
+
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any]:
+        if not Path(self.folder).is_dir():
+            raise MetricError("bertscore: the model is no local folder", code="no_model", hint="download it once and name its folder")
+        try:
+            import torch  # noqa: F401
+            from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as error:
+            raise MissingExtraError("bertscore needs transformers and torch", hint="pip install 'evalsuite[bertscore]'") from error
+        tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+        return tokenizer, AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,9 +78,9 @@ class Greedy:
     recall: float
     f1: float
 
-    def weighted(self, precision_weight: float) -> float:
-        """`w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1."""
-        return precision_weight * self.precision + (1 - precision_weight) * self.recall
+    def weighted(self, precision_weight: float | None) -> float:
+        """`w * precision + (1 - w) * recall`, which is Arthur Bench's score at 0.1; F1 for None."""
+        return self.f1 if precision_weight is None else precision_weight * self.precision + (1 - precision_weight) * self.recall
 
 
 def greedy_match(prediction: Any, reference: Any) -> Greedy:
@@ -64,8 +125,9 @@ class BertScore(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The score, with precision, recall and F1 in the details."""
-        own = self.vectors.embed(prediction)
-        return best([self._against(own, reference) for reference in references])
+        rows = self.vectors.embed(prediction)
+        matches = [greedy_match(rows, self.vectors.embed(reference)) for reference in references]
+        return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
 
     @cached_property
     def vectors(self) -> Embedder:
@@ -75,11 +137,6 @@ class BertScore(Metric):
         if self.model is None:
             raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint="nothing is downloaded")
         return TransformersEmbedder(self.model, self.layer)
-
-    def _against(self, own: Any, reference: str) -> Measure:
-        found = greedy_match(own, self.vectors.embed(reference))
-        value = found.f1 if self.precision_weight is None else found.weighted(self.precision_weight)
-        return Measure(value=min(1.0, max(0.0, value)), details={"precision": found.precision, "recall": found.recall, "f1": found.f1})
 
 
 def _unit_rows(matrix: Any) -> Any:

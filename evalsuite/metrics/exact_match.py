@@ -8,13 +8,13 @@ code has that flag inverted; this is what it documents).
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar, Final, Literal
 
 from evalsuite.metrics.base import Measure, Metric, best
-from evalsuite.metrics.normalise import squad
+from evalsuite.metrics.tokens import squad
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
 # What Ruby's [[:punct:]] holds beside Unicode's category P.
@@ -52,10 +52,19 @@ class ExactMatch(Metric):
 
     def normal(self, text: str) -> str:
         """The text as it is compared."""
-        ways: dict[str, Callable[[str], str]] = {
-            "recommended": self._recommended, "issue_literal": self._issue_literal, "squad": squad, "arthur": self._arthur,
-        }  # fmt: skip
-        return ways[self.variant](text)
+        if self.variant == "squad":
+            return squad(text)
+        if self.variant == "arthur":
+            return text.lower() if self.ignore_case else text
+        if self.variant == "issue_literal":
+            text = text.strip(ASCII_SPACES)
+            text = text.lower() if self.ignore_case else text
+            text = re.sub(r"\s+", " ", text, flags=re.ASCII) if self.normalize_whitespace else text
+            return without_punctuation(text) if self.ignore_punctuation else text
+        text = unicodedata.normalize("NFC", text)
+        text = text.casefold() if self.ignore_case else text
+        text = without_punctuation(text) if self.ignore_punctuation else text
+        return " ".join(text.split()) if self.normalize_whitespace else text
 
     def _against(self, own: str, prediction: str, reference: str) -> Measure:
         other = self.normal(reference)
@@ -64,21 +73,6 @@ class ExactMatch(Metric):
         empty = equal and not own and prediction != reference
         note = {"note": "both texts are empty after normalisation"} if empty else {}
         return Measure(value=float(equal), details={"category": "match" if equal else "non match"} | note)
-
-    def _recommended(self, text: str) -> str:
-        text = unicodedata.normalize("NFC", text)
-        text = text.casefold() if self.ignore_case else text
-        text = without_punctuation(text) if self.ignore_punctuation else text
-        return " ".join(text.split()) if self.normalize_whitespace else text
-
-    def _issue_literal(self, text: str) -> str:
-        text = text.strip(ASCII_SPACES)
-        text = text.lower() if self.ignore_case else text
-        text = re.sub(r"\s+", " ", text, flags=re.ASCII) if self.normalize_whitespace else text
-        return without_punctuation(text) if self.ignore_punctuation else text
-
-    def _arthur(self, text: str) -> str:
-        return text.lower() if self.ignore_case else text
 
 
 def without_punctuation(text: str) -> str:

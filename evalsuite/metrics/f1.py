@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from evalsuite.metrics.base import Measure, Metric, MetricError, best
-from evalsuite.metrics.normalise import squad, unicode_tokens
+from evalsuite.metrics.tokens import squad, unicode_tokens
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,11 @@ class TokenF1(Metric):
         if self.variant == "desiru_repo":
             return [token for token in re.split(r"\W+", text.lower(), flags=re.ASCII) if token]
         if self.variant == "issue_set":
-            return _ruby_split(text.lower())
+            # Ruby's `split(/\s+/)`: a leading empty token stays, trailing ones go.
+            tokens = re.split(r"\s+", text.lower(), flags=re.ASCII)
+            while tokens and not tokens[-1]:
+                tokens.pop()
+            return tokens
         if self.tokens == "regex":
             return unicode_tokens(text)
         normal = squad(text) if self.variant == "squad" else text.lower()
@@ -73,11 +77,3 @@ class TokenF1(Metric):
 
 def _measure(precision: float, recall: float, f1: float) -> Measure:
     return Measure(value=f1, details={"precision": precision, "recall": recall})
-
-
-def _ruby_split(text: str) -> list[str]:
-    r"""Ruby's `split(/\s+/)`: a leading empty token stays, trailing ones go."""
-    tokens = re.split(r"\s+", text, flags=re.ASCII)
-    while tokens and not tokens[-1]:
-        tokens.pop()
-    return tokens

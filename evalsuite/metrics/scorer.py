@@ -67,49 +67,45 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
         scale = parameters.get("scale") if unbounded else None
         return (metric if judge is None else metric.asking(judge)).score(prediction, parameters.get("gold"), scale=scale)
 
-    own = _with_gold(kind, options)
-    by_metric.__doc__ = _help(doc, own, kind)
-    by_metric.__annotations__ = {name: parameter.annotation for name, parameter in own.items()}
+    gold = str | list[str] if kind.needs_reference else str | list[str] | None
+    accepted = {"gold": _keyword("gold", gold, inspect.Parameter.empty if kind.needs_reference else None), **options}
+    if unbounded:
+        accepted["scale"] = _keyword("scale", list[float] | None, None)
+    by_metric.__doc__ = _help(doc, accepted, kind)
+    by_metric.__annotations__ = {name: parameter.annotation for name, parameter in accepted.items()}
     prediction = inspect.Parameter("prediction", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str)
-    by_metric.__signature__ = inspect.Signature([prediction, *own.values()])  # type: ignore[attr-defined]
+    by_metric.__signature__ = inspect.Signature([prediction, *accepted.values()])  # type: ignore[attr-defined]
     return by_metric
 
 
 def _options(make: Callable[..., Metric]) -> Options:
     """The options that a gold file may give, by name, with the types they have there."""
     hints = get_type_hints(make)
-    told: dict[str, Mapping[str, Any]] = {option.name: option.metadata for option in fields(make)} if isinstance(make, type) else {}
-    found = {}
+    metadata: dict[str, Mapping[str, Any]] = {option.name: option.metadata for option in fields(make)} if isinstance(make, type) else {}
+    options = {}
     for name, parameter in inspect.signature(make).parameters.items():
-        annotation = told.get(name, {}).get("gold", hints[name])
+        annotation = metadata.get(name, {}).get("gold", hints[name])
         if annotation is not None:
             default = parameter.default if fits(parameter.default, annotation) else inspect.Parameter.empty
-            found[name] = parameter.replace(annotation=annotation, default=default)
-    return found
+            options[name] = parameter.replace(annotation=annotation, default=default)
+    return options
 
 
-def _with_gold(kind: type[Metric], options: Options) -> Options:
-    """The options with what every scorer of a metric has beside them: `gold` first, and for an unbounded one `scale` last."""
-    gold: tuple[Any, Any] = (str | list[str], inspect.Parameter.empty) if kind.needs_reference else (str | list[str] | None, None)
-    more = {"gold": gold} | ({"scale": (list[float] | None, None)} if kind.low is None or kind.high is None else {})
-    made = {
-        name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
-        for name, (annotation, default) in more.items()
-    }
-    return {"gold": made.pop("gold"), **options, **made}
+def _keyword(name: str, annotation: Any, default: Any) -> inspect.Parameter:
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default)
 
 
 def _help(doc: str, parameters: Options, kind: type[Metric]) -> str:
     """A metric's docstring as a scorer's: `gold` and `scale` are explained where it does not, and both rules are the same."""
     says, *sections = _HEADING.split(doc)
-    said = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
+    texts = {section.partition(":\n")[0]: section.partition(":\n")[2].rstrip() for section in sections}
     meanings = {
         "gold": "the reference or references." if kind.needs_reference else "not looked at.",
         "scale": f"the values that count as {'0 and as 1' if kind.direction == 'higher' else '1 and as 0'}.",
     }
-    args = said.pop("Args", "")
+    args = texts.pop("Args", "")
     for name, meaning in meanings.items():
         if name in parameters and not re.search(rf"^ +{name}: ", args, re.MULTILINE):
             args += f"\n    {name}: {meaning}"
-    rest = "".join(f"\n\n{heading}:\n{text}" for heading, text in said.items())
+    rest = "".join(f"\n\n{heading}:\n{text}" for heading, text in texts.items())
     return f"{says.rstrip()}\n\nOfficial and strict: the same.\n\nArgs:\n{args.strip(chr(10))}{rest}"

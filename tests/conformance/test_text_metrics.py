@@ -10,8 +10,8 @@ from evalsuite.errors import EvalsuiteError
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import Measure, MetricError, aggregate
 from evalsuite.metrics.bertscore import greedy_match
-from evalsuite.metrics.combining import combine
-from evalsuite.metrics.specificity import rare, vague
+from evalsuite.metrics.composite import combine
+from evalsuite.metrics.prose import rare, vague
 from tests.conformance.text_kinds import ALL_KINDS, JUDGE_KINDS, METRIC_KINDS, STATISTICS_KINDS, SUITE_KINDS, cases_of, recorded_cases
 from tests.conftest import is_default_corpus
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from evalsuite.errors import EvalsuiteError
 from evalsuite.metrics import METRICS, get_metric
 from evalsuite.metrics.base import Metric, MetricError, aggregate, text_of
-from evalsuite.metrics.embedding import HashEmbedder
+from tests.metrics.hash_embedder import HashEmbedder
 
 OPTIONS: dict[str, dict[str, Any]] = {"composite": {"parts": ["f1", "exact_match"]}, "bertscore": {"embedder": HashEmbedder()}}
 # Run by a process each, or asked of a model.

@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.combining import AGGREGATIONS, combine
-from evalsuite.metrics.composite import Composite, Part
-from evalsuite.metrics.custom import Custom
+from evalsuite.metrics.builder import Custom
+from evalsuite.metrics.composite import AGGREGATIONS, Composite, Part, combine
 
 
 def fixed(value: float | None) -> Custom:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from evalsuite.metrics import get_metric
-from evalsuite.metrics.word_count import words
+from evalsuite.metrics.prose import words
 
 EXACT: list[tuple[str, str, dict[str, Any], float]] = [
     ("Paris", "Paris", {}, 1),

@@ -11,7 +11,7 @@ import evalsuite
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.pass_at_k import pass_at_k
+from evalsuite.metrics.programs import pass_at_k
 from evalsuite.metrics.python_process import run_program
 from evalsuite.registry import allowing_programs
 

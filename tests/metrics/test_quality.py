@@ -10,9 +10,8 @@ from evalsuite.errors import MissingExtraError
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.bertscore import greedy_match
-from evalsuite.metrics.embedding import HashEmbedder
-from evalsuite.metrics.hedging import DISCLAIMER
-from evalsuite.metrics.specificity import proper, vague
+from evalsuite.metrics.prose import DISCLAIMER, proper, vague
+from tests.metrics.hash_embedder import HashEmbedder
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.metrics import get_metric
-from evalsuite.metrics.lcs import lcs_length, lcs_places
-from evalsuite.metrics.porter import stem
+from evalsuite.metrics.rouge import lcs_length, lcs_places
+from evalsuite.metrics.tokens import stem
 from tests.models.subsequence import f_measure, lcs, union_places
 
 TOKENS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=14)

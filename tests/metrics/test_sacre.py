@@ -7,8 +7,7 @@ import pytest
 from evalsuite.errors import MissingExtraError
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
-from evalsuite.metrics.bleu import Bleu
-from evalsuite.metrics.ter import Ter
+from evalsuite.metrics.translation import Bleu, Ter
 from tests.processes import finished
 
 

@@ -1,13 +1,39 @@
-"""Porter's stemmer with the extensions of nltk, which rouge-score uses: the one for its optional stemming.
+"""Normal forms and tokens that several metrics share, and Porter's stemmer.
 
-Source: M. F. Porter (1980), "An algorithm for suffix stripping", and nltk's documented departures: an irregular list, short words left
-alone, "ies" and "ied" of four letters, y after a consonant only.
+The stemmer is the one rouge-score uses, with nltk's departures from M. F. Porter (1980), "An algorithm for suffix stripping": an irregular
+list, short words left alone, "ies" and "ied" of four letters, y after a consonant only.
 """
 
+import re
+import string
+import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import pairwise
 from typing import Final
+
+# One token each: scripts written without spaces.
+_UNSPACED: Final = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+UNICODE_TOKEN: Final = rf"[{_UNSPACED}]\p{{M}}*|(?:(?![{_UNSPACED}])[\p{{L}}\p{{M}}\p{{N}}])+"
+_NO_PUNCTUATION: Final = str.maketrans("", "", string.punctuation)
+
+
+def squad(text: str) -> str:
+    """Lower case, ASCII punctuation and the words a, an, the dropped, spaces collapsed: "The Eiffel Tower." -> "eiffel tower".
+
+    Source: the evaluation script of SQuAD 1.1 and 2.0. English articles only.
+    """
+    text = text.lower().translate(_NO_PUNCTUATION)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", text).split())
+
+
+def unicode_tokens(text: str) -> list[str]:
+    """Runs of letters, marks and digits, NFC and case-folded; each character of an unspaced script (Han, Kana, Thai ...) alone."""
+    import regex
+
+    tokens: list[str] = regex.findall(UNICODE_TOKEN, unicodedata.normalize("NFC", text).casefold())
+    return tokens
+
 
 VOWELS: Final = frozenset("aeiou")
 IRREGULAR: Final = {
@@ -50,18 +76,10 @@ def _measure(stem: str) -> int:
 
 def _kinds(stem: str) -> list[bool]:
     """For each letter whether it is a vowel; in one pass, because a run of y would make the definition quadratic."""
-    found: list[bool] = []
+    is_vowel: list[bool] = []
     for place, letter in enumerate(stem):
-        found.append(letter in VOWELS or (letter == "y" and place > 0 and not found[-1]))
-    return found
-
-
-def _has_vowel(stem: str) -> bool:
-    return any(_kinds(stem))
-
-
-def _ends_double(word: str) -> bool:
-    return len(word) >= 2 and word[-1] == word[-2] and not _kinds(word)[-1]
+        is_vowel.append(letter in VOWELS or (letter == "y" and place > 0 and not is_vowel[-1]))
+    return is_vowel
 
 
 def _ends_cvc(word: str) -> bool:
@@ -86,7 +104,7 @@ def _past(word: str) -> str:
     if word.endswith("eed"):
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
-        if word.endswith(suffix) and _has_vowel(short := word[: -len(suffix)]):
+        if word.endswith(suffix) and any(_kinds(short := word[: -len(suffix)])):
             return _repaired(short)
     return word
 
@@ -95,7 +113,7 @@ def _repaired(word: str) -> str:
     """What is left after -ed or -ing, made a word again: "hopp" -> "hop", "fil" -> "file"."""
     if word.endswith(("at", "bl", "iz")):
         return word + "e"
-    if _ends_double(word):
+    if word[-1:] == word[-2:-1] and word and not _kinds(word)[-1]:
         return word if word[-1] in "lsz" else word[:-1]
     return word + "e" if _measure(word) == 1 and _ends_cvc(word) else word
 
