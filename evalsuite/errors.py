@@ -47,7 +47,26 @@ class OutputError(EvalsuiteError):
 
 
 class MissingExtraError(EvalsuiteError):
-    """An optional package is needed and absent; the hint is the pip line."""
+    """An optional package is needed and absent: one of our extras, or what `other` says is to be installed. The hint is the pip line."""
+
+    def __init__(self, message: str, *, extra: str = "", other: str = "") -> None:
+        from evalsuite.installed import extra_line
+
+        super().__init__(message, hint=other or extra_line(extra))
+        # What is missing, in words that are the same on every machine.
+        self.needs = other or f"install evalsuite[{extra}]"
+
+
+def reason_of(error: OSError) -> str:
+    """What kept the system from doing it, in a person's words."""
+    if isinstance(error, FileExistsError):
+        return "a file stands where a folder is needed"
+    return error.strerror or type(error).__name__
+
+
+def cannot_write(path: object, error: OSError, *, hint: str = "look whether there is room and you may write there") -> OutputError:
+    """The error of a file or folder that cannot be written."""
+    return OutputError(f"cannot write {path}: {reason_of(error)}", hint=hint)
 
 
 Side = Literal["submission", "gold", "tool"]

@@ -1,5 +1,6 @@
 """The typer application over the table of commands; a command's module is imported when it is called, not before."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,8 @@ from typer.main import get_command
 
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import ABOUT, page
+from evalsuite.cli.refusals import options_of
+from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean
 
 
@@ -32,12 +35,22 @@ class LazyGroup(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of that name, or a usage error with a "did you mean"."""
         if cmd_name not in COMMANDS:
-            ctx.fail(f"no command {cmd_name!r}: {did_you_mean(cmd_name, COMMANDS)}")
+            raise UsageError(f"no command {cmd_name!r}", hint=did_you_mean(cmd_name, COMMANDS))
         return load_command(cmd_name)
 
     def get_help(self, ctx: Any) -> str:
         """The page of `front`, which names every command of the table without importing any of them."""
         return page().rstrip()
+
+
+class NamedGroup(TyperGroup):
+    """A command that has commands of its own, which it names where it is asked for another."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """What click finds for the first word; raises `UsageError` where there is no such command."""
+        if args and self.get_command(ctx, args[0]) is None:
+            raise UsageError(f"{self.name} has no command {args[0]!r}", hint=did_you_mean(args[0], self.list_commands(ctx)))
+        return super().resolve_command(ctx, args)
 
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
@@ -48,7 +61,11 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     module = COMMANDS[name].load()
     several: dict[str, Any] = getattr(module, "COMMANDS", {})
     app = typer.Typer(
-        rich_markup_mode=None, add_completion=False, no_args_is_help=not hasattr(module, "DEFAULT"), help=COMMANDS[name].summary
+        cls=NamedGroup,
+        rich_markup_mode=None,
+        add_completion=False,
+        no_args_is_help=not hasattr(module, "DEFAULT"),
+        help=COMMANDS[name].summary,
     )
     for own, function in several.items():
         app.command(own)(function)
@@ -64,6 +81,25 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
     return command
+
+
+def called(arguments: Sequence[str]) -> list[str]:
+    """The options of the command that these arguments call: every one that it knows, a scorer's parameters under `check` too."""
+    command: Any = None
+    for word in arguments:
+        if command is None and word in COMMANDS:
+            command = load_command(word)
+        elif isinstance(command, TyperGroup) and (inner := command.commands.get(word)) is not None:
+            command = inner
+    if command is None:
+        return []
+    options = options_of(command)
+    if command.name == "check":
+        from evalsuite.cli.scorer_options import spell
+        from evalsuite.scorers import SCORERS
+
+        options += [spell(parameter) for word in arguments if word in SCORERS.names() for parameter in SCORERS.load(word).parameters]
+    return options
 
 
 def build() -> TyperGroup:

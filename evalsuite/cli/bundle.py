@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import ResultDir, Rules, load_plugins, one_of, rule
-from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
 
 if TYPE_CHECKING:
     from evalsuite.store.history import RunEntry
@@ -109,6 +109,6 @@ def _write(found: "Bundle", output: Path | None, *, signature: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
-        raise OutputError(f"cannot write {output}: {error.strerror or type(error).__name__}") from error
+        raise cannot_write(output, error) from error
     sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in found.sizes)
     print(f"{found.instance_id}: {sizes}, saved {place}")

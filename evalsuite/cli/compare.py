@@ -7,7 +7,7 @@ import typer
 
 from evalsuite.cli.database_options import Databases
 from evalsuite.cli.options import AllowPrograms, Rules, job_count, load_plugins, rule
-from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, write_all
+from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 CACHE_FOLDER = Path(".evalsuite/cache")
@@ -64,12 +64,12 @@ def command(
     how = {"cache": cache, "jobs": job_count(jobs), "databases": databases, "allow_programs": allow_programs}
     sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=how)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
-    write_all(found, output or (), subject="comparison")
-    line = verdict_line(found, gate=fail_on_regression)
+    code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, verdict_line(found, gate=fail_on_regression)
+    code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))
     if json_:
         print(as_json(found), end="")
     elif quiet:
         print(line)
     else:
         show(found, console(), everything=all_, last_line=line)
-    return EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK
+    return code

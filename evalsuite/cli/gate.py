@@ -5,11 +5,11 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
-from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe
+from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, reason_of
 
 # How long after a signal another one is taken for the same.
 _CLEANING_SECONDS = 2.0
@@ -25,25 +25,32 @@ def guarded(arguments: list[str]) -> int:
         with _stopped_by_signals():
             return _dispatch(arguments)
     except EvalsuiteError as error:
-        _complain(error.message, error.hint)
+        _complain(error.message, error.hint, arguments)
         return error.exit_code
     except FaultError as error:
         from evalsuite.errors import FAULTS
 
-        _complain(describe(error.fault), FAULTS[error.fault.code].hint)
+        _complain(describe(error.fault), FAULTS[error.fault.code].hint, arguments)
         return EXIT_USAGE
     except KeyboardInterrupt as stop:
         from evalsuite.reports.clean import clean
 
         print(clean(str(stop) or "interrupted"), file=sys.stderr)
         return EXIT_INTERRUPTED
-    except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
+    except OSError as error:
+        # Where nobody said it better: a path that cannot be meant, a folder without the right to read or write it, a full disk.
         if debug:
             raise
         if isinstance(error, FileNotFoundError) and _stands_nowhere():
-            _complain("the folder that you stand in is gone", "change to one that is there")
+            _complain("the folder that you stand in is gone", "change to one that is there", arguments)
             return EXIT_USAGE
-        _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints")
+        place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        _complain(f"{place}{reason_of(error)}", "look whether the name is right, there is room, and you may read and write it", arguments)
+        return EXIT_USAGE
+    except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
+        if debug:
+            raise
+        _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints", arguments)
         return EXIT_INTERNAL
 
 
@@ -102,9 +109,9 @@ def _dispatch(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             return EXIT_USAGE
-        message, _, options = error.format_message().rstrip(".").partition(" (Possible options: ")
-        hint = f"did you mean {options.rstrip(')')}?" if options else "`--help` after the command lists its options"
-        _complain(message, hint)
+        from evalsuite.cli.refusals import complain, retold
+
+        complain(*retold(error))
         return EXIT_USAGE
     if code == EXIT_INTERRUPTED:
         # The parser itself was interrupted, before any command began.
@@ -112,12 +119,15 @@ def _dispatch(arguments: list[str]) -> int:
     return code if isinstance(code, int) else 0
 
 
-def _complain(message: str, hint: str) -> None:
-    from evalsuite.reports.clean import clean
+def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
+    """Say what is wrong, with what of the hint holds for the command that was called."""
+    from evalsuite.cli.refusals import complain, fitting
 
-    print(f"error: {clean(message)}", file=sys.stderr)
-    if hint:
-        print(f"hint: {clean(hint)}", file=sys.stderr)
+    if "--" in hint:
+        from evalsuite.cli.app import called
+
+        hint = fitting(hint, called(arguments))
+    complain(message, hint)
 
 
 def _log_to_stderr() -> None:

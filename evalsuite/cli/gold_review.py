@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import Rules, job_count, load_plugins, one_of, rule
-from evalsuite.errors import EXIT_OK, UsageError
+from evalsuite.errors import EXIT_OK
 
 if TYPE_CHECKING:
     from evalsuite.types import Gold
@@ -80,11 +80,10 @@ def _template(gold: "Gold", instance_id: str) -> str:
     from datetime import UTC, datetime, timedelta
 
     from evalsuite.readers.errata import instance_hash
-    from evalsuite.registry import did_you_mean
+    from evalsuite.readers.gold import check_ids
 
+    check_ids(gold, [instance_id])
     known = {instance.instance_id: instance for instance in gold.instances}
-    if instance_id not in known:
-        raise UsageError(f"no instance {instance_id!r} in gold", hint=did_you_mean(instance_id, sorted(known)[:2000])[:300])
     until = (datetime.now(UTC) + timedelta(days=365)).date()
     name = json.dumps(instance_id, ensure_ascii=False)
     return (

@@ -23,6 +23,15 @@ ReferenceFiles = Annotated[
 ]
 
 
+def check_reference_files(result_dir: Path) -> None:
+    """Raise `OutputError` where the files that the reference leaves behind cannot be written; called before any scoring."""
+    from evalsuite.reports import check_writable
+    from evalsuite.reports.reference_files import places
+
+    for path in places(result_dir):
+        check_writable(path)
+
+
 def write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
     """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
     from evalsuite.reports.clean import clean

@@ -8,8 +8,8 @@ import typer
 
 from evalsuite.cli.database_options import Databases
 from evalsuite.cli.options import AllowPrograms, GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
-from evalsuite.cli.showing import Outputs, check_showing, console, write_all
-from evalsuite.errors import EXIT_OK, UsageError
+from evalsuite.cli.showing import Outputs, check_showing, console, with_lost, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.leaderboard import Leaderboard
@@ -18,7 +18,9 @@ RUNS = Path(".evalsuite/runs")
 
 
 def command(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False, readable=False)
+    ],
     gold: GoldDir = Path("gold"),
     rules: Rules = None,
     by: Annotated[
@@ -54,6 +56,7 @@ def command(
     """
     from evalsuite.cli.run import CACHE_FOLDER, ProgressBar
     from evalsuite.leaderboard import make_leaderboard
+    from evalsuite.reports.leaderboard import last_line
     from evalsuite.runner.entries import Settings, find_places, score_places
     from evalsuite.store.memo import Memo
 
@@ -83,13 +86,15 @@ def command(
         )
     finally:
         memo.close()
-    write_all(board, output or (), subject="leaderboard")
-    _print(board, as_json=json_, quiet=quiet)
-    return EXIT_OK
+    unread = any(row.rank is None for row in board.rows)
+    code, line = (EXIT_GATE, f"{last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, last_line(board))
+    code, line = with_lost(code, line, write_all(board, output or (), subject="leaderboard"))
+    _print(board, line, as_json=json_, quiet=quiet)
+    return code
 
 
-def _print(board: "Leaderboard", *, as_json: bool, quiet: bool) -> None:
-    from evalsuite.reports.leaderboard import WIDTH, last_line, show
+def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> None:
+    from evalsuite.reports.leaderboard import WIDTH, show
 
     if as_json:
         from evalsuite.reports.leaderboard_files import as_json as json_text
@@ -101,7 +106,7 @@ def _print(board: "Leaderboard", *, as_json: bool, quiet: bool) -> None:
         print()
     for difference in board.forced:
         print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)
-    print(last_line(board))
+    print(line)
 
 
 def _metadata(path: Path) -> dict[str, dict[str, str]]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_record, write_all
+from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_record, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 
@@ -33,15 +33,16 @@ def command(
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     record = of_entry(merge(runs, out))
-    write_all(record, output or (), reveal)
+    n_lost = write_all(record, output or (), reveal)
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)
     gate = ""
     if fail_under is not None:
         gate = f", below the gate of {percent(fail_under)} (exit 1)" if missed else f" (gate {percent(fail_under)} met)"
     line = clean(f"done: {'nothing to score' if score is None else percent(score)} from {len(runs)} shards{gate}")
+    code, line = with_lost(EXIT_GATE if missed else EXIT_OK, line, n_lost)
     if quiet:
         print(line)
     else:
         print_record(revealed(record, reveal), line, verbose=False, failures=False, durations=0)
-    return EXIT_GATE if missed else EXIT_OK
+    return code

@@ -2,7 +2,7 @@
 
 from evalsuite.cli.runs import RUNS, Folder, RunName
 from evalsuite.cli.showing import Durations, Failures, Outputs, Reveal, Verbose
-from evalsuite.errors import EXIT_OK
+from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 
 def command(
@@ -21,10 +21,13 @@ def command(
 
     check_showing(output or (), reveal)
     record = of_entry(one_run(run, runs))
-    write_all(record, output or (), reveal)
+    n_lost = 0
     if output:
         for path in output:
-            print(f"wrote {path}")
+            if write_all(record, [path], reveal):
+                n_lost += 1
+            else:
+                print(f"wrote {path}")
     else:
         print_record(revealed(record, reveal), None, verbose=verbose, failures=failures, durations=durations)
-    return EXIT_OK
+    return EXIT_GATE if n_lost else EXIT_OK

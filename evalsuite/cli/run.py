@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.database_options import AsOf, Databases, GoldCache
-from evalsuite.cli.layout_options import Layout, Mode, ReferenceFiles, write_reference_files
+from evalsuite.cli.layout_options import Layout, Mode, ReferenceFiles, check_reference_files, write_reference_files
 from evalsuite.cli.options import AllowPrograms, GoldDir, Plugins, Rules, job_count, limits_of, load_plugins, one_of, rule, share
 from evalsuite.cli.progress import ProgressBar as ProgressBar
 from evalsuite.cli.showing import Durations, Failures, Outputs, Reveal, Verbose
@@ -30,7 +30,7 @@ def command(
     result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None,
     gold: GoldDir = Path("gold"),
     rules: Rules = None,
-    only: Annotated[str, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = "",
+    only: Annotated[str | None, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = None,
     filter_: Annotated[str | None, typer.Option("--filter", help="only instances whose id fits the pattern", metavar="GLOB")] = None,
     group: Annotated[str | None, typer.Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None,
     out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None,
@@ -125,6 +125,8 @@ def command(
     gates = Gates(fail_under=fail_under, strict=strict, fail_on_unscorable=fail_on_unscorable)
     shown = Shown(tuple(output or ()), reveal, json_, quiet, verbose, failures, durations, github, reference_files)
     with _local(place, gold, options) as (folder, options):
+        if reference_files:
+            check_reference_files(folder)
         once = partial(score_once, folder, gold, options, gates, shown, exitfirst=exitfirst)
         if watch and options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")
@@ -158,8 +160,9 @@ class Shown:
 def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown: Shown, *, exitfirst: bool) -> int:
     """Score, write and print as asked; the exit code."""
     from evalsuite.cli.again import FirstFailure
-    from evalsuite.cli.showing import write_all
-    from evalsuite.reports.record import of_run
+    from evalsuite.cli.showing import lost, with_lost, write_all
+    from evalsuite.reports.github import add_to_summary
+    from evalsuite.reports.record import of_run, revealed
 
     try:
         with _progress(hidden=shown.as_json or shown.quiet) as progress:
@@ -170,10 +173,13 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
     record = of_run(finished)
-    write_all(record, shown.outputs, shown.reveal)
+    n_lost = write_all(record, shown.outputs, shown.reveal)
     if shown.reference_files:
-        write_reference_files(record, folder, shown.reveal)
+        n_lost += lost(lambda: write_reference_files(record, folder, shown.reveal))
+    if shown.github:
+        n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = verdict(finished, fail_under=gates.fail_under, strict=gates.strict, fail_on_unscorable=gates.fail_on_unscorable)
+    code, line = with_lost(code, line, n_lost)
     _print(finished, record, line, shown)
     return code
 
@@ -252,18 +258,20 @@ def _print(run: "Run", record: "Record", line: str, shown: Shown) -> None:
 
 @contextmanager
 def _for_github(run: "Run", record: "Record") -> Iterator[None]:
-    """Annotations and the summary of the job first, then whatever is printed inside, fenced from GitHub's commands."""
-    from evalsuite.reports.github import add_to_summary, annotations, fenced, places_of
+    """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
+    from evalsuite.reports.github import annotations, fenced, places_of
 
     for command in annotations(record, places_of(run)):
         print(command)
-    add_to_summary(record)
     with fenced(sys.stdout):
         yield
 
 
-def _ids(only: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in only.split(",") if part.strip())
+def _ids(only: str | None) -> tuple[str, ...]:
+    ids = tuple(part.strip() for part in (only or "").split(",") if part.strip())
+    if only is not None and not ids:
+        raise UsageError(f"--only {only!r} names no instance", hint="instance ids with commas between them; without --only all are scored")
+    return ids
 
 
 @contextmanager

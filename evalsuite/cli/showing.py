@@ -2,13 +2,14 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,27 +36,49 @@ Durations = Annotated[int, typer.Option("--durations", min=0, metavar="N", help=
 
 
 def check_showing(outputs: Iterable[Path], reveal: str | None, subject: "Subject" = "run") -> None:
-    """Raise `UsageError` for a format or a level that does not exist, before anything is scored."""
+    """Raise `UsageError` for a format or a level that does not exist, `OutputError` for a place that cannot be written; before any scoring.
+
+    Two outputs cannot be one file.
+    """
     from evalsuite.reports import check_output
     from evalsuite.reports.record import check_level
 
+    done: set[str] = set()
     for path in outputs:
         check_output(path, subject)
+        place = os.path.realpath(path)
+        if place in done:
+            raise UsageError(f"--output names {path} twice", hint="give each report a name of its own")
+        done.add(place)
     check_level(reveal)
 
 
 def write_all(
     what: "Record | Comparison | Leaderboard", outputs: Iterable[Path], reveal: str | None = None, *, subject: "Subject" = "run"
-) -> None:
-    """Write a record, a comparison or a leaderboard in every format that was asked for; two outputs cannot be one file."""
+) -> int:
+    """Write a record, a comparison or a leaderboard in every format that was asked for; how many could not be written."""
     from evalsuite.reports import write
 
-    done: set[Path] = set()
-    for path in outputs:
-        if path.resolve() in done:
-            raise UsageError(f"--output names {path} twice")
-        done.add(path.resolve())
-        write(what, path, subject, reveal=reveal)
+    return sum(lost(partial(write, what, path, subject, reveal=reveal)) for path in outputs)
+
+
+def lost(write: Callable[[], object]) -> bool:
+    """Whether something could not be written, which is said on stderr: what it tells of is known all the same, and stands."""
+    from evalsuite.cli.refusals import complain
+
+    try:
+        write()
+    except OutputError as error:
+        complain(error.message, error.hint)
+        return True
+    return False
+
+
+def with_lost(code: int, line: str, n_lost: int) -> tuple[int, str]:
+    """The exit code and the last line of a command, of whose outputs some could not be written."""
+    if not n_lost or code != EXIT_OK:
+        return code, line
+    return EXIT_GATE, f"{line}, {n_lost} output{'s' * (n_lost > 1)} could not be written (exit {EXIT_GATE})"
 
 
 def print_record(record: "Record", last_line: str | None, *, verbose: bool, failures: bool, durations: int) -> None:

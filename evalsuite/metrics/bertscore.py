@@ -65,7 +65,7 @@ class TransformersEmbedder:
             import torch  # noqa: F401
             from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
         except ImportError as error:
-            raise MissingExtraError("bertscore needs transformers and torch", hint="pip install 'evalsuite[bertscore]'") from error
+            raise MissingExtraError("bertscore needs transformers and torch", extra="bertscore") from error
         tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
         return tokenizer, AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
 

@@ -164,7 +164,7 @@ def rare(text: str) -> float:
     try:
         from wordfreq import word_frequency
     except ImportError as error:
-        raise MissingExtraError("specificity needs the package wordfreq", hint="pip install 'evalsuite[wordfreq]'") from error
+        raise MissingExtraError("specificity needs the package wordfreq", extra="wordfreq") from error
     plain = re.sub(r"[^\w\s']", "", text.replace("/", " ")).split()
     mean = sum(min(word_frequency(word, "en"), 0.001) for word in plain) / len(plain)
     return min(1.0, max(0.0, 2 - mean / 0.0004))

@@ -121,7 +121,7 @@ class Bleu(SacreMetric):
         except RuntimeError as error:
             # The two mecab tokenizers are packages of their own.
             hint = f"pip install 'sacrebleu[{self.tokenize[:2]}]'"
-            raise MissingExtraError(f"bleu needs a package for the tokenizer {self.tokenize}", hint=hint) from error
+            raise MissingExtraError(f"bleu needs a package for the tokenizer {self.tokenize}", other=hint) from error
 
     def details_of(self, score: Any) -> dict[str, Any]:
         """Precisions, brevity penalty and both lengths in tokens."""

@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from evalsuite import registry
 from evalsuite.errors import FaultError, GoldError
-from evalsuite.readers.gold import check_of
+from evalsuite.readers.gold import MOST_COMPARED, check_of
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.readers.suite import refuse_twice
 from evalsuite.types import Check, Gold, GoldInstance
@@ -210,7 +210,7 @@ def _entry(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, know
         said = " and ".join(given) or "none"
         raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {said}")
     if fields["id"] not in known:
-        hint = registry.did_you_mean(fields["id"], sorted(known)[:2000])[:300]
+        hint = registry.did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
         raise GoldError(f"{lines['id']}: no instance {fields['id']!r} in gold", hint=hint)
     return _judged(fields, lines, gold, known[fields["id"]], given[0], day)
 

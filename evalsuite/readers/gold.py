@@ -5,27 +5,30 @@ A spec that cannot be read as a whole is a GoldError with file and line. Bad par
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
+from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import Inode, open_trusted
+from evalsuite.readers.paths import SPEC_PATTERN as SPEC_PATTERN
+from evalsuite.readers.paths import Inode, open_trusted, why_no_folder
+from evalsuite.readers.plain_lines import METADATA
 from evalsuite.readers.suite import SUITE_FILE, read_suite
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 
-SPEC_PATTERN = "*_eval.jsonl"
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
 # What a scorer reads whose gold can be a query: tables from gold's files, or texts and numbers, whose gold stands in the parameters.
 TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
+# How many ids of gold a word is compared with to find the one that was meant.
+MOST_COMPARED = 2000
 _CHUNK = 1 << 20
 
 
@@ -48,7 +51,8 @@ def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, l
         for entry in read_objects(handle, limits=limits, layout=met):
             where = f"{name}:{entry.line}"
             if entry.fault is not None:
-                raise GoldError(f"{where}: {entry.fault.detail}", hint=entry.hint)
+                hint = "" if spec.match(SPEC_PATTERN) else f"give the gold folder, or its {SPEC_PATTERN}"
+                raise GoldError(f"{where}: {entry.fault.detail}", hint=entry.hint or hint)
             instance = make(entry.value or {}, where, suite)
             if (first := instances.get(instance.instance_id)) is not None:
                 line = first.where.rpartition(":")[2]
@@ -60,15 +64,16 @@ def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, l
 
 def find_spec(folder: Path) -> Path:
     """The spec file of a gold folder; a file given in its place is taken as it is."""
-    if folder.is_file():
-        return folder
-    if not folder.exists():
-        raise GoldError(f"{folder}: no such gold folder", hint=f"give the folder that holds {SPEC_PATTERN}")
-    if not folder.is_dir():
-        raise GoldError(f"{folder}: not a folder", hint=f"give the folder that holds {SPEC_PATTERN}")
+    if why := why_no_folder(folder, "gold folder"):
+        if why == "not a folder" and folder.is_file():
+            return folder
+        raise GoldError(f"{folder}: {why}", hint=f"give the folder that holds {SPEC_PATTERN}, or name it with --gold")
     found = sorted(folder.glob(SPEC_PATTERN))
     if not found:
-        raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint="give the gold folder itself, or the spec file")
+        hint = "give the gold folder itself, or the spec file"
+        if os.path.lexists(folder / METADATA):
+            hint = f"it holds {METADATA}, so it is a submission: name the gold folder in its place"
+        raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)
     if len(found) > 1:
         names = ", ".join(file.name for file in found)
         raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / found[0].name}")
@@ -103,6 +108,14 @@ def id_of(entry: Obj, where: str) -> str:
     if not isinstance(id_, str) or not id_:
         _refuse(where, f"instance_id must be a text that is not empty, found {id_!r}")
     return id_
+
+
+def check_ids(gold: Gold, ids: Iterable[str]) -> None:
+    """Raise `UsageError` for an id that gold does not have."""
+    known = {instance.instance_id: None for instance in gold.instances}
+    for name in ids:
+        if name not in known:
+            raise UsageError(f"no instance {name!r} in gold", hint=registry.did_you_mean(name, list(known)[:MOST_COMPARED]))
 
 
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:

@@ -7,10 +7,12 @@ import stat
 from pathlib import Path
 from typing import BinaryIO
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, reason_of
 
 Inode = tuple[int, int]
 
+# The one file that makes a folder gold.
+SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
@@ -28,6 +30,19 @@ class FromRoot(str):
     """A path that is relative to its side's root, not to the instance's folder. Only a layout's reader makes one: no text can become it."""
 
     __slots__ = ()
+
+
+def why_no_folder(path: Path, what: str) -> str:
+    """Why a folder that a person named cannot be read, empty where it can: there is none, it is something else, or what the system says."""
+    try:
+        os.scandir(path).close()
+    except FileNotFoundError:
+        return f"no such {what}"
+    except NotADirectoryError:
+        return "not a folder"
+    except OSError as error:
+        return f"cannot be read: {reason_of(error)}"
+    return ""
 
 
 def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BinaryIO:

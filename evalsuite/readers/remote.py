@@ -63,12 +63,12 @@ def _file_system(url: str) -> tuple[Any, str]:
     try:
         url_to_fs = import_module("fsspec.core").url_to_fs
     except ImportError:
-        raise MissingExtraError(f"{url} needs the package fsspec", hint="pip install 'evalsuite[remote]'") from None
+        raise MissingExtraError(f"{url} needs the package fsspec", extra="remote") from None
     scheme = url.partition("://")[0]
     try:
         system, path = url_to_fs(url)
     except ImportError as error:
-        raise MissingExtraError(f"{scheme}:// needs one more package", hint=str(error).lower()) from None
+        raise MissingExtraError(f"{scheme}:// needs one more package", other=str(error).lower()) from None
     except ValueError:
         raise SubmissionError(f"{url}: no such kind of place", hint="for example s3://bucket/folder or gs://bucket/folder") from None
     return system, path

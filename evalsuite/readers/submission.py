@@ -7,7 +7,9 @@ import contextlib
 import hashlib
 import json
 import math
+import os
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,10 +18,11 @@ from evalsuite.readers.answer_store import SHOWN_LINES, Collected
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import Inode, inside, open_confined
+from evalsuite.readers.paths import SPEC_PATTERN, Inode, inside, open_confined, why_no_folder
 from evalsuite.readers.plain_lines import METADATA as METADATA
 from evalsuite.readers.plain_lines import Block, PlainLines
 from evalsuite.readers.plain_lines import place as _where
+from evalsuite.registry import listed
 from evalsuite.types import Answer, Fault, Submission
 
 KEYS = ("instance_id", "answer_type", "answer_or_path")
@@ -35,13 +38,13 @@ def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
 
 def _open(folder: Path, limits: Limits) -> BinaryIO:
     """The open metadata file."""
-    if not folder.exists():
-        raise SubmissionError(f"{folder}: no such submission folder", hint="give the folder that holds results_metadata.jsonl")
-    if not folder.is_dir():
-        raise SubmissionError(f"{folder}: not a folder", hint="give the folder that holds results_metadata.jsonl, not a file")
+    if why := why_no_folder(folder, "submission folder"):
+        raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that holds {METADATA}")
     try:
         handle = open_confined(folder, METADATA, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
+        if not os.path.lexists(folder / METADATA):
+            raise SubmissionError(f"no {METADATA} in {folder} ({error.fault.code})", hint=_what_there_is(folder)) from None
         raise _unreadable(folder, error.fault) from None
     if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         handle.close()
@@ -53,12 +56,22 @@ def _open(folder: Path, limits: Limits) -> BinaryIO:
 def _unreadable(folder: Path, fault: Fault) -> SubmissionError:
     hint = FAULTS[fault.code].hint
     if fault.code == "MISSING_FILE":
-        hint = f"a submission is a folder with {METADATA} and one folder an instance"
+        hint = f"{METADATA} must be a file that you may read"
     elif fault.code == "TOO_LARGE":
         hint = "raise the limit metadata_bytes"
     elif fault.code == "BAD_PATH":
         hint = f"{METADATA} must be a plain file, no link"
     return SubmissionError(f"{folder.name}/{METADATA}: {describe(fault)}", hint=hint)
+
+
+def _what_there_is(folder: Path) -> str:
+    """A hint for a folder that is no submission: gold in its place, the submissions that lie in it, or else its content."""
+    names = sorted(item.name for item in folder.iterdir())
+    if any(fnmatchcase(name, SPEC_PATTERN) for name in names):
+        return f"{folder} holds {SPEC_PATTERN}, so it is gold: name the folder of answers in its place"
+    if inner := [name for name in names if os.path.lexists(folder / name / METADATA)]:
+        return f"did you mean {' or '.join(repr(str(folder / name)) for name in inner[:3])}?"
+    return f"a submission is a folder with {METADATA} and one folder an instance; here is {listed(names) or 'nothing'}"
 
 
 class _Reading:

@@ -10,8 +10,8 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.lazy import Lazy
 from evalsuite.registry.marker import Scorer
-from evalsuite.registry.parameters import did_you_mean
 from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
+from evalsuite.registry.words import did_you_mean
 from evalsuite.types import Score
 
 

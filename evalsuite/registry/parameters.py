@@ -1,26 +1,19 @@
 """The parameters of a check against the signature of its scorer, in the words of a gold file."""
 
-import difflib
 import inspect
 import types
 import typing
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 from evalsuite.registry.marker import Scorer
+from evalsuite.registry.words import did_you_mean
 from evalsuite.types import Problem
 
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: taken in every check, and kept from its scorer.
 CONNECTION_PARAMETERS = ("connection", "engine", "database")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """A hint that names the nearest known word, or all of them where none is near."""
-    known = list(known)
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
 
 
 def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:

@@ -3,13 +3,17 @@
 A new format is one function and one line here.
 """
 
+import contextlib
+import errno
+import os
+import stat
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from evalsuite.errors import OutputError, UsageError
+from evalsuite.errors import UsageError, cannot_write
 from evalsuite.lazy import Lazy
-from evalsuite.registry import did_you_mean
 
 if TYPE_CHECKING:
     from evalsuite.comparing import Comparison
@@ -57,18 +61,35 @@ BINARY = frozenset({".parquet"})
 
 
 def check_output(path: Path, subject: Subject = "run") -> None:
-    """Raise `UsageError` where no format has the ending of `path`; called before any scoring."""
+    """Raise `UsageError` where no format has the ending of `path`, `OutputError` where it cannot be written; called before any scoring."""
     if path.suffix not in FORMATS[subject]:
-        raise UsageError(f"no report format for {path.name!r}", hint=did_you_mean(path.suffix, FORMATS[subject]))
+        raise UsageError(f"no report format for {path.name!r}", hint=f"the endings are {', '.join(FORMATS[subject])}")
+    check_writable(path)
+
+
+def check_writable(path: Path) -> None:
+    """Raise `OutputError` where no file can be written at `path`.
+
+    It is tried, by a file without a name in the nearest folder that is there: rights do not tell of a file system that is read-only.
+    """
+    try:
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR((found := path.stat()).st_mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if stat.S_ISREG(found.st_mode):
+                path.open("ab").close()
+            return
+        tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if folder.exists())).close()
+    except OSError as error:
+        raise cannot_write(path, error) from error
 
 
 def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: Subject = "run", *, reveal: str | None = None) -> None:
     """Render a run (or its record), a comparison or a leaderboard in the format of the file's ending and write it.
 
     `reveal` is how much of gold may be seen of a run, None its own default; a comparison was made at its level, and a leaderboard holds
-    nothing of gold. Raises `UsageError` and `OutputError`.
+    nothing of gold. Raises `OutputError`.
     """
-    check_output(path, subject)
     rendered: Rendered = FORMATS[subject][path.suffix].load()(_shown(what, reveal))
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
     try:
@@ -77,7 +98,7 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
             for piece in pieces:
                 file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or type(error).__name__}") from error
+        raise cannot_write(path, error) from error
 
 
 def _shown(what: "Record | Run | Comparison | Leaderboard", reveal: str | None) -> "Record | Comparison | Leaderboard":

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from evalsuite.errors import OutputError
+from evalsuite.errors import cannot_write
 from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
 from evalsuite.reports.junit import outcome
@@ -93,7 +93,7 @@ def add_to_summary(record: "Record") -> bool:
         with Path(path).open("a", encoding="utf-8") as summary:
             summary.write(render(record) + "\n")
     except OSError as error:
-        raise OutputError(f"cannot write the summary of the job: {error.strerror or type(error).__name__}") from error
+        raise cannot_write("the summary of the job", error) from error
     return True
 
 

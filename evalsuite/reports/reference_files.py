@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalsuite.errors import OutputError
+from evalsuite.errors import cannot_write
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
@@ -22,17 +22,19 @@ _TO_SNOWFLAKE = ("bq", "ga", "local")
 def write(record: "Record", result_dir: Path) -> list[Path]:
     """The two files written: the ids beside the submission folder, the log in the working directory. Raises `OutputError`."""
     handed_in = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
-    whole = result_dir.absolute()
-    texts = {
-        whole.with_name(f"{whole.name}-ids.csv"): ids_text(handed_in, record.layout),
-        Path(LOG): log_text(handed_in, record.summary.n_gold),
-    }
-    for path, text in texts.items():
+    texts = ids_text(handed_in, record.layout), log_text(handed_in, record.summary.n_gold)
+    for path, text in zip(places(result_dir), texts, strict=True):
         try:
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
-            raise OutputError(f"cannot write {path}: {error.strerror}", hint="leave --reference-files out, or make room for it") from None
-    return list(texts)
+            raise cannot_write(path, error, hint="leave --reference-files out, or make room for it") from None
+    return list(places(result_dir))
+
+
+def places(result_dir: Path) -> tuple[Path, Path]:
+    """Where the ids and the log lie."""
+    whole = result_dir.absolute()
+    return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)
 
 
 def ids_text(handed_in: Sequence["Result"], layout: str) -> str:

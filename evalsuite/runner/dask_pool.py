@@ -209,7 +209,7 @@ def _distributed() -> Any:
     try:
         return import_module("distributed")
     except ImportError:
-        raise MissingExtraError("--executor dask needs the package distributed", hint="pip install 'evalsuite[dask]'") from None
+        raise MissingExtraError("--executor dask needs the package distributed", extra="dask") from None
 
 
 def _opens_files(task: Task) -> bool:

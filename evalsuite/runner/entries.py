@@ -10,6 +10,7 @@ from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.layouts import layout_name, read_gold
 from evalsuite.readers.layouts.results import holds_answers
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission import METADATA
 from evalsuite.runner.plan import default_rules
 from evalsuite.scorers import SCORERS
@@ -25,11 +26,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder to rank: a submission to score or a finished run, by the name it goes by."""
+    """A folder to rank: a submission to score or a finished run, by the name it goes by; or one that cannot be read, with its `fault`."""
 
     name: str
     folder: Path
     is_run: bool = False
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,32 +64,40 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     """(what is to be ranked, notes on what was left out). Each folder is a submission, a run, or holds several of them.
 
     Beside submissions every folder counts as one, so that a broken one is seen, and so that nobody hands in a finished run of his own;
-    hidden folders and gold itself do not. Raises `UsageError` where there is nothing to rank.
+    hidden folders and gold itself do not. One that is empty or cannot be read ends nothing: it is a place with a fault. Raises
+    `UsageError` for what is no folder, and where there is nothing to rank.
     """
-    places: dict[Path, Place] = {}
     notes: list[str] = []
-    for folder in folders:
-        for place in _places_in(folder, gold, notes):
-            places.setdefault(place.folder.resolve(), place)
-    return _with_own_names(list(places.values())), notes
-
-
-def _places_in(folder: Path, gold: Path, notes: list[str]) -> list[Place]:
-    if not folder.is_dir():
-        why = "not a folder" if folder.exists() else "no such folder"
-        raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
     by_files = gold.exists() and layout_name(find_spec(gold)) != "original"
+    found = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
+    if not any(not place.fault for places in found.values() for place in places):
+        empty = next((folder for folder, places in found.items() if not places), folders[0])
+        broken = next((f"{place.folder}: {place.fault}" for places in found.values() for place in places), "")
+        raise UsageError(broken or f"{empty}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
+    own: dict[Path, Place] = {}
+    for folder, places in found.items():
+        for place in places or [_broken(folder, f"no submission and no finished run in {folder}")]:
+            own.setdefault(place.folder.resolve(), place)
+    return _with_own_names(list(own.values())), notes
+
+
+def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
+    """The places that a folder is or holds; empty where there is none."""
+    if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
+        raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
+    if why:
+        return [_broken(folder, why)]
     if (place := _place(folder, by_files=by_files)) is not None:
         return [place]
     gold = gold.parent if gold.is_file() else gold
     inner = [item for item in sorted(folder.iterdir()) if item.is_dir() and not item.name.startswith(".") and not _same(item, gold)]
     found = {item: _place(item, by_files=by_files) for item in inner}
-    if not any(found.values()):
-        raise UsageError(f"{folder}: no submission and no finished run in it", hint=f"a submission holds {METADATA}, a run {RUN}")
+    if not any(place is not None and not place.fault for place in found.values()):
+        return [place for place in found.values() if place is not None]
     unfinished = [item for item in inner if found[item] is None and (item / STARTED).exists()]
     if unfinished:
         notes.append(f"unfinished runs left out: {len(unfinished)}")
-    if all(place is None or place.is_run for place in found.values()):
+    if all(place is None or place.is_run or place.fault for place in found.values()):
         return [place for place in found.values() if place is not None]
     runs = [item for item, place in found.items() if place is not None and place.is_run]
     notes += [f"{item.name} is a run among submissions, and not taken at its word: name it by itself" for item in runs]
@@ -96,10 +106,16 @@ def _places_in(folder: Path, gold: Path, notes: list[str]) -> list[Place]:
 
 def _place(folder: Path, *, by_files: bool) -> Place | None:
     """What a folder is to a board, None for neither; `by_files`: one of answer files alone is a submission too, as in lite and snow."""
+    if why := why_no_folder(folder, "folder"):
+        return _broken(folder, why)
     name = folder.resolve().name
     if is_submission(folder) or (by_files and holds_answers(folder)):
         return Place(name=name, folder=folder)
     return Place(name=name, folder=folder, is_run=True) if holds_run(folder) else None
+
+
+def _broken(folder: Path, why: str) -> Place:
+    return Place(name=folder.resolve().name, folder=folder, fault=why)
 
 
 def _same(a: Path, b: Path) -> bool:
@@ -134,12 +150,14 @@ def score_places(
     Raises what `run` raises, but for a submission that cannot be read: that is an entry with its fault.
     """
     about = metadata or {}
-    submissions = [place for place in places if not place.is_run]
+    submissions = [place for place in places if not place.is_run and not place.fault]
     scoring = _Scoring(submissions, gold_dir, settings, memo, about, anew) if submissions else None
     entries = []
     for place in places:
         own = about.get(place.name, {})
-        if place.is_run or scoring is None:
+        if place.fault:
+            entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
+        elif place.is_run or scoring is None:
             scores = run_scores(place.folder, memo)
             fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
             entries.append(Entry(name=place.name, scores=scores, fault=fault, is_run=True, metadata=own))
@@ -175,7 +193,8 @@ class _Scoring:
             try:
                 content = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, layout=layout)
                 self._keys[place.name] = f"{line}|submission:{content}"
-            except SubmissionError as error:
+            except (SubmissionError, UsageError) as error:
+                # No option says of one submission among many what its files are.
                 self._faults[place.name] = error.message
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
         found = find_scored(settings.runs_folder, wanted, memo)

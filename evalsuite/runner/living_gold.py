@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, OutputError, describe
+from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe
 from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.connections import Connections, why
 from evalsuite.readers.gold import TEXTS, names_queries
@@ -74,7 +74,7 @@ class Living:
             for one in self.frozen.values():
                 _keep(one, run_folder / FOLDER)
         except OSError as error:
-            raise OutputError(f"cannot write {run_folder / FOLDER}: {error.strerror}", hint="is there room?") from error
+            raise cannot_write(run_folder / FOLDER, error) from error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

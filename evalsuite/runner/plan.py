@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import did_you_mean
+from evalsuite.readers.gold import check_ids
+from evalsuite.registry import did_you_mean, listed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import plugins_hash, signature
 from evalsuite.types import Answer, Check, Gold, GoldInstance, Rule, Submission, Task
@@ -30,7 +31,7 @@ def plan(
     group: str | None = None,
     allow_programs: bool = False,
 ) -> list[Task]:
-    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have.
+    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have, and where no instance fits all that is asked.
 
     `rules` None takes each instance's default: official, and strict where the tree scorers judge.
     """
@@ -70,20 +71,22 @@ def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, 
     """The gold instances that were asked for, in gold order; all of them where nothing was asked."""
     instances: Iterable[GoldInstance] = gold.instances
     if only:
-        known = {instance.instance_id for instance in gold.instances}
-        for wanted in only:
-            if wanted not in known:
-                raise UsageError(f"no instance {wanted!r} in gold", hint=did_you_mean(wanted, sorted(known)[:2000])[:300])
+        check_ids(gold, only)
         instances = [instance for instance in instances if instance.instance_id in set(only)]
-    if pattern:
-        instances = [instance for instance in instances if fnmatchcase(instance.instance_id, pattern)]
-    if group:
+    if group is not None:
         tags = sorted({tag for instance in gold.instances for tag in instance.groups})
         if group not in tags:
             hint = did_you_mean(group, tags) if tags else "groups are set in suite.yaml"
             raise UsageError(f"no group {group!r} in this suite", hint=hint)
         instances = [instance for instance in instances if group in instance.groups]
-    return list(instances)
+    among = list(instances)
+    chosen = among if pattern is None else [instance for instance in among if fnmatchcase(instance.instance_id, pattern)]
+    if chosen or not gold.instances:
+        return chosen
+    if not among:
+        raise UsageError(f"none of the instances asked for is in the group {group!r}", hint="an instance must fit all that is asked")
+    what = "in gold" if len(among) == len(gold.instances) else "of those asked for"
+    raise UsageError(f"no instance {what} fits {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
 
 
 def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:

@@ -98,7 +98,7 @@ def _check_version(entry: RunEntry, version: str | None) -> None:
     if wanted is not None and wanted != __version__:
         raise UsageError(
             f"scorer version {wanted or 'unknown'} is asked for, {__version__} is installed",
-            hint=f"pip install evalsuite=={wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
+            hint=f"install evalsuite {wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
         )
 
 

@@ -127,7 +127,7 @@ def client(module: str, engine: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise MissingExtraError(f"{engine} needs its client library", hint=f"pip install 'evalsuite[{engine}]'") from error
+        raise MissingExtraError(f"{engine} needs its client library", extra=engine) from error
 
 
 def sql_error(kind: str) -> FaultError:

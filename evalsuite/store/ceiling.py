@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import OutputError
+from evalsuite.errors import cannot_write
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.store.signature import signature
 
@@ -48,7 +48,7 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps({**asdict(ceiling), "findings": findings}, indent=2) + "\n")
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror or type(error).__name__}") from error
+        raise cannot_write(path, error, hint="use --no-save, or look whether there is room and you may write there") from error
     return path
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import OutputError
+from evalsuite.errors import OutputError, cannot_write
 from evalsuite.readers.plain_lines import METADATA
 from evalsuite.store.seal import sealed
 from evalsuite.types import Result
@@ -286,9 +286,9 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
-    why = error.strerror or type(error).__name__
-    hint = f"make room and go on with --resume {path}" if begun else "name another with --out, or use --no-save"
-    return OutputError(f"cannot write the run folder {path}: {why}", hint=hint)
+    ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
+    hint = f"make room and go on with --resume {path}" if begun else ways
+    return cannot_write(f"the run folder {path}", error, hint=hint)
 
 
 def _no_unfinished(path: Path, what: str) -> OutputError:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import OutputError, UsageError
+from evalsuite.errors import UsageError, cannot_write
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder, write_atomically
 from evalsuite.suites.names import slug
@@ -35,7 +35,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps(data, ensure_ascii=False, indent=2) + "\n")
     except OSError as error:
-        raise OutputError(f"cannot write {path}: {error.strerror}") from error
+        raise cannot_write(path, error) from error
 
 
 def _run_json(entry: RunEntry) -> dict[str, Any]:

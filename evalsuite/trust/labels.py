@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import UsageError, reason_of
 from evalsuite.reveal import reveal
 from evalsuite.store.history import RunEntry, one_run
 
@@ -72,7 +72,7 @@ def read_labels(path: Path) -> Rater:
             header = [name.strip().lower() for name in next(reader, [])]
             rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or type(error).__name__}") from error
+        raise UsageError(f"cannot read {path}: {reason_of(error)}") from error
     except (UnicodeDecodeError, csv.Error):
         raise UsageError(f"{path} is not a readable CSV file", hint="save it as UTF-8 with commas between the fields") from None
     id_at, label_at = (_column(header, names, path) for names in (ID_COLUMNS, LABEL_COLUMNS))

@@ -84,7 +84,7 @@ def _bound(host: str, port: int) -> socket.socket:
 
 
 def _missing() -> MissingExtraError:
-    return MissingExtraError("the viewer needs packages that are not installed", hint="pip install 'evalsuite[view]'")
+    return MissingExtraError("the viewer needs packages that are not installed", extra="view")
 
 
 class Walls:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import FaultError, GoldError, OutputError, UsageError
+from evalsuite.errors import FaultError, GoldError, UsageError, cannot_write
 from evalsuite.readers.gold import find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
@@ -64,7 +64,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
             shutil.copyfile(suite, out / SUITE_FILE)
         (out / spec.name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
     except OSError as error:
-        raise OutputError(f"cannot write {out}: {error.strerror}", hint="is there room, and may you write there?") from error
+        raise cannot_write(out, error) from error
     lost = [f"{problem.where}: {problem.message}" for i in read.instances for problem in i.checks[0].problems if "fails" in problem.message]
     return Converted(
         folder=out,

@@ -16,7 +16,7 @@ from evalsuite.errors import SubmissionError, UsageError
 from evalsuite.readers.gold import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import FromRoot
+from evalsuite.readers.paths import FromRoot, why_no_folder
 from evalsuite.readers.submission import METADATA, read_metadata
 from evalsuite.types import Answer, GoldInstance, Problem, Rule, Submission, Suite
 
@@ -160,10 +160,8 @@ def read_results_submission(folder: Path, limits: Limits, mode: str | None) -> S
 
 
 def _listed(folder: Path) -> list[str]:
-    if not folder.exists():
-        raise SubmissionError(f"{folder}: no such submission folder", hint="give the folder that holds the <id>.csv or <id>.sql files")
-    if not folder.is_dir():
-        raise SubmissionError(f"{folder}: not a folder", hint="give the folder that holds the <id>.csv or <id>.sql files")
+    if why := why_no_folder(folder, "submission folder"):
+        raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
     return [place.name for place in folder.iterdir()]
 
 

@@ -9,11 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evalsuite.errors import UsageError
-from evalsuite.readers.gold import gold_inodes
+from evalsuite.readers.gold import check_ids, gold_inodes
 from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.registry import did_you_mean
 from evalsuite.runner.pool import Pool
 from evalsuite.runner.run import default_jobs
 from evalsuite.trust.audit.found import Audit, Audited, Verdict
@@ -90,14 +88,6 @@ def audit_gold(
         n_left=len(work) - len(checks) - len(maker.untried),
         seed=seed,
     )
-
-
-def check_ids(gold: Gold, ids: Sequence[str]) -> None:
-    """Raise `UsageError` for an id that gold does not have."""
-    known = [instance.instance_id for instance in gold.instances]
-    for name in ids:
-        if name not in known:
-            raise UsageError(f"gold has no instance {name!r}", hint=did_you_mean(name, known))
 
 
 def _verdict(result: Result, kind: str, right: bool) -> Verdict:

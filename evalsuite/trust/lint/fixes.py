@@ -5,7 +5,7 @@ import difflib
 import json
 from collections.abc import Callable, Iterator, Sequence
 
-from evalsuite.errors import OutputError
+from evalsuite.errors import cannot_write
 from evalsuite.readers.json_text import Obj
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.trust.lint import Lint
@@ -54,7 +54,7 @@ def write(lint: Lint) -> int:
         if mended:
             write_atomically(lint.book.spec, after)
     except OSError as error:
-        raise OutputError(f"cannot write {lint.book.spec}: {error.strerror or type(error).__name__}") from error
+        raise cannot_write(lint.book.spec, error) from error
     return len(mended)
 
 

@@ -1,10 +1,10 @@
 """Lint of the spec's form: lines, keys, parameter names and types. Most of it is what the readers and the registry find."""
 
+import difflib
 import re
 from collections.abc import Callable, Iterator
 
 from evalsuite.readers.json_text import Obj
-from evalsuite.registry import did_you_mean
 from evalsuite.scorers import SCORERS
 from evalsuite.trust.lint.book import Book, Found, Kind, Severity, Spot
 from evalsuite.types import Problem
@@ -55,9 +55,9 @@ def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | 
     named = re.search(r"(?:parameter|key) '([^']+)'", problem.message)
     key = named[1] if named else ""
     known = list(SCORERS.load(spot.check.scorer).parameters)
-    near = re.search("did you mean '([^']+)'", did_you_mean(key, known)) if key else None
-    if code == "unknown-parameter" and near and near[1] not in spot.check.parameters:
-        return lambda evaluation: _rename(evaluation["parameters"], key, near[1])
+    near = difflib.get_close_matches(key, known, n=1)
+    if code == "unknown-parameter" and near and near[0] not in spot.check.parameters:
+        return lambda evaluation: _rename(evaluation["parameters"], key, near[0])
     if code == "ignored-parameter":
         return lambda evaluation: evaluation["parameters"].pop(key, None)
     if code == "misplaced-key" and key in known and key not in spot.check.parameters:
