@@ -36,7 +36,7 @@ def rank(capsys: pytest.CaptureFixture[str], *arguments: object, code: int = 0) 
     """What the command prints, without isolation and so quickly."""
     assert main(["leaderboard", "--isolation", "none", "--jobs", "1", *map(str, arguments)]) == code
     said = capsys.readouterr()
-    return said.out if code == 0 else said.err
+    return said.err if code == 2 else said.out
 
 
 def test_only_what_is_new_is_scored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -95,14 +95,26 @@ def test_runs_and_folders_of_runs(place: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_broken_submissions_are_rows(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A folder without metadata and one whose metadata is a folder stand last with their faults."""
+    """A folder without metadata and one whose metadata is a folder stand last with their faults; the exit code says so."""
     (place / "subs" / "empty").mkdir()
     (place / "subs" / "odd" / "results_metadata.jsonl").mkdir(parents=True)
-    rows = json.loads(rank(capsys, "subs", "--json"))["rows"]
+    rows = json.loads(rank(capsys, "subs", "--json", code=1))["rows"]
     assert [(row["name"], row["rank"]) for row in rows] == [("alice", 1), ("bob", 2), ("carol", 3), ("empty", None), ("odd", None)]
     assert "MISSING_FILE" in rows[3]["fault"]
     assert "NOT_REGULAR_FILE" in rows[4]["fault"]
-    assert rank(capsys, "subs", "-q") == "done: 3 submissions ranked (0 new, 3 reused), 2 could not be read\n"
+    assert rank(capsys, "subs", "-q", code=1) == "done: 3 submissions ranked (0 new, 3 reused), 2 could not be read (exit 1)\n"
+    assert rank(capsys, "subs/alice", "subs/empty", "-q", code=1).startswith("done: 1 submission ranked (0 new, 1 reused), 1 could not be")
+
+
+def test_an_empty_folder_among_runs_is_a_row(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A folder that is named and holds nothing ends no ranking of runs either, which needs no gold; alone it is an error."""
+    rank(capsys, "subs")
+    shutil.rmtree(place / "gold")
+    (place / "nothing").mkdir()
+    made = json.loads(rank(capsys, ".evalsuite/runs", "nothing", "--json", code=1))
+    assert (made["rows"][-1]["name"], made["rows"][-1]["fault"]) == ("nothing", "no submission and no finished run in nothing")
+    assert "nothing: no submission and no finished run in it" in rank(capsys, "nothing", code=2)
+    assert "nowhere: no such folder" in rank(capsys, ".evalsuite/runs", "nowhere", code=2)
 
 
 def forge(place: Path, folder: Path) -> None:
@@ -131,7 +143,7 @@ def test_a_run_handed_in_among_submissions_has_no_rank(place: Path, capsys: pyte
     """Who hands in a run instead of answers is a row with a fault, and is named; a folder of runs is still ranked as it is."""
     forge(place, place / "subs" / "mallory")
     capsys.readouterr()
-    made = json.loads(rank(capsys, "subs", "--json"))
+    made = json.loads(rank(capsys, "subs", "--json", code=1))
     assert [(row["name"], row["rank"]) for row in made["rows"]] == [("alice", 1), ("bob", 2), ("carol", 3), ("mallory", None)]
     assert "MISSING_FILE" in made["rows"][3]["fault"]
     assert made["notes"] == ["mallory is a run among submissions, and not taken at its word: name it by itself"]
@@ -249,7 +261,7 @@ def test_anonymous_in_every_format(place: Path, capsys: pytest.CaptureFixture[st
     """No name, path or metadata of a submission in any output, on the terminal or in a file."""
     (place / "models.csv").write_text("submission,model_name\nalice,gpt-secret\nzed,y\n")
     (place / "subs" / "mallory").mkdir()
-    shown = rank(capsys, "subs", "--anonymise", "--metadata", "models.csv", *(word for name in FORMATS for word in ("-o", name)))
+    shown = rank(capsys, "subs", "--anonymise", "--metadata", "models.csv", *(word for name in FORMATS for word in ("-o", name)), code=1)
     texts = [shown, *((place / name).read_text() for name in FORMATS)]
     for word in ("alice", "bob", "carol", "mallory", "zed", "gpt-secret", "subs", str(place)):
         assert not any(word in text for text in texts), word

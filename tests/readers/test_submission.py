@@ -58,7 +58,7 @@ def test_an_empty_file_is_a_submission_without_answers(tmp_path: Path) -> None:
     [
         (lambda path: path / "nope", "{path}/nope: no such submission folder"),
         (lambda path: path / "file.txt", "{path}/file.txt: not a folder"),
-        (lambda path: path / "empty", "empty/results_metadata.jsonl: MISSING_FILE: the file is not there"),
+        (lambda path: path / "empty", "no results_metadata.jsonl in {path}/empty (MISSING_FILE)"),
         (lambda path: path / "utf16", "utf16/results_metadata.jsonl: BAD_ENCODING: the text is UTF-16, not UTF-8"),
         (
             lambda path: path / "folder",

@@ -8,6 +8,7 @@ from types import MappingProxyType
 import pytest
 
 from evalsuite.errors import MissingExtraError, UsageError
+from evalsuite.installed import extra_line
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.base import Connection, QueryLimits, neutral
 
@@ -20,7 +21,7 @@ def test_a_missing_client_is_told_with_the_pip_line(engine: str, monkeypatch: py
     monkeypatch.setitem(sys.modules, CLIENTS[engine], None)
     with pytest.raises(MissingExtraError) as caught:
         open_session(Connection(name="x", engine=engine, options={"account": "a", "user": "u"}), QueryLimits())
-    assert caught.value.hint == f"pip install 'evalsuite[{engine}]'"
+    assert caught.value.hint == extra_line(engine)
 
 
 @pytest.mark.parametrize("engine", [name for name, entry in ENGINES.items() if entry.embedded])
