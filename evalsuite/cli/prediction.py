@@ -22,6 +22,7 @@ OWN_OPTIONS = (
     "--json",
     "--explain",
     "--reveal",
+    "--databases",
     "--plugin",
     "--allow-programs",
     "--judge",
