@@ -16,7 +16,9 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.replies import Cassette, Reply, ReplyCache, Request
+from evalsuite.judge.cache import ReplyCache
+from evalsuite.judge.cassette import Cassette
+from evalsuite.judge.request import Reply, Request
 from evalsuite.judge.settings import Settings
 from evalsuite.judge.transport import Response, TransportError, post
 
@@ -34,25 +36,13 @@ _SHORTEST_SECRET = 8
 
 @dataclass(slots=True)
 class Usage:
-    """What a client did: calls that went out, replies that were known (they cost nothing), retries, tokens."""
+    """What a client did: calls that went out, replies that were known, retries, tokens."""
 
     n_calls: int = 0
     n_known: int = 0
     n_retries: int = 0
     n_prompt_tokens: int = 0
     n_completion_tokens: int = 0
-
-    def to_json(self, settings: Settings) -> dict[str, Any]:
-        """The `judge` object of `run.json`; `cost`, in the settings' currency, is None where no price is set."""
-        priced = settings.price_per_1k_prompt or settings.price_per_1k_completion
-        return {
-            "models": list(settings.all_models),
-            "calls": self.n_calls,
-            "known_replies": self.n_known,
-            "prompt_tokens": self.n_prompt_tokens,
-            "completion_tokens": self.n_completion_tokens,
-            "cost": round(settings.cost(self.n_prompt_tokens, self.n_completion_tokens), 9) if priced else None,
-        }
 
 
 class Client:
@@ -66,7 +56,7 @@ class Client:
         self._slots = threading.BoundedSemaphore(settings.concurrency)
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
-        self._sockets: set[socket.socket] = set()
+        self._held: set[socket.socket] = set()
         self._failures = 0
         self._refusal: str | None = None
         self._cache = ReplyCache(Path(settings.cache), base_url=settings.base_url) if settings.cache else None
@@ -79,13 +69,8 @@ class Client:
             FaultError: NO_JUDGE where the settings name none, JUDGE_FAILED where it gave no reply after all retries.
         """
         self.settings.require()
-        with self._lock:
-            alone = self._asking.setdefault(request.key(), threading.Lock())
-        with alone:
-            reply = None
-            # A cassette stands for the endpoint and for whatever is kept of it.
-            if store := self._cassette or self._cache:
-                reply = store.get(request)
+        with self._alone(request):
+            reply = self._known(request)
             if reply is None:
                 with self._slots:
                     reply = self._post(request)
@@ -98,9 +83,18 @@ class Client:
     def close(self) -> None:
         """Let no further call out, and end those under way."""
         self._stopped.set()
-        for open_socket in list(self._sockets):
+        for held in list(self._held):
             with contextlib.suppress(OSError):
-                open_socket.shutdown(socket.SHUT_RDWR)
+                held.shutdown(socket.SHUT_RDWR)
+
+    def _alone(self, request: Request) -> threading.Lock:
+        with self._lock:
+            return self._asking.setdefault(request.key(), threading.Lock())
+
+    def _known(self, request: Request) -> Reply | None:
+        if self._cassette is not None:
+            return self._cassette.get(request)
+        return self._cache.get(request) if self._cache is not None else None
 
     def _count(self, reply: Reply) -> None:
         with self._lock:
@@ -139,12 +133,7 @@ class Client:
                 with self._lock:
                     self.usage.n_retries += 1
                 self._wait(delay)
-        why = f"{why} ({n_attempts} tries)"
-        with self._lock:
-            self._failures += 1
-            if self._failures >= _MOST_FAILURES:
-                self._refusal = f"not asked, because {_MOST_FAILURES} calls in a row had failed: {why}"
-        raise FaultError("JUDGE_FAILED", why)
+        raise self._failed(f"{why} ({n_attempts} tries)")
 
     def _send(self, request: Request) -> Response:
         key = self.settings.key()
@@ -152,25 +141,31 @@ class Client:
         if key:
             headers[self.settings.key_header] = f"Bearer {key}" if self.settings.key_header.lower() == "authorization" else key
         body = json.dumps(request.body()).encode()
-        return post(
-            _endpoint(self.settings.base_url), body, headers, timeout_seconds=self.settings.timeout_seconds, open_sockets=self._sockets
-        )
+        return post(_endpoint(self.settings.base_url), body, headers, timeout_seconds=self.settings.timeout_seconds, held=self._held)
 
     def _reply(self, response: Response) -> tuple[Reply | None, str]:
         """(the reply, "") or (None, why to ask again). Raises `FaultError` where asking again cannot help."""
         status = response.status
         if status == 200:
             reply = _parse(response.body)
-            if reply is None:
-                return None, "the reply is no chat completion"
-            # An endpoint may echo what it was sent. A key of a few characters is none to hide.
-            key = self.settings.key()
-            return replace(reply, text=reply.text.replace(key, "[key]")) if len(key) >= _SHORTEST_SECRET else reply, ""
+            return (self._without_key(reply), "") if reply else (None, "the reply is no chat completion")
         if status in _AGAIN or status >= 500:
             return None, f"the judge answered HTTP {status}"
         if status in _REFUSED:
             self._refusal = f"the judge answered HTTP {status}: {_REFUSED[status]}"
         raise FaultError("JUDGE_FAILED", self._refusal or f"the judge answered HTTP {status}")
+
+    def _without_key(self, reply: Reply) -> Reply:
+        """The reply without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""
+        key = self.settings.key()
+        return replace(reply, text=reply.text.replace(key, "[key]")) if len(key) >= _SHORTEST_SECRET else reply
+
+    def _failed(self, why: str) -> FaultError:
+        with self._lock:
+            self._failures += 1
+            if self._failures >= _MOST_FAILURES:
+                self._refusal = f"not asked, because {_MOST_FAILURES} calls in a row had failed: {why}"
+        return FaultError("JUDGE_FAILED", why)
 
 
 def _endpoint(base_url: str) -> str:

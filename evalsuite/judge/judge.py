@@ -1,5 +1,6 @@
 """The judge: one question -> one decision, out of one verdict or of several by models and repeats."""
 
+import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -8,9 +9,9 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.judge.client import Client, Wait
-from evalsuite.judge.parsing import NOTHING, Reading, Verdict
+from evalsuite.judge.parsing import Reading, Verdict
 from evalsuite.judge.prompts import Message
-from evalsuite.judge.replies import Reply, Request
+from evalsuite.judge.request import Reply, Request
 from evalsuite.judge.settings import Settings
 
 # How often a reply that cannot be read is asked for again.
@@ -35,16 +36,11 @@ class Asked:
 
     model: str
     verdict: Verdict
-    raw: str = ""
-    finish: str = ""
-    n_prompt_tokens: int = 0
-    n_completion_tokens: int = 0
-    n_known: int = 0
-
-    def mirrored(self) -> "Asked":
-        """The same verdict on two things shown in the other order."""
-        value = self.verdict.value
-        return replace(self, verdict=replace(self.verdict, value=None if value is None else 1 - value))
+    raw: str
+    finish: str
+    n_prompt_tokens: int
+    n_completion_tokens: int
+    n_known: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,22 +70,56 @@ class Decision:
             if asked.verdict.value is None:
                 row["raw"] = asked.raw[:_LONGEST_RAW]
             verdicts.append(row)
+        prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
         return {
             "prompt": prompt,
             "verdicts": verdicts,
             "agreement": self.agreement,
-            "prompt_tokens": sum(asked.n_prompt_tokens for asked in self.asked),
-            "completion_tokens": sum(asked.n_completion_tokens for asked in self.asked),
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": completion_tokens,
             "known_replies": sum(asked.n_known for asked in self.asked),
             "cost": round(self.cost, 9),
         }
 
 
+class Account:
+    """What a judge was asked and what it took: replies paid for, replies known before, tokens, and their cost in the settings' currency."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._n_calls = self._n_known = self._n_prompt_tokens = self._n_completion_tokens = 0
+
+    def add(self, reply: Reply) -> None:
+        """Count one reply; what was known costs nothing."""
+        with self._lock:
+            if reply.known:
+                self._n_known += 1
+                return
+            self._n_calls += 1
+            self._n_prompt_tokens += reply.n_prompt_tokens
+            self._n_completion_tokens += reply.n_completion_tokens
+
+    def to_json(self) -> dict[str, Any]:
+        """The `judge` object of `run.json`; `cost` is None where no price is set."""
+        prices = self._settings.price_per_1k_prompt, self._settings.price_per_1k_completion
+        cost = (self._n_prompt_tokens * prices[0] + self._n_completion_tokens * prices[1]) / 1000
+        return {
+            "models": list(self._settings.all_models),
+            "calls": self._n_calls,
+            "known_replies": self._n_known,
+            "prompt_tokens": self._n_prompt_tokens,
+            "completion_tokens": self._n_completion_tokens,
+            "cost": round(cost, 9) if any(prices) else None,
+        }
+
+
 class Judge:
-    """Asks the models of its settings. Threads may share one."""
+    """Asks the models of its settings. Threads may share one; `account` counts what was asked."""
 
     def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
         self.settings = settings
+        self.account = Account(settings)
         self.client = Client(settings, wait=wait)
 
     def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:
@@ -111,6 +141,7 @@ class Judge:
                 prompt=question.prompt,
             )
             replies.append(self.client.ask(request))
+            self.account.add(replies[-1])
             verdict = question.read(replies[-1].text)
             if verdict.value is not None:
                 break
@@ -136,11 +167,10 @@ class Judge:
                     asked.append(self.ask(question, model=model, sample=sample))
                 except FaultError as error:
                     failure = error
-                    asked.append(Asked(model=model, verdict=NOTHING))
+                    asked.append(_unheard(model))
         if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
             raise failure
-        aggregate = self.settings.aggregate
-        return self._settle(asked, majority=aggregate == "majority" or (aggregate == "auto" and question.choice))
+        return self._settle(asked, majority=self._by_majority(question))
 
     def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
         """(the decision for the second thing shown, whether the judge contradicts itself when the order is swapped).
@@ -149,7 +179,7 @@ class Judge:
         equal. The value is the mean of both orders, so that a liking for one place cancels out; without both it is None.
         """
         straight, crossed = self.decide(ask_in(False)), self.decide(ask_in(True))
-        asked = straight.asked + tuple(a.mirrored() for a in crossed.asked)
+        asked = straight.asked + tuple(_mirrored(a) for a in crossed.asked)
         cost = straight.cost + crossed.cost
         if straight.value is None or crossed.value is None:
             why = straight.why or crossed.why
@@ -158,20 +188,18 @@ class Judge:
         disagrees = values[0] != values[1]
         return Decision(value=sum(values) / 2, asked=asked, agreement=_agreement([a.verdict.value for a in asked]), cost=cost), disagrees
 
-    def spent(self) -> dict[str, Any]:
-        """What was asked so far and what it took: the `judge` object of `run.json`."""
-        return self.client.usage.to_json(self.settings)
-
     def close(self) -> None:
         """Let no further call out."""
         self.client.close()
+
+    def _by_majority(self, question: Question) -> bool:
+        return self.settings.aggregate == "majority" or (self.settings.aggregate == "auto" and question.choice)
 
     def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
         """Several verdicts as one: silent ones have no vote, and less than half of them heard is no decision."""
         values = [a.verdict.value for a in asked if a.verdict.value is not None]
         agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
-        cost = self.settings.cost(sum(a.n_prompt_tokens for a in asked), sum(a.n_completion_tokens for a in asked))
-        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=cost)
+        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=self._cost(asked))
         if 2 * len(values) < len(asked) or not values:
             return replace(decision, why=_why_silent(asked))
         if not majority:
@@ -181,6 +209,10 @@ class Judge:
         if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
             return replace(decision, why=f"the verdicts are split {ranked[0][1]} to {ranked[1][1]}")
         return replace(decision, value=ranked[0][0])
+
+    def _cost(self, asked: Sequence[Asked]) -> float:
+        prompt = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
+        return (prompt + sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion) / 1000
 
 
 def needed(judge: Judge | None) -> Judge:
@@ -201,3 +233,17 @@ def _why_silent(asked: Sequence[Asked]) -> str:
     if all(a.finish == "length" for a in asked if a.verdict.value is None):
         return "the judge's reply was cut at max_tokens"
     return f"{n_silent} of {len(asked)} verdicts could not be read" if len(asked) > 1 else "the judge's reply holds no verdict"
+
+
+def _mirrored(asked: Asked) -> Asked:
+    value = asked.verdict.value
+    return replace(asked, verdict=replace(asked.verdict, value=None if value is None else 1 - value))
+
+
+def _unheard(model: str) -> Asked:
+    verdict = Verdict(value=None)
+    return Asked(model=model, verdict=verdict, raw="", finish="", n_prompt_tokens=0, n_completion_tokens=0, n_known=0)
+
+
+def _tokens(asked: Asked) -> tuple[int, int]:
+    return asked.n_prompt_tokens, asked.n_completion_tokens

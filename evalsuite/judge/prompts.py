@@ -46,10 +46,13 @@ class Prompt:
             raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {known}")
         shown = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
         shown["boundary"] = _boundary(shown)
-        parts = _USER_LINE.split(self.text, maxsplit=1)
-        system, user = (parts[0].strip() if len(parts) == 2 else ""), parts[-1].strip()
+        system, user = self._parts()
         roles = (("system", system), ("user", user)) if system else (("user", user),)
         return tuple({"role": role, "content": _PLACEHOLDER.sub(lambda match: shown[match[1]], text)} for role, text in roles)
+
+    def _parts(self) -> tuple[str, str]:
+        parts = _USER_LINE.split(self.text, maxsplit=1)
+        return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 else ("", self.text.strip())
 
 
 def read_prompt(name: str, folder: Path | None = None) -> Prompt:

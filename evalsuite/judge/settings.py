@@ -67,10 +67,6 @@ class Settings:
         more = ",".join(f"{key}={value}" for key, value in sorted(self.parameters.items()))
         return ",".join([self.aggregate, str(self.repeats), *([more] if more else [])])
 
-    def cost(self, n_prompt_tokens: int, n_completion_tokens: int) -> float:
-        """What so many tokens cost; 0 where no price is set."""
-        return (n_prompt_tokens * self.price_per_1k_prompt + n_completion_tokens * self.price_per_1k_completion) / 1000
-
     @property
     def prompts_folder(self) -> Path | None:
         """Where the user's own prompts lie, None where there are none."""

@@ -37,11 +37,11 @@ class TransportError(Exception):
 
 
 def post(
-    url: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float, open_sockets: "set[socket.socket] | None" = None
+    url: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float, held: "set[socket.socket] | None" = None
 ) -> Response:
     """The response to one POST; redirects are not followed, so a key never travels to another host.
 
-    `open_sockets` has the socket while the call is under way, for whoever wants to end it.
+    `held` has the socket while the call is under way, for whoever wants to end it.
 
     Raises:
         TransportError: there was no whole response.
@@ -49,12 +49,12 @@ def post(
     import http.client
 
     deadline = time.monotonic() + timeout_seconds
-    open_sockets = set() if open_sockets is None else open_sockets
+    held = set() if held is None else held
     raw: Any = None
     try:
         connection, target = _connect(urlsplit(url), timeout_seconds)
         raw = connection.sock
-        open_sockets.add(raw)
+        held.add(raw)
         connection.sock = _DeadlineSocket(raw, deadline)
         connection.request("POST", target, body=body, headers={**headers, "Connection": "close"})
         answer = connection.getresponse()
@@ -70,7 +70,7 @@ def post(
         raise TransportError(_kind(error)) from None
     finally:
         if raw is not None:
-            open_sockets.discard(raw)
+            held.discard(raw)
             raw.close()
 
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from evalsuite.reports.comparison import Section, heading, sections, verdict_line
-from evalsuite.reports.layout import print_line, print_pairs, side_by_side
+from evalsuite.reports.layout import print_last_line, print_line, print_pairs, side_by_side
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +41,7 @@ def show(comparison: "Comparison", console: "Console", *, everything: bool = Fal
         for line in section.lines:
             print_line(console, f" {line}")
     console.print()
-    print_line(console, last_line or verdict_line(comparison), "bold")
+    print_last_line(console, last_line or verdict_line(comparison))
 
 
 def _print_rows(console: "Console", section: Section) -> None:

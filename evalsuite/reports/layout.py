@@ -45,6 +45,11 @@ def print_line(console: "Console", text: str, style: str = "") -> None:
         _print(console, " " * (further if at else margin), line, style)
 
 
+def print_last_line(console: "Console", text: str) -> None:
+    """Print the line that says how a command ended: one line on a terminal of any width, for whoever reads the last one."""
+    _print(console, "", clean(text), "bold")
+
+
 def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a_line: bool = True) -> None:
     """An empty line and the pairs as label and text, the text in lines beside its label; nothing where there are none.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite import __version__
 from evalsuite.outcome import FAULTY
 from evalsuite.reports.clean import clean
-from evalsuite.reports.layout import print_line, print_pairs, print_row
+from evalsuite.reports.layout import print_last_line, print_line, print_pairs, print_row
 from evalsuite.reports.words import (
     caused_by,
     ceiling_words,
@@ -75,7 +75,7 @@ def show(
         _slowest(record, console, durations)
     print_pairs(console, faults_by_hint(record.results))
     _numbers(record, console)
-    console.print(last_line or verdict_line(record.summary), style="bold", highlight=False, markup=False)
+    print_last_line(console, last_line or verdict_line(record.summary))
 
 
 def _heading(record: "Record", console: "Console") -> None:

@@ -45,7 +45,7 @@ class Batches:
 
     def spent(self) -> dict[str, Any] | None:
         """What the judge was asked in this run and what it cost; None where there was nothing to ask."""
-        return self._judge.spent() if self._judge is not None and self._judge.settings.all_models else None
+        return self._judge.account.to_json() if self._judge is not None and self._judge.settings.all_models else None
 
 
 def is_batch(task: Task) -> bool:

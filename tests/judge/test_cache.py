@@ -10,7 +10,9 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge
-from evalsuite.judge.replies import Cassette, Reply, ReplyCache, Request
+from evalsuite.judge.cache import ReplyCache
+from evalsuite.judge.cassette import Cassette
+from evalsuite.judge.request import Reply, Request
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve
 from tests.processes import LIMIT_SECONDS

@@ -15,10 +15,12 @@ LONG = "20261121-102205-a-submission-with-a-long-name"
 
 @pytest.mark.parametrize("width", [40, 60, 80, 100, 150])
 def test_no_number_is_ever_cut(width: int) -> None:
-    """On a narrow terminal rows become blocks of lines; every number and every instance stands whole."""
+    """On a narrow terminal rows become blocks of lines; every number and every instance stands whole, and the verdict is one line."""
     sides = [side("a", [1] * 20), side(LONG, [0] * 9 + [1] * 11), side("c", [1] * 20)]
     shown = render(compare(sides), width=width)
-    assert max(map(len, shown.splitlines())) <= width
+    *lines, last = shown.splitlines()
+    assert max(map(len, lines)) <= width
+    assert last.startswith("done: ")
     for number in ("-45.0", "0.0078", "100.0 %", "55.0 %", "0 / 11 / 9"):
         assert number in shown
     assert set(re.findall(r"q\d+", shown)) >= {f"q{i}" for i in range(9)}

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 from tests.cli.test_run import text_gold, text_submission
 from tests.runner.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers
 from tests.runner.test_resume import made, saved, wait_until
+from tests.terminal.pty_harness import answers_signals
 
 __all__ = ["made"]
 
@@ -20,16 +20,6 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="lo
 STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 # So many results are there before the first file is read: answers that are missing, refused or plain text.
 WITHOUT_FILES = 14
-
-
-def wait_until_it_listens(process: subprocess.Popen[str]) -> None:
-    """Return when a process has set its handler: before that a signal is the system's to answer."""
-    while process.poll() is None:
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        caught = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt"))
-        if caught >> (signal.SIGTERM - 1) & 1:
-            return
-        time.sleep(0.005)
 
 
 @pytest.mark.parametrize("stop", STOPS)
@@ -86,7 +76,8 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
     for step in range(8):
         out, marker = tmp_path / f"run-{step}", tmp_path / "marker"
         with start(command(submission, gold, "--quiet", "--out", out), marker) as process:
-            wait_until_it_listens(process)
+            while not answers_signals(process):
+                time.sleep(0.005)
             time.sleep(step * 0.15)
             process.send_signal(signal.SIGTERM)
             _, complaint = process.communicate()

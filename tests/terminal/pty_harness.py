@@ -8,6 +8,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import subprocess
 import sys
@@ -76,7 +77,8 @@ def run(
 ) -> Shown:
     """The command in a terminal of its own, with stdin, stdout and stderr on it.
 
-    `typed` are keys: once the text was seen, the bytes are typed (`b"\\x03"` is Ctrl-C). With `into`, stdout goes to that file and the
+    `typed` are keys: once the text was seen, the bytes are typed (`b"\\x03"` is Ctrl-C); once an evalsuite answers signals, if there is no
+    text. With `into`, stdout goes to that file and the
     terminal shows stderr only. `env` is laid over the environment, None takes a variable away.
     """
     ours, theirs = pty.openpty()
@@ -95,7 +97,7 @@ def run(
                 if piece is None:
                     break
                 shown += piece
-                while waiting and waiting[0][0].encode() in shown:
+                while waiting and (waiting[0][0].encode() in shown if waiting[0][0] else answers_signals(process)):
                     os.write(ours, waiting.pop(0)[1])
                 if not piece and process.poll() is not None:
                     break
@@ -133,6 +135,15 @@ def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, st
     return {key: value for key, value in {**base, **_USUAL, **(changes or {})}.items() if value is not None}
 
 
+def answers_signals(process: subprocess.Popen[str]) -> bool:
+    """Whether a process has set its handlers, or has ended: before that a signal is the system's to answer, or Python's own."""
+    if process.poll() is not None:
+        return True
+    status = Path(f"/proc/{process.pid}/status").read_text()
+    caught = next(int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigCgt"))
+    return bool(caught >> (signal.SIGTERM - 1) & 1)
+
+
 def _held(command: Sequence[object], shown: Shown) -> Shown:
     everything = f"{shown.raw}\n{shown.errors}"
     for words in _NEVER:
@@ -149,7 +160,7 @@ def _take_terminal() -> None:
 
 def _read(ours: int) -> bytes | None:
     """What the terminal shows by now, nothing after a while; None when the last writer has closed it."""
-    if not select.select([ours], [], [], 0.2)[0]:
+    if not select.select([ours], [], [], 0.05)[0]:
         return b""
     try:
         return os.read(ours, 65536) or None

@@ -1,0 +1,85 @@
+"""Every command as a person calls it: in terminals of 60 to 300 columns, without colour, in other encodings, without a home, read-only."""
+
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli.app import load_command
+from evalsuite.cli.commands import COMMANDS as TABLE_OF_COMMANDS
+from tests.terminal.commands import COMMANDS, FLIPPED, Command
+from tests.terminal.pty_harness import Shown, piped, run
+from tests.terminal.test_streams import C_LOCALE
+
+Way = Callable[[Sequence[object], Path], Shown]
+# How a command can be called; the first is tried on all of them, the others on the main ones, and all on all under `-m slow`.
+WAYS: dict[str, Way] = {
+    "60 columns": lambda command, place: run(command, columns=60, cwd=place),
+    "80 columns": lambda command, place: run(command, columns=80, cwd=place),
+    "154 columns": lambda command, place: run(command, columns=154, cwd=place),
+    "300 columns": lambda command, place: run(command, columns=300, cwd=place),
+    "NO_COLOR": lambda command, place: run(command, columns=60, env={"NO_COLOR": "1"}, cwd=place),
+    "ASCII terminal": lambda command, place: run(command, columns=60, env={"PYTHONIOENCODING": "ascii"}, cwd=place),
+    "piped": lambda command, place: piped(command, cwd=place),
+    "cp1252": lambda command, place: piped(command, env={"PYTHONIOENCODING": "cp1252"}, encoding="cp1252", cwd=place),
+    "C locale": lambda command, place: piped(command, env=C_LOCALE, encoding="ascii", cwd=place),
+    "no HOME": lambda command, place: run(command, env={"HOME": None, "XDG_CACHE_HOME": None}, cwd=place),
+}
+ENCODINGS = {"ASCII terminal": "ascii", "cp1252": "cp1252", "C locale": "ascii"}
+COLUMNS = {"60 columns": 60, "80 columns": 80, "154 columns": 154, "300 columns": 300, "NO_COLOR": 60, "no HOME": 80}
+# Interrupted, tested by themselves.
+ENDED_BY_CTRL_C = {"view"}
+
+
+def name_of(command: Command) -> str:
+    """A name for a test."""
+    return re.sub(r"[^a-z0-9_-]+", " ", command.line)[:60].strip()
+
+
+def is_in_the_line(command: Command, way: str) -> bool:
+    """Whether the test line tries this: all commands at 60 columns, the main ones every way, of widths those that depend on it."""
+    return way == "60 columns" or (command.main and (command.set or "columns" not in way))
+
+
+CALLS = [
+    pytest.param(command, way, marks=[] if is_in_the_line(command, way) else [pytest.mark.slow], id=f"{way}-{name_of(command)}")
+    for way in WAYS
+    for command in COMMANDS
+    # There the command line has no words but ASCII ones, and an id is a word.
+    if way != "C locale" or FLIPPED not in command.line
+]
+
+
+@pytest.mark.parametrize(("command", "way"), CALLS)
+def test_every_command_every_way(command: Command, way: str, place: Path) -> None:
+    """Exit code and last line are what they are, names stand whole, a report is as wide as the terminal, and only colour can go."""
+    shown = WAYS[way](command.words, place)
+    assert shown.code == command.code, shown.screen + shown.errors
+    assert (shown.lines or [""])[-1].startswith(command.last)
+    if (encoding := ENCODINGS.get(way)) is None:
+        assert [name for name in command.whole if name not in shown.screen] == []
+    else:
+        shown.raw.encode(encoding)
+    if command.set and way in COLUMNS:
+        assert max(map(len, shown.lines[:-1])) <= COLUMNS[way]
+    if "columns" not in way:
+        assert shown.coloured == (way in ("ASCII terminal", "no HOME") and command.set)
+
+
+def test_a_narrow_leaderboard_has_a_head(place: Path) -> None:
+    """At 60 columns the head says `rank` and `submission` whole, and each submission stands behind its rank or below it."""
+    board = next(command for command in COMMANDS if command.line.startswith("leaderboard") and command.main)
+    lines = run(board.words, columns=60, cwd=place).lines
+    assert lines[1].split() == ["rank", "submission"]
+    assert {name for name in board.whole for line in lines if line.strip() == name or line.endswith(f")  {name}")} == set(board.whole)
+
+
+def test_every_command_stands_in_the_table() -> None:
+    """Each command and subcommand is called by a row of the table."""
+    called = {" ".join(command.line.split()[:n]) for command in COMMANDS for n in (1, 2)}
+    names = set()
+    for name in TABLE_OF_COMMANDS:
+        below = getattr(load_command(name), "commands", {})
+        names |= {f"{name} {own}" for own in below} or {name}
+    assert names - called == ENDED_BY_CTRL_C

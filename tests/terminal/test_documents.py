@@ -1,0 +1,34 @@
+"""Every command that README and docs show, as it stands there, on the project's own example."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.meta.test_readme import blocks, workplace
+from tests.terminal.pty_harness import piped, run
+
+__all__ = ["workplace"]
+
+WIDTHS = (60, 80, 154, 300)
+# In the test line each block of the README at 60 columns; the pages whose commands take longer have the test line run the same in a test
+# of their own (tests/cli/test_report.py, tests/trust).
+BLOCKS = [
+    pytest.param(block, columns, marks=[] if columns == 60 and kind == "bash" else [pytest.mark.slow], id=f"{columns}-{block[0][:60]}")
+    for columns in (*WIDTHS, None)
+    for kind in ("bash", "sh", "")
+    for block in blocks(kind)
+]
+
+
+@pytest.mark.parametrize(("block", "columns"), BLOCKS)
+def test_documented_commands_run(block: tuple[str, ...], columns: int | None, workplace: Path) -> None:
+    """The commands of a block end well one after the other (a gate that is not met is a scored run too) and print or write something."""
+    env = {"PATH": f"{workplace / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    for line in block:
+        command = ["sh", "-c", line]
+        shown = piped(command, env=env, cwd=workplace) if columns is None else run(command, columns=columns, env=env, cwd=workplace)
+        assert shown.code in (0, 1), shown.screen + shown.errors
+        assert shown.lines or " > " in line, line
+        assert not re.search(r"^error:", f"{shown.screen}\n{shown.errors}", re.MULTILINE), shown.screen + shown.errors
