@@ -77,7 +77,6 @@ COMMANDS = (
         f"leaderboard {LONG} '{SPACED}' --gold gold",
         last="done: 2 submissions ranked",
         whole=(LONG, SPACED),
-        writes=True,
         main=True,
         set=True,
     ),

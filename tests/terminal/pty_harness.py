@@ -30,6 +30,8 @@ _DECIDED_BY_THE_TEST = (
     *("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE", "TTY_INTERACTIVE"),
     *("PYTHONIOENCODING", "PYTHONUTF8", "PYTHONCOERCECLOCALE", "LANG", "LC_ALL", "LC_CTYPE", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY"),
 )
+# No UTF-8 anywhere, not even for the names of files.
+C_LOCALE = {"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 _USUAL = {"TERM": "xterm-256color", "LANG": "C.UTF-8"}
 _ESCAPE = re.compile(r"\x1b(?:\[([0-9;?]*)([A-Za-z])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()][0-9A-B]|[=>78])")
 _STYLE = re.compile(r"\x1b\[[0-9;:]*m")

@@ -1,6 +1,7 @@
 """Every command as a person calls it: in terminals of 60 to 300 columns, without colour, in other encodings, without a home, read-only."""
 
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -8,9 +9,9 @@ import pytest
 
 from evalsuite.cli.app import load_command
 from evalsuite.cli.commands import COMMANDS as TABLE_OF_COMMANDS
+from tests.processes import finished
 from tests.terminal.commands import COMMANDS, FLIPPED, Command
-from tests.terminal.pty_harness import Shown, piped, run
-from tests.terminal.test_streams import C_LOCALE
+from tests.terminal.pty_harness import C_LOCALE, Shown, piped, run
 
 Way = Callable[[Sequence[object], Path], Shown]
 # How a command can be called; the first is tried on all of them, the others on the main ones, and all on all under `-m slow`.
@@ -65,6 +66,33 @@ def test_every_command_every_way(command: Command, way: str, place: Path) -> Non
         assert max(map(len, shown.lines[:-1])) <= COLUMNS[way]
     if "columns" not in way:
         assert shown.coloured == (way in ("ASCII terminal", "no HOME") and command.set)
+
+
+@pytest.mark.parametrize(
+    "command", [pytest.param(one, marks=[] if one.writes else [pytest.mark.slow], id=name_of(one)) for one in COMMANDS]
+)
+def test_a_read_only_folder(command: Command, place: Path) -> None:
+    """What only reads works as ever; what has to write is one error and a hint, exit 2, and the hint names only what the command has."""
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
+    mount += ['mount --bind "$0" "$0" && mount -o remount,bind,ro "$0" && cd "$0" && exec "$@"', str(place)]
+    if shutil.which("unshare") is None or finished([*mount, "true"]).returncode:
+        pytest.skip("this system lets no user mount a folder read-only for himself (unshare)")
+    shown = piped([*mount, *command.words], cwd=place)
+    if not command.writes:
+        assert shown.code == command.code, shown.errors
+        return
+    error, hint = [line for line in shown.errors.splitlines() if not line.startswith("note: ")]
+    assert (shown.code, error.startswith("error: "), "Read-only file system" in error) == (2, True, True)
+    assert hint.startswith("hint: ")
+    assert set(re.findall(r"--[a-z-]+", hint)) <= options_of(command)
+
+
+def options_of(command: Command) -> set[str]:
+    """The options that a command has."""
+    first, second = [*command.words, ""][3:5]
+    found = load_command(first)
+    found = getattr(found, "commands", {}).get(second, found)
+    return {name for option in found.params for name in option.opts}
 
 
 def test_a_narrow_leaderboard_has_a_head(place: Path) -> None:

@@ -8,14 +8,11 @@ import duckdb
 import pytest
 
 from tests.conftest import ROOT
-from tests.terminal.pty_harness import EVALSUITE, piped, run
-
-# No UTF-8 anywhere, not even for the names of files.
-C_LOCALE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+from tests.terminal.pty_harness import C_LOCALE, EVALSUITE, piped, run
 
 
 @pytest.mark.parametrize(("engine", "env"), [("sqlite", {}), ("duckdb", {}), ("sqlite", C_LOCALE), ("duckdb", C_LOCALE)])
-def test_a_relative_folder_of_databases(engine: str, env: dict[str, str], tmp_path: Path) -> None:
+def test_a_relative_folder_of_databases(engine: str, env: dict[str, str | None], tmp_path: Path) -> None:
     """`run ... --databases '../d b/ö'` finds the file for a gold query and for an SQL answer."""
     for folder in ("d b/ö", "here", "gold/q1", "gold/q2", "sub/q1", "sub/q2"):
         (tmp_path / folder).mkdir(parents=True)

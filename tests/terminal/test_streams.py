@@ -13,9 +13,8 @@ from evalsuite.cli.streams import SIGNS
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import started
-from tests.terminal.pty_harness import EVALSUITE, environment, piped, run
+from tests.terminal.pty_harness import C_LOCALE, EVALSUITE, environment, piped, run
 
-C_LOCALE = {"LC_ALL": "C", "LANG": None, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 ENCODINGS = [
     pytest.param({"PYTHONIOENCODING": "cp1252"}, "cp1252", id="cp1252"),
     pytest.param({"PYTHONIOENCODING": "ascii"}, "ascii", id="ascii"),
