@@ -61,7 +61,7 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
 
     from evalsuite.errors import EvalsuiteError, FaultError
     from evalsuite.readers.connections import Connections, why
-    from evalsuite.sql import open_session
+    from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.base import QueryLimits
     from evalsuite.sql.execute import ask
     from evalsuite.sql.statement import only_statement
@@ -71,7 +71,7 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
         connection = connections.get(name)
         limits = QueryLimits(seconds=seconds)
         with contextlib.closing(open_session(connection, limits)) as session:
-            executed = ask(session, only_statement(sql, connection.engine), connection, limits)
+            executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), connection, limits)
             about = session.describe()
             kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
     except (EvalsuiteError, FaultError) as error:

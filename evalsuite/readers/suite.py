@@ -15,8 +15,6 @@ from evalsuite.types import RULES, Suite
 SUITE_FILE = "suite.yaml"
 # The scorers whose official rules `reference` names.
 TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
-# Keys that later rooms read; kept as they stand in `Suite.extra`.
-EXTRA_KEYS = ("connections", "judge", "clusters", "hidden")
 
 
 def read_suite(folder: Path) -> Suite:
@@ -44,12 +42,13 @@ def read_suite(folder: Path) -> Suite:
     for key, value, place in top_level(file, where):
         if key == "scorers":
             _bring_scorers(value, place, folder)
-        elif key in EXTRA_KEYS:
-            fields["extra"][key] = _checked_extra(value, key, place)
         elif key in _FIELDS:
             fields.update(_FIELDS[key](value, place))
         else:
-            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, *EXTRA_KEYS, "scorers"]))
+            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, "scorers"]))
+    # What has no field of its own is for later rooms.
+    for key in [key for key in fields if key not in Suite.__dataclass_fields__ and key != "reference"]:
+        fields["extra"][key] = fields.pop(key)
     for tag in fields["extra"].get("clusters", ()):
         if tag not in fields.get("groups", {}):
             known = registry.did_you_mean(tag, fields.get("groups", {}))
@@ -135,22 +134,21 @@ def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:
     return value
 
 
-def _checked_extra(value: Any, key: str, where: str) -> Any:
-    if key == "clusters":
-        return _texts(value, f"{where}: clusters")
-    if key == "hidden":
-        if not isinstance(value, bool):
-            raise GoldError(f"{where}: hidden must be true or false, found {value!r}", hint="true keeps gold's cells out of every report")
-        return value
-    section = _mapping(value, key, where)
-    if key == "judge":
-        from evalsuite.judge import read_settings
+def _hidden(value: Any, where: str) -> dict[str, Any]:
+    if not isinstance(value, bool):
+        raise GoldError(f"{where}: hidden must be true or false, found {value!r}", hint="true keeps gold's cells out of every report")
+    return {"hidden": value}
 
-        try:
-            read_settings(section)
-        except EvalsuiteError as error:
-            raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
-    return section
+
+def _judge(value: Any, where: str) -> dict[str, Any]:
+    from evalsuite.judge import read_settings
+
+    section = _mapping(value, "judge", where)
+    try:
+        read_settings(section)
+    except EvalsuiteError as error:
+        raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+    return {"judge": section}
 
 
 def _text(key: str) -> Callable[[Any, str], dict[str, Any]]:
@@ -238,4 +236,8 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "groups": _groups,
     "defaults": _defaults,
     "fail_under": _fail_under,
+    "connections": lambda value, where: {"connections": _mapping(value, "connections", where)},
+    "judge": _judge,
+    "clusters": lambda value, where: {"clusters": _texts(value, f"{where}: clusters")},
+    "hidden": _hidden,
 }

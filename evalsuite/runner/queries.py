@@ -20,7 +20,7 @@ from evalsuite.runner.lane import Worker, now, open_worker, undisturbed
 from evalsuite.runner.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
 from evalsuite.runner.walls import around, library_paths
 from evalsuite.runner.wire import ClosedError, decode_forms, receive, send
-from evalsuite.sql import is_embedded, open_session
+from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.execute import ask
@@ -111,7 +111,7 @@ class Queries:
             return Answered(query=query, outcome=outcome, seconds=now() - started)
 
     def _on_server(self, query: Query) -> Executed:
-        statement = only_statement(query.text, query.connection.engine, most_bytes=self._limits.sql_bytes)
+        statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
         with contextlib.closing(open_session(query.connection, self._limits)) as session:
             with self._lock:
                 if self._closed:

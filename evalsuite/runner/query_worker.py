@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.runner.wire import encode_forms, receive, send
-from evalsuite.sql import open_session
+from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.base import Connection, QueryLimits, Stream
 from evalsuite.sql.execute import pour
 from evalsuite.sql.spill import size
@@ -49,7 +49,7 @@ def serve(parent: socket.socket) -> None:
 
 
 def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, text: str) -> None:
-    statement = only_statement(text, connection.engine, most_bytes=limits.sql_bytes)
+    statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
     _say(parent, SAID, statement)
     if receive(parent, most=_LONGEST_ORDER) == GO:
         with contextlib.closing(open_session(connection, limits)) as session:

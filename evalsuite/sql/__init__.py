@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from evalsuite.lazy import Lazy
 from evalsuite.sql.base import Connection, QueryLimits, Session
+from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Dialect
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,6 +17,7 @@ class Engine:
 
     `embedded` engines run inside this process on a file: they can take all its memory, or the process itself, so answers of a
     submission belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown.
+    `dialect` is what `only_statement` has to know of its SQL.
     """
 
     module: Lazy
@@ -24,6 +26,7 @@ class Engine:
     extra: str | None = None
     embedded: bool = False
     secret: tuple[str, ...] = ()
+    dialect: Dialect = STANDARD
 
 
 _VERSION = {"version": "a name for the state of the data, changed when they change: results are kept under it"}
@@ -34,12 +37,14 @@ ENGINES: dict[str, Engine] = {
         summary="a DuckDB file, or a folder of .csv and .parquet files, one table each",
         options={"database": "the file or folder"},
         embedded=True,
+        dialect=DUCKDB,
     ),
     "sqlite": Engine(
         module=Lazy("evalsuite.sql.sqlite"),
         summary="an SQLite file",
         options={"database": "the file"},
         embedded=True,
+        dialect=SQLITE,
     ),
     "postgres": Engine(
         module=Lazy("evalsuite.sql.postgres"),
@@ -57,6 +62,7 @@ ENGINES: dict[str, Engine] = {
         },
         extra="postgres",
         secret=("password",),
+        dialect=POSTGRES,
     ),
     "snowflake": Engine(
         module=Lazy("evalsuite.sql.snowflake"),
@@ -77,6 +83,7 @@ ENGINES: dict[str, Engine] = {
         },
         extra="snowflake",
         secret=("password", "private_key_file_pwd", "token"),
+        dialect=SNOWFLAKE,
     ),
     "bigquery": Engine(
         module=Lazy("evalsuite.sql.bigquery"),
@@ -90,6 +97,7 @@ ENGINES: dict[str, Engine] = {
             **_VERSION,
         },
         extra="bigquery",
+        dialect=BIGQUERY,
     ),
 }
 

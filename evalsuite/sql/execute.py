@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from evalsuite.errors import FaultError
-from evalsuite.sql import open_session
+from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session, Stream
 from evalsuite.sql.cache import ResultCache
 from evalsuite.sql.spill import Collector
@@ -44,7 +44,7 @@ def execute(
         FaultError: SQL_NOT_ALLOWED, SQL_ERROR, LIMIT or TIMEOUT.
         EvalsuiteError: the connection cannot be opened.
     """
-    statement = only_statement(text, connection.engine, most_bytes=limits.sql_bytes)
+    statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
     with contextlib.closing(open_session(connection, limits)) as session:
         return ask(session, statement, connection, limits, cache=cache, spill=spill)
 

@@ -6,44 +6,52 @@ It reads no grammar: only comments, quotes and semicolons, in the dialect of the
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from evalsuite.errors import FaultError
 from evalsuite.sql.base import NOT_SELECT, not_allowed, sql_error
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)")
 _SQL_WORDS = frozenset({"sql", "sqlite", "duckdb", "postgres", "postgresql", "pgsql", "snowflake", "bigquery", "googlesql"})
-_FIRST_WORDS = {
-    "duckdb": frozenset({"select", "with", "values", "from", "table"}),
-    "sqlite": frozenset({"select", "with", "values"}),
-    "postgres": frozenset({"select", "with", "values", "table"}),
-    "snowflake": frozenset({"select", "with", "values"}),
-    "bigquery": frozenset({"select", "with", "from"}),
-}
 _STRING = r"'(?:[^']|'')*'"
 _ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME = r'"(?:[^"]|"")*"'
-_DOLLARS = r"(?<![\w$])(?P<tag>\$(?:[A-Za-z_]\w*)?\$).*?(?P=tag)"
-_TRIPLE = r"(?:\"\"\".*?\"\"\"|'''.*?''')"
-_QUOTES = {
-    "duckdb": [rf"\b[eE]{_ESCAPED}", _STRING, _NAME, _DOLLARS],
-    "sqlite": [_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"],
-    "postgres": [rf"\b[eE]{_ESCAPED}", _STRING, _NAME, _DOLLARS],
-    "snowflake": [_ESCAPED, _NAME, r"\$\$.*?\$\$"],
-    "bigquery": [_TRIPLE, _ESCAPED, r'"(?:[^"\\]|\\.)*"', r"`(?:[^`\\]|\\.)*`"],
-}
-# Where one of these is met outside a whole quote, its end is missing. The look stops there: going on from each would take n x n steps.
-_OPENERS = {
-    "duckdb": r"['\"]|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$",
-    "sqlite": r"['\"`\[]",
-    "postgres": r"['\"]|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$",
-    "snowflake": r"['\"]|\$\$",
-    "bigquery": r"['\"`]",
-}
-_LINE_COMMENT = {"snowflake": r"(?:--|//)", "bigquery": r"(?:--|#)"}
-_NESTED_COMMENTS = frozenset({"duckdb", "postgres"})
 
 
-def only_statement(text: str, engine: str, *, most_bytes: int = 100_000) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dialect:
+    """As much of an engine's SQL as the look needs: the words a SELECT begins with, and patterns of what is quoted or a comment.
+
+    Where one of `openers` is met outside a whole quote, its end is missing. The look stops there: going on from each would take n x n
+    steps.
+    """
+
+    first_words: tuple[str, ...] = ("select", "with", "values")
+    quotes: tuple[str, ...] = (_STRING, _NAME)
+    openers: str = r"['\"]"
+    line_comment: str = "--"
+    nested_comments: bool = False
+
+
+STANDARD = Dialect()
+POSTGRES = Dialect(
+    first_words=("select", "with", "values", "table"),
+    quotes=(rf"\b[eE]{_ESCAPED}", _STRING, _NAME, r"(?<![\w$])(?P<tag>\$(?:[A-Za-z_]\w*)?\$).*?(?P=tag)"),
+    openers=r"['\"]|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$",
+    nested_comments=True,
+)
+DUCKDB = replace(POSTGRES, first_words=(*POSTGRES.first_words, "from"))
+SQLITE = Dialect(quotes=(_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"), openers=r"['\"`\[]")
+SNOWFLAKE = Dialect(quotes=(_ESCAPED, _NAME, r"\$\$.*?\$\$"), openers=r"['\"]|\$\$", line_comment=r"(?:--|//)")
+BIGQUERY = Dialect(
+    first_words=("select", "with", "from"),
+    quotes=(r"(?:\"\"\".*?\"\"\"|'''.*?''')", _ESCAPED, r'"(?:[^"\\]|\\.)*"', r"`(?:[^`\\]|\\.)*`"),
+    openers=r"['\"`]",
+    line_comment=r"(?:--|#)",
+)
+
+
+def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000) -> str:
     """The one statement of a text, without its fence and its closing semicolon; comments inside stay.
 
     Raises:
@@ -55,7 +63,7 @@ def only_statement(text: str, engine: str, *, most_bytes: int = 100_000) -> str:
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise sql_error("syntax")
     sql = unfenced(text)
-    blank = _blanked(sql, engine)
+    blank = _blanked(sql, dialect)
     ends = [index for index, character in enumerate(blank) if character == ";"]
     pieces = [piece for piece in blank.split(";") if piece.strip()]
     if not pieces:
@@ -63,7 +71,7 @@ def only_statement(text: str, engine: str, *, most_bytes: int = 100_000) -> str:
     if len(pieces) > 1:
         raise not_allowed(f"{NOT_SELECT}, and here stand {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
-    if word is None or word[1].lower() not in _FIRST_WORDS[engine]:
+    if word is None or word[1].lower() not in dialect.first_words:
         raise not_allowed(NOT_SELECT)
     # The only piece stands between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
@@ -102,14 +110,12 @@ def _fences(text: str) -> Iterator[tuple[str, str]]:
         number += 1
 
 
-def _blanked(sql: str, engine: str) -> str:
+def _blanked(sql: str, dialect: Dialect) -> str:
     """The text with every comment and every quoted part turned to blanks of the same length; quotes leave one letter to stand for them.
 
     Raises `FaultError` SQL_ERROR where a quote is not closed.
     """
-    token = re.compile(
-        "|".join([*_QUOTES[engine], _LINE_COMMENT.get(engine, "--") + r"[^\n]*", r"/\*", f"(?P<open>{_OPENERS[engine]})"]), re.S
-    )
+    token = re.compile("|".join([*dialect.quotes, dialect.line_comment + r"[^\n]*", r"/\*", f"(?P<open>{dialect.openers})"]), re.S)
     out, position = [], 0
     while found := token.search(sql, position):
         if found["open"]:
@@ -118,7 +124,7 @@ def _blanked(sql: str, engine: str) -> str:
         out.append(sql[position:start])
         comment = found[0].startswith(("--", "//", "#", "/*"))
         if found[0] == "/*":
-            end = _comment_end(sql, end, nested=engine in _NESTED_COMMENTS)
+            end = _comment_end(sql, end, nested=dialect.nested_comments)
         out.append(" " * (end - start) if comment else "_".ljust(end - start))
         position = end
     return "".join([*out, sql[position:]])

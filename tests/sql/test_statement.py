@@ -14,7 +14,7 @@ from evalsuite.sql.statement import only_statement
 def code(text: str, engine: str) -> str:
     """The fault a text ends in, or an empty text."""
     try:
-        only_statement(text, engine)
+        only_statement(text, ENGINES[engine].dialect)
     except FaultError as error:
         return error.fault.code
     return ""
@@ -42,7 +42,7 @@ def code(text: str, engine: str) -> str:
 )
 def test_what_is_taken(text: str, sql: str, engine: str) -> None:
     """The statement without fence and semicolon, the same for every engine."""
-    assert only_statement(text, engine) == sql
+    assert only_statement(text, ENGINES[engine].dialect) == sql
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_what_is_taken(text: str, sql: str, engine: str) -> None:
 )
 def test_dialects(text: str, engine: str) -> None:
     """A semicolon inside what only this engine takes for a quote or a comment ends nothing."""
-    assert only_statement(text, engine) == text
+    assert only_statement(text, ENGINES[engine].dialect) == text
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_never_more_than_sqlite_takes(parts: list[str]) -> None:
     text = "select " + "".join(parts)
     if code(text, "sqlite"):
         return
-    sql = only_statement(text, "sqlite")
+    sql = only_statement(text, ENGINES["sqlite"].dialect)
     said = ""
     try:
         sqlite3.connect(":memory:").execute(f"EXPLAIN {sql}")
