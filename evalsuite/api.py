@@ -60,7 +60,7 @@ def score(
     Raises:
         UnknownScorerError: no such scorer.
         UsageError: parameters that the scorer cannot use under either rule.
-        FaultError: a file that cannot be read.
+        FaultError: a file that cannot be read, or a scorer of your own that fails.
     """
     entry = SCORERS.load(name)
     for problem in check_parameters(entry, parameters):
@@ -69,15 +69,15 @@ def score(
     asked = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
-            return entry.function(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
+            return entry.score(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
         if entry.marker.gold_files is not None or entry.marker.reads == "tree":
             from evalsuite.readers.answers import read_pair
 
             prediction, read = read_pair(entry.marker.reads, prediction, parameters)
             parameters |= read
-        if asked is not None and entry.marker.asks is not None and entry.marker.asks(parameters):
+        if asked is not None and entry.asks_judge(parameters):
             parameters["judge"] = asked
-        return entry.function(prediction, **parameters)
+        return entry.score(prediction, **parameters)
 
 
 def _judge(given: "Judge | Mapping[str, Any] | None") -> "Judge | None":

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from evalsuite import foreign
+
 # A verdict is short; what a model writes beyond this is not searched.
 _LONGEST = 20_000
 _MOST_OBJECTS = 200
@@ -194,7 +196,7 @@ def _written_number(text: str, high: float) -> float | None:
 
 def _extracted(extractor: str | Callable[[str], Any], text: str) -> Any:
     if callable(extractor):
-        return extractor(text)
+        return foreign.call("extractor", extractor, text)
     match = re.search(extractor, text[:_LONGEST])
     return match[1 if match.re.groups else 0] if match else None
 

@@ -242,7 +242,12 @@ def text_of(value: Any, field: str | None = None) -> str:
 
 
 def on_unit(value: float, low: float, high: float, direction: Direction) -> float:
-    """A value of the range low..high on [0, 1] where more is better; what lies outside counts as the nearest end."""
+    """A value of the range low..high on [0, 1] where more is better; what lies outside counts as the nearest end.
+
+    Raises `MetricError` for NaN, which lies nowhere.
+    """
+    if math.isnan(value):
+        raise MetricError("a metric gave nan, which is no value", code="bad_value")
     share = min(1.0, max(0.0, (value - low) / (high - low)))
     return share if direction == "higher" else 1.0 - share
 

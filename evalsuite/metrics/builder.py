@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+from evalsuite import foreign
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import Measure, Metric, MetricError
 from evalsuite.metrics.composite import Composite, OnMissing, Part, normalised
@@ -38,8 +39,8 @@ class Custom(Metric):
         return "|".join([self.name, f"function:{getattr(self.function, '__module__', '?')}.{self.label}", *self.versions()])
 
     def detailed_evaluate(self, prediction: Any, reference: Any = None) -> Measure:
-        """The function's value; raises `MetricError` where it is no number in [0, 1]."""
-        value = self.function(prediction, reference)
+        """The function's value; raises `MetricError` where it is no number in [0, 1], `FaultError` where the function fails."""
+        value = foreign.call(self.label, self.function, prediction, reference)
         if value is None:
             return Measure(value=None, reason=f"{self.label} gave no value")
         if not isinstance(value, int | float) or not math.isfinite(value) or not 0 <= value <= 1:

@@ -135,7 +135,11 @@ def read_gold_files(
     gold = parameters["gold"]
     if form == "tree":
         named = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
-        return {key: _tree(value, lambda name: _blaming_gold(instance_id, name, one), limits) for key, value in named.items()}
+        try:
+            return {key: _tree(value, lambda name: _blaming_gold(instance_id, name, one), limits) for key, value in named.items()}
+        except FaultError as error:
+            # The text of gold's own entry is no fault of the answer.
+            raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
     if isinstance(gold, str):
         return {"gold": _blaming_gold(instance_id, gold, one)}
     return {"gold": [_or_fault(instance_id, name, one) for name in gold]}

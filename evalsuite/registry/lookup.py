@@ -1,15 +1,15 @@
 """Name -> scorer: a bundled table, then what this process, plugin files, suites and installed packages bring."""
 
 import inspect
-import traceback
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite import foreign
+from evalsuite.errors import EvalsuiteError, FaultError, UsageError
 from evalsuite.lazy import Lazy
-from evalsuite.registry.marker import Scorer
+from evalsuite.registry.marker import Marker, Scorer
 from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
 from evalsuite.registry.words import did_you_mean
 from evalsuite.types import Score
@@ -58,7 +58,13 @@ class Registry:
         if brought is None:
             raise UnknownScorerError(f"unknown scorer {name!r}", hint=did_you_mean(name, self.names()))
         summary = (inspect.getdoc(brought) or "a plugin's scorer").splitlines()[0]
-        return Scorer(name=name, function=brought, marker=brought.__evalsuite__, summary=summary)  # type: ignore[attr-defined]
+        marker: Marker = brought.__evalsuite__  # type: ignore[attr-defined]
+        entry = Scorer(name=name, function=brought, marker=marker, summary=summary, is_foreign=name not in self.metrics)
+        try:
+            foreign.call(f"{name}: its signature", lambda: entry.parameters)
+        except FaultError as error:
+            raise UsageError(error.fault.detail, hint="the annotations of a scorer must be names that its file knows") from error
+        return entry
 
     def load_file(self, path: Path) -> list[str]:
         """The names of the scorers that a plugin file brings. Raises `UsageError` with the file's own line where it fails."""
@@ -123,12 +129,6 @@ class Registry:
         value = self._value_of(name)
         return WholeBatch(name, value) if value is not None and not hasattr(value, "__evalsuite__") and is_batch(value) else None
 
-    def place_of(self, error: BaseException) -> str:
-        """`my.py:12` where an error was raised inside a plugin's file, else an empty text."""
-        files = {str(path) for path, _ in self.loaded.values()}
-        frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
-        return f"{Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
-
     def entry_point(self, name: str) -> Any:
         """The entry point of an installed package that brings the name, None where none does."""
         return next((entry for entry in _installed(self._group) if entry.name == name), None)
@@ -150,7 +150,12 @@ class Registry:
             path, attribute = self.loaded[name]
             return getattr(module_of(path), attribute)
         entry = self.entry_point(name)
-        return entry.load() if entry is not None else None
+        if entry is None:
+            return None
+        try:
+            return foreign.call(f"the package of {name}", entry.load)
+        except FaultError as error:
+            raise UsageError(error.fault.detail, hint="the plugin fails when it is imported") from error
 
 
 @cache

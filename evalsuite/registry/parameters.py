@@ -54,8 +54,8 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     missing = [k for k, p in known.items() if p.default is inspect.Parameter.empty and k not in parameters]
     for key in missing:
         found.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
-    if entry.marker.validate is not None and not any(p.blocks >= {"strict"} for p in found):
-        found.extend(replace(p, where=p.where or where) for p in entry.marker.validate(usable))
+    if not any(p.blocks >= {"strict"} for p in found):
+        found.extend(replace(p, where=p.where or where) for p in entry.problems(usable))
     return found
 
 

@@ -14,39 +14,39 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from evalsuite.errors import UsageError
+from evalsuite import foreign
+from evalsuite.errors import FaultError, UsageError
 from evalsuite.registry.marker import scorer
-from evalsuite.types import Score
 
 
 def name_of(value: Any) -> str:
     """The name a plugin gives itself by `name`, a text or (Arthur Bench's way) a static method; empty where it has none."""
     given = getattr(value, "name", "")
-    return str(given() if callable(given) else given)
+    return str(foreign.call(f"name of {value!r}", given) if callable(given) else given)
 
 
-def as_scorer(value: Any, name: str) -> Callable[..., Score]:
+def as_scorer(value: Any, name: str) -> Callable[..., Any]:
     """A marked scorer function made of a marked function (as it is), a plain function, or a class with `run_batch`.
 
-    A plain function gets the text of the answer and, as `gold`, what gold says; it gives a `Score`, a number or a bool.
+    A plain function gets the text of the answer and, as `gold`, what gold says. `Scorer.score` checks what any of them gives.
     """
     if hasattr(value, "__evalsuite__"):
-        function: Callable[..., Score] = value
+        function: Callable[..., Any] = value
         return function
     if is_batch(value):
 
         @scorer(reads="batch")
-        def batched(prediction: str, batch: WholeBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Score:
+        def batched(prediction: str, batch: WholeBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
             case = Case(prediction=prediction, gold=gold, question=question, context=context)
-            return _as_score((batch or WholeBatch(name, value)).value_of(case), name)
+            return (batch or WholeBatch(name, value)).value_of(case)
 
         batched.__doc__ = inspect.getdoc(value)
         return batched
 
     @scorer(reads="text")
-    def adapted(prediction: str, *, gold: Any = None, question: str = "", context: str = "") -> Score:
+    def adapted(prediction: str, *, gold: Any = None, question: str = "", context: str = "") -> Any:
         del question, context
-        return _as_score(value(prediction, gold), name)
+        return value(prediction, gold)
 
     adapted.__doc__ = inspect.getdoc(value)
     return adapted
@@ -78,7 +78,7 @@ class WholeBatch:
 
     def __init__(self, name: str, made: Any) -> None:
         self.name = name
-        self._made: Any = made() if inspect.isclass(made) else made
+        self._made = made
         self._cases: list[Case] = []
         self._values: dict[str, list[Any]] | None = None
         self._lock = threading.Lock()
@@ -91,6 +91,8 @@ class WholeBatch:
     def value_of(self, case: Case) -> Any:
         """What `run_batch` gave this answer; equal cases get their values in order. What fails as a whole is asked one by one."""
         with self._lock:
+            if inspect.isclass(self._made):
+                self._made = self._made()
             if self._values is None:
                 self._values = self._run_all()
             waiting = self._values.get(repr(case))
@@ -103,8 +105,8 @@ class WholeBatch:
         if len(self._cases) < 2:
             return found
         try:
-            values = self._run(self._cases)
-        except Exception:  # one bad answer must not cost the others theirs: each is asked for alone, and its own error is its fault
+            values = foreign.call(self.name, self._run, self._cases)
+        except FaultError:  # one bad answer must not cost the others theirs: each is asked for alone, and its own error is its fault
             return found
         for case, value in zip(self._cases, values, strict=True):
             found.setdefault(repr(case), []).append(value)
@@ -112,27 +114,16 @@ class WholeBatch:
 
     def _run(self, cases: Sequence[Case]) -> Sequence[Any]:
         golds = [case.gold for case in cases]
-        values: Sequence[Any] = self._made.run_batch(
+        given = self._made.run_batch(
             [case.prediction for case in cases],
             None if all(gold is None for gold in golds) else golds,
             [case.question for case in cases],
             [case.context for case in cases],
         )
+        values = list(given)
         if len(values) != len(cases):
-            raise ValueError(f"{self.name}: run_batch gave {len(values)} values for {len(cases)} answers")
+            raise FaultError("SCORER_ERROR", f"{self.name}: run_batch gave {len(values)} values for {len(cases)} answers")
         return values
-
-
-def _as_score(value: Any, name: str) -> Score:
-    if isinstance(value, Score):
-        return value
-    category = None
-    if hasattr(value, "score"):
-        value, category = value.score, getattr(value, "category", None)
-    if isinstance(value, bool | int | float) and 0 <= value <= 1:
-        details = {"category": str(getattr(category, "name", category))} if category is not None else {}
-        return Score(official=float(value), strict=float(value), reason=f"{name} says {float(value):g}", details=details)
-    raise ValueError(f"{name} gave {type(value).__name__}, expected a number in [0, 1] or a Score")
 
 
 def is_batch(value: Any) -> bool:
@@ -156,9 +147,10 @@ def module_of(path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        foreign.call(str(path), spec.loader.exec_module, module)
+    except FaultError as fault:
         sys.modules.pop(module.__name__, None)
+        error = fault.__cause__ or fault
         frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
         line = getattr(error, "lineno", None) if isinstance(error, SyntaxError) else frames[-1].lineno if frames else 1
         raise UsageError(f"{path}:{line}: {type(error).__name__}: {error}", hint="the plugin fails when it is imported") from error

@@ -60,7 +60,7 @@ def asks_judge(task: Task) -> bool:
         if entry.marker.asks is None:
             continue
         try:
-            if entry.marker.asks(usable_parameters(task, check, entry)):
+            if entry.asks_judge(usable_parameters(task, check, entry)):
                 return True
         except FaultError:
             continue

@@ -3,14 +3,14 @@
 `read_prediction` opens the submission's files and knows nothing of gold; `judge` opens gold and sees only what the first stage made.
 """
 
-import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
-from evalsuite.errors import FaultError, describe
+from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.foreign import failure
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, exact_table
 from evalsuite.registry import Scorer, allowing_programs
@@ -19,7 +19,6 @@ from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 
-log = logging.getLogger(__name__)
 Helper = Callable[[Scorer], Any]
 # The order to say what an answer is worth.
 JUDGE = "judge"
@@ -165,7 +164,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
     problem = next((problem for problem in check.problems if problem.blocks), None)
     if problem is not None and blocked >= {"official", "strict"}:
-        return Outcome(check=check, score=Score(official=None, reason=problem.message), fault=_as_fault(problem))
+        score = Score(official=None, reason=problem.message)
+        return Outcome(check=check, score=score, fault=_as_fault(problem), side=FAULTS[problem.code].side)
     entry = SCORERS.load(check.scorer)
     form = forms[entry.marker.reads]
     if isinstance(form, Fault):
@@ -182,16 +182,15 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     except AnswerFaultError:
         raise
     except FaultError as error:
-        score = Score(official=None, reason=describe(error.fault))
+        # A limit is what an answer can reach: left open, it would leave the mean.
+        value = 0.0 if error.fault.code == "LIMIT" and error.side == "submission" else None
+        score = Score(official=value, strict=value, reason=describe(error.fault), strict_fault=error.fault)
         return Outcome(check=check, score=score, fault=error.fault, side=error.side)
     except (MemoryError, RecursionError):
         fault = Fault(code="LIMIT", detail="the comparison does not fit into memory_mib or nests too deep")
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
-    except Exception as error:  # a scorer that raises is a fault of the tool: recorded as such, never as a 0
-        log.debug("scorer %s failed on %s", check.scorer, task.instance.instance_id, exc_info=True)
-        place = SCORERS.place_of(error)
-        detail = f"{check.scorer} raised {type(error).__name__}" + (f" at {place}" if place else "")
-        fault = Fault(code="SCORER_ERROR", detail=detail)
+    except Exception as error:  # a bundled scorer that raises is a fault of the tool: recorded as such, never as a 0
+        fault = failure(check.scorer, error).fault
         return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
     return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
@@ -199,10 +198,10 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
 
 def _called(entry: Scorer, form: Any, parameters: dict[str, Any], helper: Helper | None) -> Score:
     if entry.marker.reads == "batch":
-        return entry.function(form, helper(entry) if helper is not None else None, **parameters)
-    if helper is not None and entry.marker.asks is not None and entry.marker.asks(parameters):
+        return entry.score(form, helper(entry) if helper is not None else None, **parameters)
+    if helper is not None and entry.asks_judge(parameters):
         parameters = {**parameters, "judge": helper(entry)}
-    return entry.function(form, **parameters)
+    return entry.score(form, **parameters)
 
 
 def _without_blocked(score: Score, blocked: frozenset[str]) -> Score:

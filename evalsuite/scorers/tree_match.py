@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
+from evalsuite.trees.comparators import PROTECTED
 from evalsuite.trees.compound import CompoundComparator
 from evalsuite.trees.gold_check import GoldValidationError
 from evalsuite.trees.infer import infer_schema
@@ -89,6 +90,8 @@ def tree_match(
     except (SchemaError, JsonRefError, UnknownNameError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from error
     except ValueError as error:
+        if len(expected) == len(found):
+            raise
         return Score(official=official, strict=0.0, reason=why or str(error), strict_reason=str(error), fault=fault)
     strict_reason = _reason(result)
     flip = "sound rules" if official is not None and result.mean_f1 is not None and abs(official - result.mean_f1) > 1e-9 else ""
@@ -122,7 +125,11 @@ class _Run:
     compounds: Mapping[str, Any]
 
     def score(self, gold: list[Any], found: list[Any], *, compat: bool) -> RunResult:
-        return evaluate(gold, found, self.schema, self.id_field, self.post_process, compat=compat, comparators=self.compounds)
+        """The result; raises the first fault of somebody else's code: what is left without it is no score."""
+        result = evaluate(gold, found, self.schema, self.id_field, self.post_process, compat=compat, comparators=self.compounds)
+        for fault in result.faults:
+            raise FaultError(fault.code, fault.detail, where=fault.where)
+        return result
 
 
 def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None]:
@@ -207,6 +214,8 @@ def _compounds(entries: Sequence[dict[str, Any]]) -> dict[str, Callable[..., Any
     for entry in entries:
         try:
             name = entry.get("name", "compound")
+            if name in PROTECTED:
+                raise ValueError(f"{name!r} is built in and cannot be replaced")
             found[name] = CompoundComparator(entry["fields"], entry["primary"], name, entry.get("rule", "all_equal"))
         except (KeyError, ValueError, TypeError) as error:
             raise FaultError("BAD_SPEC", f"compound {entry!r}: {error}", side="gold") from error

@@ -5,7 +5,6 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
-from evalsuite.trees.limits import TreeLimitError
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 from evalsuite.types import Problem, Score
 
@@ -70,8 +69,6 @@ def tree_score(
 
     try:
         strict, official = scored(compat=False), scored(compat=True)
-    except TreeLimitError as error:
-        raise FaultError("LIMIT", str(error)) from None
     except ValueError as error:
         raise FaultError("BAD_SPEC", str(error)) from None
     return _verdict(official, strict, surplus)

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.errors import FaultError
 from evalsuite.trees.judging import try_transformed
 from evalsuite.trees.limits import TreeLimitError, choices
 from evalsuite.trees.plan import Plan
@@ -86,7 +87,10 @@ class _Lists:
         if not self.walk.compat:
             field = next((child for child in self.items.children if child.key == key), None)
             if field is not None and field.transforms:
-                found, _ = try_transformed(field, found)
+                try:
+                    found, _ = try_transformed(field, found)
+                except FaultError as error:
+                    self.walk.faults.append(error.fault)
         if isinstance(found, bool) or not isinstance(found, str | int | float) or found != found:
             return None
         return found
@@ -107,10 +111,21 @@ class _Lists:
         self.invented(sorted(set(range(m)) - {j for _, j in pairs}))
 
     def fit_by_values(self) -> Pairs:
-        """Align by comparing values column by column; rows are written for the matched pairs only."""
+        """Align by comparing values column by column; rows are written for the matched pairs only.
+
+        Where somebody's comparator fails nobody knows what fits: the rows are in order, and the record stays undecided.
+        """
         from evalsuite.trees.pairs import similarity
 
-        pairs = assign(similarity(self.walk, self.items, self.gold, self.extracted, self.path), compat=self.walk.compat)
+        try:
+            fits = similarity(self.walk, self.items, self.gold, self.extracted, self.path)
+        except TreeLimitError:
+            raise
+        except FaultError as error:
+            self.walk.faults.append(error.fault)
+            pairs = list(zip(range(len(self.gold)), range(len(self.extracted)), strict=False))
+        else:
+            pairs = assign(fits, compat=self.walk.compat)
         for i, j in pairs:
             self.matched(i, j)
         return pairs

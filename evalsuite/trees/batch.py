@@ -4,10 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.judging import bounded
+from evalsuite import foreign
+from evalsuite.errors import FaultError
+from evalsuite.trees.judging import checked
 from evalsuite.trees.limits import TreeLimitError
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.results import ComparatorResult, FieldResult
+from evalsuite.types import Fault
 
 if TYPE_CHECKING:
     from evalsuite.trees.fields import Walk
@@ -32,10 +35,11 @@ class BatchItem:
 
 
 class Dispatcher:
-    """Lets the batch comparators of a run judge pending rows, in place."""
+    """Lets the batch comparators of a run judge pending rows, in place; `faults` collects what they failed with."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
+        self.faults: list[Fault] = []
 
     def __call__(self, rows: Sequence[FieldResult]) -> None:
         """Judge the pending rows: one call a comparator, groups in order of their first row."""
@@ -63,24 +67,35 @@ class Dispatcher:
         return found
 
     def answers(self, name: str, items: list[BatchItem]) -> list[Any]:
-        """One answer an item; None where the comparator failed or gave too few."""
+        """One answer an item; the fault for each where the comparator failed as a whole, None where it gave too few."""
+        what = f"comparator {name}"
         try:
-            found = self.registry.comparator(name)(items)
+            found = foreign.call(what, self.registry.comparator(name), items)
         except TreeLimitError:
             raise
-        except Exception:  # anybody's comparator, often a network call: its failure is the rows' status batch_error
-            found = None
+        except FaultError as error:
+            return [error.fault] * len(items)
         if not isinstance(found, list):
-            found = []
+            return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(items)
         return [*found[: len(items)], *[None] * (len(items) - len(found))]
 
     def settle(self, row: FieldResult, verdict: Any) -> None:
+        """Write an answer into its row: None is no verdict, and of a fault the record's readers are told."""
         row.params = None
-        if not isinstance(verdict, ComparatorResult):
+        what = f"comparator {row.comparator}"
+        if isinstance(verdict, ComparatorResult):
+            try:
+                verdict = checked(what, verdict, row.comparator)
+            except FaultError as error:
+                verdict = error.fault
+        elif verdict is not None and not isinstance(verdict, Fault):
+            verdict = Fault(code="SCORER_ERROR", detail=f"{what} gave {type(verdict).__name__}, expected a ComparatorResult")
+        if verdict is None or isinstance(verdict, Fault):
             row.status = "batch_error"
+            if verdict is not None:
+                self.faults.append(verdict)
+                row.reason = None if self.registry.compat else verdict.detail
             return
-        if not self.registry.compat:
-            verdict = bounded(verdict, row.comparator, None)
         row.reason = verdict.reason
         if verdict.skip:
             row.status, row.score = "skipped", 0.0
@@ -96,5 +111,4 @@ def parent_of(row: FieldResult) -> str:
 
 def is_independent(walk: "Walk", name: str) -> bool:
     """Whether a batch comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
-    registry = getattr(walk.dispatch, "registry", None)
-    return registry is not None and getattr(registry.comparator(name), "independent", False) is True
+    return getattr(walk.dispatch.registry.comparator(name), "independent", False) is True

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, numeric
-from evalsuite.trees.judging import judge, transformed, try_transformed
+from evalsuite.trees.judging import compare, judge, transformed, try_transformed
 from evalsuite.trees.plan import Plan
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ _LARGEST = 2**53
 
 
 def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, compat: bool) -> "Floats":
-    """Scores n x m in [0, 1] of a field that is a unit; NaN where the comparator says that the pair does not count."""
+    """Scores n x m in [0, 1] of a field that is a unit; NaN where the comparator says that the pair does not count.
+
+    Raises:
+        FaultError: somebody's comparator or transform failed.
+    """
     import numpy as np
 
     failed_rows: list[int] = []
@@ -117,8 +121,7 @@ def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: boo
 
 
 def _one(plan: Plan, gold: Any, extracted: Any, compat: bool) -> float:
-    assert plan.compare is not None
     if compat:
-        return float(plan.compare(gold, extracted, plan.params).score)
+        return compare(plan, gold, extracted).score
     result = judge(plan, gold, extracted)
     return float("nan") if result.skip else result.score

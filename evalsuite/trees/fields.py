@@ -1,15 +1,19 @@
 """The rows of one record: expected against found, field after field, along the schema."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evalsuite.errors import FaultError
 from evalsuite.trees.arrays import array_rows
-from evalsuite.trees.judging import judge, transformed, try_transformed
-from evalsuite.trees.limits import TreeLimits, alternatives_of
+from evalsuite.trees.judging import compare, judge, transformed, try_transformed
+from evalsuite.trees.limits import TreeLimitError, TreeLimits, alternatives_of
 from evalsuite.trees.plan import Plan
-from evalsuite.trees.results import FieldResult, RowStatus
+from evalsuite.trees.results import ComparatorResult, FieldResult, RowStatus
 from evalsuite.trees.tally import tally
 from evalsuite.trees.values import python_name, same
+from evalsuite.types import Fault
+
+if TYPE_CHECKING:
+    from evalsuite.trees.batch import Dispatcher
 
 Rows = list[FieldResult]
 Aligned = tuple[int | None, ...]
@@ -19,15 +23,22 @@ class Walk:
     """Writes the rows of one record.
 
     `alternatives` says whether gold holds any, `dispatch` lets the batch comparators judge the pending ones among some rows, `missing`
-    collects the paths of required fields that were left out.
+    collects the paths of required fields that were left out, `faults` what somebody's comparators and transforms failed with.
     """
 
     def __init__(
-        self, *, compat: bool, limits: TreeLimits, dispatch: Callable[[Rows], None], id_field: str | None = None, alternatives: bool = False
+        self,
+        *,
+        compat: bool,
+        limits: TreeLimits,
+        dispatch: "Dispatcher",
+        id_field: str | None = None,
+        alternatives: bool = False,
     ) -> None:
         self.compat = compat
         self.limits = limits
         self.dispatch = dispatch
+        self.faults: list[Fault] = []
         self.id_field = id_field
         self.alternatives = alternatives and not compat
         self.missing: list[str] = []
@@ -54,29 +65,47 @@ class Walk:
         return FieldResult(path, 0.0, "", gold, extracted, "skipped", None, None, None, plan.path, aligned)
 
     def unit(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """The one row of a field that a comparator judges."""
+        """The one row of a field that a comparator judges; `error` where somebody's comparator or transform failed."""
+        row = FieldResult(
+            path, 0.0, plan.name, gold, extracted, "pending", None, gold, extracted, plan.path, aligned, plan.weight, plan.field
+        )
+        out.append(row)
+        if plan.trusted and not plan.transforms:
+            self.settle(row, compare(plan, gold, extracted))
+            return
+        try:
+            self.compare(plan, row)
+        except TreeLimitError:
+            raise
+        except FaultError as error:
+            row.status, row.reason = "error", error.fault.detail
+            self.faults.append(error.fault)
+
+    def compare(self, plan: Plan, row: FieldResult) -> None:
+        """Transform and compare the two values of a row, and write what came of it into the row."""
         problem = ""
-        g, e = gold, extracted
+        g, e = row.gold_value, row.extracted_value
         if plan.transforms and self.compat:
-            g, e = transformed(plan, gold), transformed(plan, extracted)
+            g, e = transformed(plan, g), transformed(plan, e)
         elif plan.transforms:
-            g, problem = try_transformed(plan, gold)
-            e, also = try_transformed(plan, extracted)
+            g, problem = try_transformed(plan, g)
+            e, also = try_transformed(plan, e)
             problem = problem or also
-        row = FieldResult(path, 0.0, plan.name, gold, extracted, "pending", None, g, e, plan.path, aligned, plan.weight, plan.field)
+        row.gold_compared, row.extracted_compared = g, e
         if problem:
             row.status, row.reason = "mismatch", problem
         elif plan.batch:
             row.params = plan.params
         else:
-            direct = plan.compare if plan.trusted or self.compat else None
-            result = direct(g, e, plan.params) if direct else judge(plan, g, e)
-            row.score, row.reason = result.score, result.reason
-            if result.skip and not self.compat:
-                row.status, row.score = "skipped", 0.0
-            else:
-                row.status = "match" if result.score == 1.0 else "mismatch"
-        out.append(row)
+            self.settle(row, compare(plan, g, e) if self.compat else judge(plan, g, e))
+
+    def settle(self, row: FieldResult, result: ComparatorResult) -> None:
+        """Write a comparator's answer into its row."""
+        row.score, row.reason = result.score, result.reason
+        if result.skip and not self.compat:
+            row.status, row.score = "skipped", 0.0
+        else:
+            row.status = "match" if result.score == 1.0 else "mismatch"
 
     def unlike(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Two values of a container of which at least one is no such container."""

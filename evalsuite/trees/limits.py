@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from evalsuite.errors import FaultError
+
 ANY_OF = "x-eval-any-of"
 
 
-class TreeLimitError(Exception):
-    """A value or a comparison is larger than a limit allows; `path` says where."""
+class TreeLimitError(FaultError):
+    """A value or a comparison is larger than a limit allows (LIMIT); `path` says where."""
 
     def __init__(self, message: str, path: str = "") -> None:
-        super().__init__(f"{path}: {message}" if path else message)
+        super().__init__("LIMIT", f"{path}: {message}" if path else message)
         self.message = message
         self.path = path
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalsuite.trees.comparators import BUILTIN
+from evalsuite.trees.comparators import BUILTIN, PROTECTED
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.schema import SchemaNode
 
@@ -13,13 +13,13 @@ Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str,
 class Plan:
     """One field, compiled. `structural` fields are walked into, all others are units that one comparator judges.
 
-    `trusted` comparators neither fail nor leave [0, 1]. `key` is the name under which the value stands in its object; in compat mode what
-    follows the last dot of the path.
+    `is_own` comparators are the reference's three, `trusted` ones of these neither fail nor leave [0, 1]. `key` is the name under which
+    the value stands in its object; in compat mode what follows the last dot of the path.
     """
 
     __slots__ = (
-        "_children", "_registry", "any_batch", "batch", "by_key", "compare", "expects", "field", "is_array", "key", "name", "node",
-        "optional", "params", "path", "required", "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
+        "_children", "_registry", "any_batch", "batch", "by_key", "compare", "expects", "field", "is_array", "is_own", "key", "name",
+        "node", "optional", "params", "path", "required", "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
     )  # fmt: skip
 
     def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
@@ -38,6 +38,7 @@ class Plan:
         if self.name and not node.skip:
             self.compare = registry.comparator(self.name)
             self.batch = registry.is_batch(self.name)
+        self.is_own = self.name in PROTECTED
         self.trusted = self.compare is not None and self.compare is BUILTIN.get(self.name) and node.threshold is None
         self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
         self.structural = node.has_children and not self.name

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-RowStatus = Literal["match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error"]
-STATUSES: tuple[RowStatus, ...] = ("match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error")
+from evalsuite.types import Fault
+
+RowStatus = Literal["match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error"]
+STATUSES: tuple[RowStatus, ...] = ("match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error")
 
 COLUMNS = {"match": "matches", "mismatch": "mismatches", "omission": "omissions", "hallucination": "hallucinations"}
 
@@ -63,9 +65,10 @@ class FieldResult:
 
 @dataclass(slots=True)
 class RecordResult:
-    """One record: its rows and its precision, recall and F1 (None where a judge's outage left nothing to count).
+    """One record: its rows and its precision, recall and F1.
 
-    `reason` says why a record is worth 0 as a whole: no prediction, or a required field missing.
+    They are None where a judge's outage left nothing to count, and where somebody's comparator, transform or post-processor failed.
+    `reason` says so, or why a record is worth 0 as a whole: no prediction, or a required field missing.
     """
 
     record_id: Any
@@ -115,7 +118,8 @@ class Average:
 class Summary:
     """The numbers of a run: means over records, micro (all rows pooled) and macro (mean over schema paths), totals and coverage.
 
-    `coverage` is decided / (decided + batch_error), 1.0 where no judge was asked. `mean_*` are None where every record is undecided.
+    `coverage` is decided / (decided + batch_error + error), 1.0 where all was decided. `mean_*` are over the decided records, None where
+    there is none. `faults` are what somebody else's code failed with: numbers beside them are of a part only.
     """
 
     mean_precision: float | None
@@ -131,6 +135,7 @@ class Summary:
     micro: Average
     macro: Average
     per_schema_path: dict[str, PathScore] = field(default_factory=dict)
+    faults: list[Fault] = field(default_factory=list)
 
 
 @dataclass(kw_only=True)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsuite import foreign
+from evalsuite.errors import FaultError, describe
 from evalsuite.trees.batch import Dispatcher
 from evalsuite.trees.fields import Walk
 from evalsuite.trees.gold_check import check_id, check_unique
@@ -46,6 +48,9 @@ def evaluate(
         comparators: names of this run only; batch ones have `is_batch = True`.
         transforms: the same for transforms.
         limits: how large values may be.
+
+    A comparator, transform or post-processor of somebody's that fails leaves its record undecided (precision, recall and F1 are None);
+    `faults` of the result tells what failed.
 
     Raises:
         ValueError: not as many extracted records as gold ones, and no ids to join by.
@@ -104,13 +109,12 @@ class Scoring:
         transforms: Named | None = None,
         limits: TreeLimits = DEFAULT_LIMITS,
     ) -> None:
-        registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
+        self.registry = registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
         self.plan: Plan = compile_plan(prepare(schema, compat=compat, registry=registry), registry)
         self.id_field = id_field
         self.post_process = post_process
         self.compat = compat
         self.limits = limits
-        self.dispatch = Dispatcher(registry)
 
     def label(self, gold: Any, index: int) -> Any:
         """The record's id, or its index."""
@@ -128,13 +132,18 @@ class Scoring:
         rows: list[FieldResult] = []
         walk.pair(self.plan, gold, extracted, "", (), rows)
         if self.plan.any_batch:
-            self.dispatch(rows)
+            walk.dispatch(rows)
         if self.post_process is not None:
-            rows = self.post_process(rows)
-            if not isinstance(rows, list):
-                raise TypeError(f"post_process must return the list of rows, got {type(rows).__name__}")
+            try:
+                rows = foreign.call("post_process", self.post_process, rows)
+                _check_rows(rows)
+            except FaultError as error:
+                walk.faults.append(error.fault)
         reason = f"required and missing: {', '.join(walk.missing)}" if walk.missing else ""
-        precision, recall, f1 = totals.add(rows, failed=bool(walk.missing))
+        if walk.faults:
+            reason = describe(walk.faults[0])
+        precision, recall, f1 = totals.add(rows, failed=bool(walk.missing), undecided=bool(walk.faults))
+        totals.faults |= dict.fromkeys([*walk.faults, *walk.dispatch.faults])
         return RecordResult(label, rows, gold, extracted, precision, recall, f1, reason)
 
     def lone_record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
@@ -150,7 +159,18 @@ class Scoring:
 
     def walk(self, alternatives: bool) -> Walk:
         """A fresh walk over one record."""
-        return Walk(compat=self.compat, limits=self.limits, dispatch=self.dispatch, id_field=self.id_field, alternatives=alternatives)
+        dispatch = Dispatcher(self.registry)
+        return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, id_field=self.id_field, alternatives=alternatives)
+
+
+def _check_rows(rows: Any) -> None:
+    """Raise for what cannot be counted: TypeError where a post-processor gave no list, `FaultError` for a row or score that is none."""
+    if not isinstance(rows, list):
+        raise TypeError(f"post_process must return the list of rows, got {type(rows).__name__}")
+    for row in rows:
+        if not isinstance(row, FieldResult):
+            raise FaultError("SCORER_ERROR", f"post_process gave {type(row).__name__}, expected a FieldResult")
+        foreign.unit("post_process", row.score)
 
 
 def _join(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> list[tuple[Any, Any, Any]] | None:

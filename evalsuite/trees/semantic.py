@@ -8,9 +8,12 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from evalsuite import foreign
+from evalsuite.errors import FaultError
 from evalsuite.trees.batch import BatchItem
 from evalsuite.trees.results import ComparatorResult
 from evalsuite.trees.values import loosely_same
+from evalsuite.types import Fault
 
 _TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}
 _FENCE = re.compile(r"\A```(?:json)?(.*?)`*\Z", re.DOTALL)
@@ -50,9 +53,9 @@ class SemanticBatchComparator:
         self.ask: Callable[[list[JudgeItem]], list[Any]] = getattr(judge, "judge_batch", judge)  # type: ignore[arg-type]
         self.name = name
 
-    def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | None]:
-        """One answer an item, None where the judge gave none."""
-        answers: list[ComparatorResult | None] = [None] * len(items)
+    def __call__(self, items: list[BatchItem]) -> list[ComparatorResult | Fault | None]:
+        """One answer an item, None where the judge gave none, the fault for each that it was asked for where it failed."""
+        answers: list[ComparatorResult | Fault | None] = [None] * len(items)
         open_places = []
         for place, item in enumerate(items):
             if loosely_same(item.gold_compared, item.extracted_compared):
@@ -61,7 +64,9 @@ class SemanticBatchComparator:
                 open_places.append(place)
         asked = [JudgeItem(items[p].path, items[p].gold_compared, items[p].extracted_compared) for p in open_places]
         for place, score in zip(open_places, self.scores(asked), strict=False):
-            if score is not None:
+            if isinstance(score, Fault):
+                answers[place] = score
+            elif score is not None:
                 reason = "judge match" if score >= 1 else "judge mismatch"
                 answers[place] = ComparatorResult(float(score), self.name, reason)
         return answers
@@ -69,11 +74,14 @@ class SemanticBatchComparator:
     def scores(self, asked: list[JudgeItem]) -> list[Any]:
         if not asked:
             return []
+        what = f"judge of {self.name}"
         try:
-            found = self.ask(asked)
-        except Exception:  # a judge is a network call of anybody's making: no answer is None for each item, shown as batch_error
-            return []
-        return found if isinstance(found, list) else []
+            found: Any = foreign.call(what, self.ask, asked)
+        except FaultError as error:
+            return [error.fault] * len(asked)
+        if not isinstance(found, list):
+            return [Fault(code="SCORER_ERROR", detail=f"{what} gave {type(found).__name__}, expected a list")] * len(asked)
+        return found
 
 
 def as_text(value: Any) -> str:

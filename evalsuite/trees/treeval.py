@@ -103,6 +103,7 @@ def treeval_score(
     Raises:
         ValueError: no records, sequences of unequal length, a schema or metrics that cannot be used, a reference of the wrong shape.
         TreeLimitError: two lists too long for `max_cells`.
+        FaultError: a metric of your own failed.
     """
     if len(predictions) != len(references):
         raise ValueError(f"{len(predictions)} predictions for {len(references)} references")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from evalsuite.trees.alignment import best_assignment
 from evalsuite.trees.limits import TreeLimitError
 from evalsuite.trees.treeval_counts import ABSENT, Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
-from evalsuite.trees.treeval_metrics import Metric, normalise, worst
+from evalsuite.trees.treeval_metrics import Metric, measured, normalise, worst
 from evalsuite.trees.treeval_order import canonical_order
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node
 
@@ -72,11 +72,11 @@ def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
     fine = scalars(got)
     for k, metric in enumerate(leaf.metrics):
         if len(fine) == len(got):
-            raw = metric.matrix(want, got)
+            raw = measured(metric, "matrix", want, got)
         else:
             raw = np.full(cross.shape, worst(metric))
-            raw[:, fine] = metric.matrix(want, [got[j] for j in fine])
-        cross.scores[leaf, k] = (_finite(raw, metric), 1.0)
+            raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
+        cross.scores[leaf, k] = (_finite(raw), 1.0)
     return cross
 
 
@@ -272,8 +272,8 @@ def _f1_cells(hit: Cells, given: Cells, wanted: Cells, empty: float) -> Cells:
     return np.where(both > 0, 2 * rates[0] * rates[1] / np.where(both > 0, both, 1), 0.0)
 
 
-def _finite(raw: "Floats", metric: Metric) -> "Floats":
-    """The values, the worst of the range for NaN, the largest floats for infinities."""
+def _finite(raw: "Floats") -> "Floats":
+    """The values, the largest floats for infinities."""
     import numpy as np
 
-    return raw if np.isfinite(raw).all() else np.nan_to_num(raw, nan=worst(metric))
+    return raw if np.isfinite(raw).all() else np.nan_to_num(raw)

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import eq
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
+from evalsuite import foreign
 from evalsuite.errors import FaultError
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ class Metric(Protocol):
         """The direction."""
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
-        """n raw values of n pairs; NaN where a pair cannot be scored, which counts as the worst."""
+        """n raw values of n pairs, the worst of the range for a pair that has none; NaN is a fault."""
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n references x m predictions raw values."""
@@ -42,7 +43,7 @@ class Metric(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairMetric:
-    """A metric made of a function (prediction, reference) -> number.
+    """A metric made of a function (prediction, reference) -> number, or None for undefined, which is worth the worst.
 
     `accepts` says which values the function takes; a pair with another one is worth the worst. Equal pairs are computed once a call.
     """
@@ -75,10 +76,12 @@ class PairMetric:
     def _one(self, reference: Any, prediction: Any, known: dict[Any, float]) -> float:
         key = (type(reference), reference, type(prediction), prediction)
         if key not in known:
-            accepted = self.accepts(reference) and self.accepts(prediction)
-            value = self.function(prediction, reference) if accepted else None
-            known[key] = float("nan") if value is None else float(value)
+            value = foreign.call(f"metric {self.name}", self._value, reference, prediction)
+            known[key] = worst(self) if value is None else foreign.number(f"metric {self.name}", value)
         return known[key]
+
+    def _value(self, reference: Any, prediction: Any) -> float | None:
+        return self.function(prediction, reference) if self.accepts(reference) and self.accepts(prediction) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,13 +226,31 @@ def text_metric(name: str) -> Metric | None:
     if metric.low is None or metric.high is None:
         raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
 
-    def measured(prediction: Any, reference: Any) -> float | None:
+    def evaluated(prediction: Any, reference: Any) -> float | None:
         measure = metric.detailed_evaluate(str(prediction), str(reference))
         if measure.fault is not None:
             raise FaultError(measure.fault.code, measure.fault.detail)
         return measure.value
 
-    return PairMetric(name=name, function=measured, score_range=(metric.low, metric.high), higher_is_better=metric.direction == "higher")
+    return PairMetric(name=name, function=evaluated, score_range=(metric.low, metric.high), higher_is_better=metric.direction == "higher")
+
+
+def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+    """The metric's `scores` (n) or `matrix` (n x m). Raises `FaultError` where one of somebody's fails, or gives another shape or NaN."""
+    import numpy as np
+
+    make = getattr(metric, kind)
+    if isinstance(metric, ExactMatch | Levenshtein):
+        own: Floats = make(references, predictions)
+        return own
+    what = f"metric {metric.name}"
+    raw: Floats = foreign.call(what, lambda: np.asarray(make(references, predictions), dtype=np.float64))
+    shape = (len(references),) if kind == "scores" else (len(references), len(predictions))
+    if raw.shape != shape:
+        raise FaultError("SCORER_ERROR", f"{what}: {kind} gave an array of shape {raw.shape}, expected {shape}")
+    if np.isnan(raw).any():
+        raise FaultError("SCORER_ERROR", f"{what} gave nan, expected a number")
+    return raw
 
 
 def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:

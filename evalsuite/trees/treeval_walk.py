@@ -22,7 +22,7 @@ from evalsuite.trees.treeval_counts import (
     scalars,
 )
 from evalsuite.trees.treeval_cross import Options, cross_array, pair_weights
-from evalsuite.trees.treeval_metrics import normalise, worst
+from evalsuite.trees.treeval_metrics import measured, normalise, worst
 from evalsuite.trees.treeval_order import canonical_order
 from evalsuite.trees.treeval_reference import surplus_raises
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
@@ -209,7 +209,7 @@ class Walk:
         total = np.zeros(len(pairs.got))
         for metric in leaf.metrics:
             raw = np.full(len(pairs.got), worst(metric), dtype=np.float64)
-            raw[fine] = np.nan_to_num(metric.scores(want, got), nan=worst(metric))
+            raw[fine] = np.nan_to_num(measured(metric, "scores", want, got))
             total += normalise(metric, raw)
             mean = _mean(raw.tolist(), sizes)
             means[metric.name] = mean

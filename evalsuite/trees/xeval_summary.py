@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.trees.results import COLUMNS, STATUSES, Average, FieldResult, PathScore, RecordResult, RunResult, Summary
 from evalsuite.trees.tally import Tally
+from evalsuite.types import Fault
 
 Metrics = tuple[float | None, float | None, float | None]
 UNDECIDED: Metrics = (None, None, None)
@@ -32,14 +33,16 @@ class Totals:
     def __init__(self, *, compat: bool = False) -> None:
         self.compat = compat
         self.values: tuple[list[float], list[float], list[float]] = ([], [], [])
-        self.n_records = self.n_undecided = self.n_batch_errors = 0
+        self.n_records = self.n_undecided = self.n_batch_errors = self.n_errors = 0
+        self.faults: dict[Fault, None] = {}
         self.all = Tally()
         self.paths: dict[str, PathTotals] = {}
 
-    def add(self, rows: Sequence[FieldResult], *, failed: bool = False) -> Metrics:
+    def add(self, rows: Sequence[FieldResult], *, failed: bool = False, undecided: bool = False) -> Metrics:
         """Count one record and give its precision, recall and F1.
 
-        They are 0 where the record has `failed` as a whole, and None where a judge's outage left nothing to count (1.0 in compat mode).
+        They are 0 where the record has `failed` as a whole, and None where it is `undecided` or where a judge's outage left nothing to
+        count (1.0 in compat mode).
 
         Raises:
             KeyError: a row's status is none that there is.
@@ -48,6 +51,9 @@ class Totals:
         self.n_records += 1
         self.n_batch_errors += n_errors
         self.all.merge(counts)
+        if undecided:
+            self.n_undecided += 1
+            return UNDECIDED
         if failed:
             metrics: Metrics = (0.0, 0.0, 0.0)
         elif n_errors and not counts.total and not self.compat:
@@ -69,6 +75,8 @@ class Totals:
             if status not in COLUMNS:
                 if status == "batch_error":
                     n_errors += 1
+                elif status == "error":
+                    self.n_errors += 1
                 elif status not in STATUSES:
                     raise KeyError(status)
                 continue
@@ -94,7 +102,7 @@ class Totals:
         precision, recall, f1 = (self.mean(values) for values in self.values)
         counts = {status: sum(path.numbers[status] for path in self.paths.values()) for status in COLUMNS}
         decided = sum(counts.values())
-        asked = decided + self.n_batch_errors
+        asked = decided + self.n_batch_errors + self.n_errors
         paths = {path: known.score() for path, known in self.paths.items()}
         return {
             "mean_precision": precision,
@@ -110,6 +118,7 @@ class Totals:
             "micro": self.average([(self.all.precision, self.all.recall, self.all.f1)]),
             "macro": self.average([(score.precision, score.recall, score.f1) for score in paths.values()]),
             "per_schema_path": paths,
+            "faults": list(self.faults),
         }
 
     def mean(self, values: list[float]) -> float | None:

@@ -104,7 +104,7 @@ def collect(task: Task, prediction: Prediction) -> Result:
             continue
         try:
             parameters = usable_parameters(task, check, entry)
-            target = entry.function(form, **parameters)
+            target = entry.score(form, **parameters)
         except FaultError:
             continue
         found = _smallest(entry, check, form, parameters, target)
@@ -135,10 +135,10 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
         said = {key: value for key, value in case.parameters.items() if key in said or key == "condition_cols"}
         said |= {"gold": case.parameters["gold"]} if reads == "table" else {}
         sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
-        target = entry.function(case.form(), **case.scored())
+        target = entry.score(case.form(), **case.scored())
     if not found["tables"]:
         last = {**said, "gold": found["gold"], "schema": found["schema"]} if reads == "tree" else said
-        target = entry.function(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
+        target = entry.score(found["answer"], **{key: value for key, value in last.items() if key != "schema" or value is not None})
     notes = [f"the search ended after {shrinker.calls} calls: a smaller case may exist"] if shrinker.spent else []
     words = {"official": word(target.official), "strict": word(target.strict), "flip": target.flip.partition(":")[0]}
     reasons = {"reason": target.reason, "strict_reason": target.why("strict")}

@@ -75,7 +75,7 @@ class Judge:
         self.budget.used += 1
         self.budget.used_cells += n_cells(prediction)
         try:
-            return self.scorer.function(prediction, **self.parameters).value(self.rules) == 1.0
+            return self.scorer.score(prediction, **self.parameters).value(self.rules) == 1.0
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
             return False

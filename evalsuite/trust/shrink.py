@@ -43,7 +43,7 @@ class Shrinker:
             return False
         self.calls += 1
         try:
-            score = self.scorer.function(form, **parameters)
+            score = self.scorer.score(form, **parameters)
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             # A part that the scorer cannot read is no case of the verdict.
             return False

@@ -283,7 +283,7 @@ def test_nulls_of_containers_are_judged_by_their_values() -> None:
 
 
 def test_a_comparator_of_anybodys() -> None:
-    """An exception costs its row; a score outside [0, 1] is bounded; skip counts."""
+    """A failure, and a score outside [0, 1], leaves the record undecided and says where; other records and fields count; skip counts."""
 
     def wild(gold: Any, extracted: Any, params: Any) -> ComparatorResult:
         if extracted == "boom":
@@ -292,6 +292,12 @@ def test_a_comparator_of_anybodys() -> None:
 
     schema = an_object(a={"type": "string", "x-eval-compare": "wild"}, b=TEXT)
     found = {e: rows({"a": "x"}, {"a": e}, schema, comparators={"wild": wild})[0][1:] for e in ("boom", "high", "skip")}
-    assert found["boom"] == ("mismatch", "comparator wild: division by zero")
-    assert found["high"] == ("match", "comparator wild: score 1.5 is outside [0, 1]")
+    line = wild.__code__.co_firstlineno + 2
+    assert found["boom"] == ("error", f"comparator wild raised ZeroDivisionError at test_xeval_sound.py:{line}")
+    assert found["high"] == ("error", "comparator wild gave 1.5, expected a number in [0, 1]")
     assert found["skip"] == ("skipped", None)
+    gold = [{"a": "x", "b": "y"}] * 2
+    result = evaluate(gold, [{"a": "boom", "b": "y"}, {"a": "z", "b": "y"}], schema, comparators={"wild": wild})
+    assert [record.f1 for record in result.records] == [None, 0.5]
+    assert (result.mean_f1, result.undecided_records, result.coverage) == (0.5, 1, 0.75)
+    assert [fault.code for fault in result.faults] == ["SCORER_ERROR"]

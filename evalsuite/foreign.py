@@ -1,0 +1,132 @@
+"""Somebody else's code - a scorer, comparator, transform, post-processor, metric or judge of a plugin or a caller - is called here.
+
+What comes back is a value or a `FaultError` SCORER_ERROR with file and line, whatever the code did: a failure never becomes a number,
+and never ends a worker or the command. The raw text of an exception goes to the debug log only: it can carry answers.
+"""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
+
+from evalsuite.errors import FAULTS, FaultError
+from evalsuite.types import Fault, Score
+
+T = TypeVar("T")
+PACKAGE = __file__.rpartition("foreign.py")[0]
+
+
+def call(what: str, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
+    """What `function` returns; `what` names it in the fault.
+
+    Raises:
+        FaultError: SCORER_ERROR where it raises anything at all, `SystemExit` and `MemoryError` too; a `FaultError` of its own as it is.
+        KeyboardInterrupt: the user wants to stop, which only the main thread of a process that hears signals can be told.
+    """
+    try:
+        return function(*arguments, **named)
+    except FaultError:
+        raise
+    except BaseException as error:
+        if isinstance(error, KeyboardInterrupt) and _hears_the_user():
+            raise
+        raise failure(what, error) from error
+
+
+def failure(what: str, error: BaseException) -> FaultError:
+    """The fault of code that raised: its name, the kind of error, and where in its own file that was."""
+    import logging
+
+    logging.getLogger("evalsuite.foreign").debug("%s failed", what, exc_info=error)
+    place = _place_of(error)
+    return FaultError("SCORER_ERROR", f"{what} raised {type(error).__name__}" + (f" at {place}" if place else ""))
+
+
+def unit(what: str, value: Any) -> float:
+    """The value as a float in [0, 1]. Raises `FaultError` for anything else."""
+    found = number(what, value, expected="a number in [0, 1]")
+    if not 0 <= found <= 1:
+        _refuse(f"{what} gave {found:g}, expected a number in [0, 1]")
+    return found
+
+
+def number(what: str, value: Any, *, expected: str = "a number") -> float:
+    """The value as a float; bools and the scalars of numpy are numbers too. Raises `FaultError` for anything else, NaN too."""
+    from numbers import Real
+
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    if not isinstance(value, Real):
+        _refuse(f"{what} gave {type(value).__name__}, expected {expected}")
+    try:
+        found = float(value)
+    except OverflowError:
+        found = math.inf if value > 0 else -math.inf  # type: ignore[operator]
+    if math.isnan(found):
+        _refuse(f"{what} gave nan, expected {expected}")
+    return found
+
+
+def score_of(name: str, value: Any) -> Score:
+    """What a scorer gave as a `Score` that every later room can trust: a `Score`, something with `.score`, or a number in [0, 1].
+
+    A value of None without a fault is UNDEFINED. Raises `FaultError` for anything else, and for a field of another type.
+    """
+    if not isinstance(value, Score):
+        category = getattr(value, "category", None)
+        found = unit(name, getattr(value, "score", value))
+        details = {"category": str(getattr(category, "name", category))} if category is not None else {}
+        return Score(official=found, strict=found, reason=f"{name} says {found:g}", details=details)
+    for key in ("reason", "strict_reason", "flip"):
+        if not isinstance(getattr(value, key), str):
+            _refuse(f"{name} gave {key} as {type(getattr(value, key)).__name__}, expected text")
+    for fault in (value.fault, value.strict_fault):
+        if fault is not None and not (isinstance(fault, Fault) and fault.code in FAULTS):
+            _refuse(f"{name} gave a fault that is none of the known codes")
+    undefined = Fault(code="UNDEFINED", detail=f"{name} gave no value")
+    official, strict = (None if given is None else unit(name, given) for given in (value.official, value.strict))
+    return Score(
+        official=official,
+        strict=strict,
+        reason=value.reason,
+        strict_reason=value.strict_reason,
+        flip=value.flip,
+        fault=value.fault or (undefined if official is None else None),
+        strict_fault=value.strict_fault or (undefined if strict is None else None),
+        details=_as_json(name, value.details),
+    )
+
+
+def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:
+    """The details as JSON holds them, what it does not know as text."""
+    if not isinstance(details, Mapping):
+        _refuse(f"{name} gave details as {type(details).__name__}, expected a mapping")
+    found: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
+    return found
+
+
+def _refuse(detail: str) -> NoReturn:
+    raise FaultError("SCORER_ERROR", detail)
+
+
+def _hears_the_user() -> bool:
+    """Whether an interruption can come from outside: workers ignore the signals that stop a run, and threads never get any."""
+    import signal
+    import threading
+
+    heard = any(signal.getsignal(stop) is not signal.SIG_IGN for stop in (signal.SIGINT, signal.SIGTERM))
+    return heard and threading.current_thread() is threading.main_thread()
+
+
+def _place_of(error: BaseException) -> str:
+    """`my.py:12`, the last line outside this package and the libraries that the error passed; empty where it passed none."""
+    import sysconfig
+    import traceback
+
+    paths = sysconfig.get_paths()
+    ours = (PACKAGE, "<", *(paths[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")))
+    passed = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    own = [(file, line) for file, line in passed if not file.startswith(ours)]
+    # A plugin that is an installed package lies among the libraries.
+    own = own or [(file, line) for file, line in passed if not file.startswith((PACKAGE, "<", paths["stdlib"]))]
+    return f"{own[-1][0].replace(chr(92), '/').rpartition('/')[2]}:{own[-1][1]}" if own else ""
