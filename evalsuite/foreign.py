@@ -70,7 +70,7 @@ def number(what: str, value: Any, *, expected: str = "a number") -> float:
 def score_of(name: str, value: Any) -> Score:
     """What a scorer gave as a `Score` that every later room can trust: a `Score`, something with `.score`, or a number in [0, 1].
 
-    A value of None without a fault is UNDEFINED. Raises `FaultError` for anything else, and for a field of another type.
+    A value of None without a fault is one (SCORER_ERROR). Raises `FaultError` for anything else, and for a field of another type.
     """
     if not isinstance(value, Score):
         category = getattr(value, "category", None)
@@ -83,7 +83,7 @@ def score_of(name: str, value: Any) -> Score:
     for fault in (value.fault, value.strict_fault):
         if fault is not None and not (isinstance(fault, Fault) and fault.code in FAULTS):
             _refuse(f"{name} gave a fault that is none of the known codes")
-    undefined = Fault(code="UNDEFINED", detail=f"{name} gave no value")
+    silent = Fault(code="SCORER_ERROR", detail=f"{name} gave no value")
     official, strict = (None if given is None else unit(name, given) for given in (value.official, value.strict))
     return Score(
         official=official,
@@ -91,8 +91,8 @@ def score_of(name: str, value: Any) -> Score:
         reason=value.reason,
         strict_reason=value.strict_reason,
         flip=value.flip,
-        fault=value.fault or (undefined if official is None else None),
-        strict_fault=value.strict_fault or (undefined if strict is None else None),
+        fault=value.fault or (silent if official is None else None),
+        strict_fault=value.strict_fault or (silent if strict is None else None),
         details=_as_json(name, value.details),
     )
 

@@ -15,7 +15,7 @@ N_BINS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """The mean over n instances with its bounds: `low` counts the unjudged as 0 (and is *the* score), `high` as 1."""
+    """The mean over n instances with its bounds: `low` counts the unjudged as 0 (and is *the* score where any is judged), `high` as 1."""
 
     n: int
     low: float
@@ -26,6 +26,11 @@ class Mean:
     def points(self) -> float:
         """The sum of the judged scores: the numerator of `low`."""
         return self.low * self.n
+
+    @property
+    def value(self) -> float | None:
+        """The score, None where nobody judged any instance."""
+        return self.low if self.n_unjudged < self.n else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,8 +65,8 @@ class Summary:
 
     @property
     def score(self) -> float | None:
-        """The score under the run's rules over all gold instances, None for an empty suite."""
-        return self.chosen.low if self.n_gold else None
+        """The score under the run's rules over all gold instances, None where none was judged."""
+        return self.chosen.value
 
     def to_json(self) -> dict[str, Any]:
         """The `summary` object of `run.json`."""
@@ -73,8 +78,8 @@ class Summary:
             "score": self.score,
             "score_low": low,
             "score_high": high,
-            "official": self.official.low if self.n_gold else None,
-            "strict": self.strict.low if self.strict is not None and self.n_gold else None,
+            "official": self.official.value,
+            "strict": self.strict.value if self.strict is not None else None,
             "se": self.se,
             "interval_95": list(self.interval) if self.interval else None,
             "interval_method": self.interval_method,
@@ -122,7 +127,9 @@ def summarise(
         interval_method=method,
         clusters=_clustered(results, groups or {}, clusters),
         histogram=_histogram([r.score for r in results if r.score is not None]),
-        reference_ratio=sum(r.official == 1 for r in reference) / len(reference) if reference else None,
+        reference_ratio=sum(r.official == 1 for r in reference) / len(reference)
+        if any(r.official is not None for r in reference)
+        else None,
         n_reference=len(reference),
         flips=tuple(_flips(results)),
         by_scorer=_by(results, lambda r: (r.scorer,) if r.scorer else ()),
@@ -139,7 +146,7 @@ def _mean(values: Sequence[float | None]) -> Mean:
 
 def _spread(scores: Sequence[float | None]) -> tuple[float | None, tuple[float, float] | None, str]:
     """Standard error, 95 % interval and its method for the mean of n scores, the unjudged ones counted 0."""
-    if not scores:
+    if all(score is None for score in scores):
         return None, None, ""
     found = score_interval([score or 0.0 for score in scores])
     interval = None if found.low is None or found.high is None else (found.low, found.high)
@@ -158,6 +165,8 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
             said = " and ".join(found) or "none"
             raise GoldError(f"suite.yaml: instance {result.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
     tags = [found[0] for found in names]
+    if all(r.score is None for r in results):
+        return {"n_clusters": len(set(tags)), "se": None, "interval_95": None}
     interval = clustered_interval([r.score or 0.0 for r in results], tags)
     ends = None if interval.low is None or interval.high is None else [max(0.0, interval.low), min(1.0, interval.high)]
     return {"n_clusters": len(set(tags)), "se": interval.se, "interval_95": ends}
@@ -205,15 +214,15 @@ def _row(bucket: Sequence[Result]) -> dict[str, Any]:
     return {
         "n": chosen.n,
         "n_right": sum(r.score == 1 for r in bucket),
-        "n_right_official": sum(r.official == 1 for r in bucket),
-        "n_right_strict": None if all(r.strict is None for r in bucket) else sum(r.strict == 1 for r in bucket),
-        "score": chosen.low,
+        "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
+        "n_right_strict": None if strict.value is None else sum(r.strict == 1 for r in bucket),
+        "score": chosen.value,
         "score_low": chosen.low,
         "score_high": chosen.high,
         "se": se,
         "interval_95": list(interval) if interval else None,
-        "official": official.low,
-        "strict": None if all(r.strict is None for r in bucket) else strict.low,
+        "official": official.value,
+        "strict": strict.value,
         "raw": _raw_mean(bucket),
     }
 

@@ -27,7 +27,7 @@ def command(
     from evalsuite.cli.options import share
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import of_entry, revealed
-    from evalsuite.reports.words import percent
+    from evalsuite.reports.words import percent, score_words
     from evalsuite.runner.shards import merge
 
     share(fail_under, "--fail-under")
@@ -39,7 +39,7 @@ def command(
     gate = ""
     if fail_under is not None:
         gate = f", below the gate of {percent(fail_under)} (exit 1)" if missed else f" (gate {percent(fail_under)} met)"
-    line = clean(f"done: {'nothing to score' if score is None else percent(score)} from {len(runs)} shards{gate}")
+    line = clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}")
     code, line = with_lost(EXIT_GATE if missed else EXIT_OK, line, n_lost)
     if quiet:
         print(line)

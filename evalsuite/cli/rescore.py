@@ -78,7 +78,7 @@ def command(
 
 def _print(done: "Rescored", *, as_json: bool, quiet: bool) -> None:
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.words import percent
+    from evalsuite.reports.words import score_words
 
     if as_json:
         import json
@@ -93,8 +93,7 @@ def _print(done: "Rescored", *, as_json: bool, quiet: bool) -> None:
         if len(done.changed) > MOST_CHANGES:
             print(f" ... {len(done.changed) - MOST_CHANGES} more")
         print(f" saved {done.run.folder}")
-    score = "no instance to score" if done.run.summary.score is None else percent(done.run.summary.score)
-    print(f"done: {score}, {len(done.changed)} of {len(done.run.results)} verdicts changed")
+    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed")
 
 
 def _score(value: float | None) -> str:

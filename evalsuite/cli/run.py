@@ -221,18 +221,17 @@ def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
 
 def verdict(run: "Run", *, fail_under: float | None, strict: bool, fail_on_unscorable: bool) -> tuple[int, str]:
     """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given."""
-    from evalsuite.reports.words import caused_by, percent
+    from evalsuite.reports.words import caused_by, percent, score_words
 
     s = run.summary
     if s.n_submitted == 0:
         return EXIT_NOTHING, f"nothing to score: none of the {s.n_gold} instances was handed in (exit 5)"
-    assert s.score is not None
-    done = f"done: {percent(s.score)}"
+    done = f"done: {score_words(s)}"
     unjudged = caused_by(s)
     if fail_on_unscorable and unjudged:
         return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
     gate = run.gold.suite.fail_under if fail_under is None else fail_under
-    if gate is not None and s.score < gate:
+    if gate is not None and (s.score is None or s.score < gate):
         return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
     faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
     if strict and (faults or run.warnings):

@@ -138,6 +138,8 @@ def read_gold_files(
         try:
             return {key: _tree(value, lambda name: _blaming_gold(instance_id, name, one), limits) for key, value in named.items()}
         except FaultError as error:
+            if error.side == "gold":
+                raise
             # The text of gold's own entry is no fault of the answer.
             raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
     if isinstance(gold, str):

@@ -70,13 +70,17 @@ def render(record: "Record", reveal: str | None = None) -> str:
 
 
 def headline(record: "Record") -> str:
-    return "no instance" if record.summary.score is None else percent(record.summary.score)
+    if not record.summary.n_gold:
+        return "no instance"
+    return "not judged" if record.summary.score is None else percent(record.summary.score)
 
 
 def sentences(record: "Record") -> list[str]:
     s = record.summary
-    if s.score is None:
+    if not s.n_gold:
         return ["There was nothing to score."]
+    if s.score is None:
+        return [f"None of {s.n_gold} judged: {caused_by(s)}"]
     points, _, n = share(s.chosen).partition(" = ")[0].partition("/")
     parts = [f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules"]
     if s.interval:
@@ -96,13 +100,13 @@ def overview(record: "Record") -> "Markup":
     from evalsuite.reports.pictures.intervals import IntervalRow, draw
 
     s = record.summary
-    if s.score is None:
+    if not s.n_gold:
         return _markup("")
     low, high = s.interval or (None, None)
     rows = [IntervalRow(record.rules, s.score, low, high, bound=s.chosen.high)]
     other = s.strict if record.rules == "official" else s.official
     if other is not None:
-        rows.append(IntervalRow("strict" if record.rules == "official" else "official", other.low, bound=other.high))
+        rows.append(IntervalRow("strict" if record.rules == "official" else "official", other.value, bound=other.high))
     if s.reference_ratio is not None:
         rows.append(IntervalRow("reference ratio, over what was handed in", s.reference_ratio))
     return _markup(draw(rows, title=f"Score: {counts_line(s)}"))
@@ -150,7 +154,8 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
     for name, found in list(table.items())[:MOST_ROWS_DRAWN]:
         low, high = found["interval_95"] or (None, None)
         mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=0)
-        rows.append(IntervalRow(name, found["score"], low, high, words=share(mean), bound=found["score_high"]))
+        words = "not judged" if found["score"] is None else share(mean)
+        rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
     return _markup(draw(rows, title=title))
 
 

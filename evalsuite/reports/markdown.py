@@ -108,7 +108,7 @@ def _groups(record: "Record") -> Iterator[str]:
     name, rows = ("group", s.by_group) if s.by_group else ("scorer", s.by_scorer)
     if len(rows) < 2:
         return
-    worst = sorted(rows.items(), key=lambda item: (item[1]["score"], -item[1]["n"]))
+    worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
     kind = "Groups" if name == "group" else "Scorers"
     head = f"**{kind}, worst first**\n\n| {name} | right | score | 95 % CI |\n|:--|--:|--:|:--|\n"
     rest = len(worst) - WORST_GROUPS
@@ -118,6 +118,8 @@ def _groups(record: "Record") -> Iterator[str]:
 def _row(item: tuple[str, Mapping[str, Any]]) -> str:
     name, row = item
     ends = _ends("", row.get("interval_95")).removeprefix(" ·  ")
+    if row["score"] is None:
+        return f"| {cell(name)} | not judged |  |  |"
     return f"| {cell(name)} | {row['n_right']}/{row['n']} | {percent(row['score'])} | {ends} |"
 
 

@@ -21,7 +21,9 @@ def percent(value: float, unit: str = " %") -> str:
 
 
 def share(mean: "Mean") -> str:
-    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals."""
+    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals; `nothing judged (0 of 24)` where nobody judged any."""
+    if mean.value is None:
+        return f"nothing judged (0 of {mean.n})"
     points = mean.points
     shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
     return f"{shown}/{mean.n} = {percent(mean.low)}"
@@ -84,6 +86,8 @@ def corrected_words(record: "Record") -> str:
     parts = [", ".join(changes) or "nothing applied", *([", ".join(left) + ", not applied"] if left and changes else [", ".join(left)])]
     if not found["n_gold"]:
         return f"no instance left  ({'; '.join(filter(None, parts))})"
+    if found["score"] is None:
+        return f"nothing judged (0 of {found['n_gold']})  ({'; '.join(filter(None, parts))})"
     points = found["score"] * found["n_gold"]
     shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
     return f"{shown}/{found['n_gold']} = {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
@@ -102,11 +106,13 @@ def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
 def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
     """`table_match 10/15 (strict 9/15)`: what counts, and the other rules beside it where they were asked.
 
-    Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale.
+    Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` where nobody did.
     """
     other = "strict" if rules == "official" else "official"
     if row["score_high"] - row["score_low"] == 1 and row.get("raw") is not None:
         return f"{name} mean {row['raw']:.4g} on its own scale"
+    if row["score"] is None:
+        return f"{name} not judged"
     if abs(row["score"] * row["n"] - row["n_right"]) > 1e-9:
         same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
         return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")
@@ -128,11 +134,14 @@ def some(ids: Sequence[str]) -> str:
 
 def verdict_line(summary: "Summary") -> str:
     """The last line where nothing stopped the run and no gate was set."""
-    if summary.score is None:
-        return "done: no instance to score"
-    if summary.chosen.n_unjudged == summary.chosen.n:
-        return "done: no instance could be judged (no gate set)"
-    return f"done: {percent(summary.score)} (no gate set)"
+    return f"done: {score_words(summary)} (no gate set)"
+
+
+def score_words(summary: "Summary") -> str:
+    """`70.8 %`, or why there is no score."""
+    if not summary.n_gold:
+        return "no instance to score"
+    return share(summary.chosen) if summary.score is None else percent(summary.score)
 
 
 def judge_words(judge: Mapping[str, Any]) -> str:

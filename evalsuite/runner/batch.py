@@ -63,7 +63,9 @@ def asks_judge(task: Task) -> bool:
             if entry.asks_judge(usable_parameters(task, check, entry)):
                 return True
         except FaultError:
-            continue
+            if entry.is_foreign:
+                # Its own question failed: where it is asked again, that is its fault.
+                return True
     return False
 
 

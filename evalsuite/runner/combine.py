@@ -92,7 +92,8 @@ def _unjudged(outcome: Outcome, rule: Rule) -> Status:
     fault = outcome.fault_under(rule)
     if fault is not None and fault.code in UNSCORED:
         return "unscored"
-    return "scorer_fault" if outcome.side == "tool" else "gold_fault"
+    side = FAULTS[fault.code].side if fault is not None and outcome.fault is None else outcome.side
+    return "scorer_fault" if side == "tool" else "gold_fault"
 
 
 def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:

@@ -135,9 +135,10 @@ class Scoring:
             walk.dispatch(rows)
         if self.post_process is not None:
             try:
-                rows = foreign.call("post_process", self.post_process, rows)
-                _check_rows(rows)
+                rows = _checked_rows(foreign.call("post_process", self.post_process, rows))
             except FaultError as error:
+                # What it left half changed is nobody's verdict.
+                rows = []
                 walk.faults.append(error.fault)
         reason = f"required and missing: {', '.join(walk.missing)}" if walk.missing else ""
         if walk.faults:
@@ -163,14 +164,15 @@ class Scoring:
         return Walk(compat=self.compat, limits=self.limits, dispatch=dispatch, id_field=self.id_field, alternatives=alternatives)
 
 
-def _check_rows(rows: Any) -> None:
-    """Raise for what cannot be counted: TypeError where a post-processor gave no list, `FaultError` for a row or score that is none."""
+def _checked_rows(rows: Any) -> list[FieldResult]:
+    """The rows. Raises for what cannot be counted: TypeError where a post-processor gave no list, `FaultError` for no row or no score."""
     if not isinstance(rows, list):
         raise TypeError(f"post_process must return the list of rows, got {type(rows).__name__}")
     for row in rows:
         if not isinstance(row, FieldResult):
             raise FaultError("SCORER_ERROR", f"post_process gave {type(row).__name__}, expected a FieldResult")
         foreign.unit("post_process", row.score)
+    return rows
 
 
 def _join(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> list[tuple[Any, Any, Any]] | None:

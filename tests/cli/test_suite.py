@@ -54,7 +54,7 @@ def test_a_judge_sees_the_contexts(place: Path, serve: Serve, capsys: pytest.Cap
     assert main(["suite", "run", "bare", "--from", "a.csv"]) == EXIT_USAGE
     assert main(["suite", "run", "bare", "--from", "a.csv", "--context-column", "seen"]) == EXIT_UNSCORABLE
     out = capsys.readouterr().out
-    assert "a: done: no instance could be judged" in out
+    assert "a: done: nothing judged (0 of 2)" in out
     assert "not scored: NO_JUDGE: judge.model is not set" in out
     (place / "suite.yaml").write_text(f"judge: {{base_url: '{server.base_url}', model: m, concurrency: 1}}\n")
     assert main(["suite", "create", "judged", "--from", "q.csv", "--scorer", "qa_correctness", "--judge", "suite.yaml"]) == EXIT_OK
