@@ -113,7 +113,7 @@ def test_an_installed_package_brings_scorers(place: Path) -> None:
         ("raise BaseException\n", "my.py:1: BaseException"),
         ("def f(:\n", "my.py:1: SyntaxError"),
         ('from evalsuite.registry import scorer\n\nscorer(reads="nothing")\n', "my.py:3: UsageError: reads cannot be 'nothing'"),
-        (PLUGIN.replace("gold: str", "gold: Unknown", 1), "shout_match: its signature raised NameError"),
+        (PLUGIN.replace("gold: str", "gold: 'Unknown'", 1), "shout_match: its signature raised NameError"),
         ("x = 1\n", "my.py: no scorer in it"),
         (PLUGIN.replace("shout_match", "string_match"), "the name 'string_match' is a bundled scorer's"),
     ],

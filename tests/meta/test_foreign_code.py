@@ -17,15 +17,15 @@ from evalsuite import foreign
 from evalsuite.errors import FaultError
 from evalsuite.judge.parsing import score_reading
 from evalsuite.metrics.base import MetricError
+from evalsuite.metrics.builder import Custom
 from evalsuite.metrics.composite import Composite, Part
-from evalsuite.metrics.custom import Custom
 from evalsuite.registry import Marker, Scorer
 from evalsuite.registry.plugins import as_scorer
 from evalsuite.trees import CompoundComparator, PairMetric, PromptJudge, SemanticBatchComparator, evaluate, treeval_score
 from evalsuite.types import Fault, Score
 from tests.conftest import ROOT
+from tests.processes import LIMIT_SECONDS, finished
 
-LIMIT_SECONDS = 240
 RAISING = ("value", "exit", "interrupt", "memory", "recursion", "stop", "generator", "base")
 NO_NUMBER = ("nan", "text", "list", "object", "complex")
 OUTSIDE = ("above", "below", "inf")
@@ -176,7 +176,7 @@ def folders(tmp_path: Path) -> Path:
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """`evalsuite run` as a process of its own, ended after a while."""
     command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--plugin", "my.py", "--out", "out", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=LIMIT_SECONDS)
+    return finished(command, cwd=folder)
 
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
