@@ -9,13 +9,13 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from evalsuite.errors import UsageError
+from evalsuite.memo import Memo
 from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED, ZERO
 from evalsuite.registry import UnknownScorerError
 from evalsuite.runner.anonymous import without_names
 from evalsuite.runner.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.store.index import RunScores
-from evalsuite.store.memo import Memo
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95

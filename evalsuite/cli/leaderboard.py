@@ -56,9 +56,9 @@ def command(
     """
     from evalsuite.cli.run import CACHE_FOLDER, ProgressBar
     from evalsuite.leaderboard import make_leaderboard
+    from evalsuite.memo import Memo, code_stamp
     from evalsuite.reports.leaderboard import last_line
     from evalsuite.runner.entries import Settings, find_places, score_places
-    from evalsuite.store.memo import Memo
 
     load_plugins(plugin)
     check_showing(output or (), None, "leaderboard")
@@ -77,7 +77,7 @@ def command(
     about = _metadata(metadata) if metadata is not None else {}
     strangers = sorted(set(about) - {place.name for place in places})
     notes += [f"{metadata}: no submission {name!r}" for name in strangers]
-    memo = Memo(None if no_cache else CACHE_FOLDER)
+    memo = Memo(None if no_cache else CACHE_FOLDER, stamp=code_stamp())
     try:
         with ProgressBar(hidden=json_ or quiet or not sys.stderr.isatty()) as progress:
             entries = score_places(places, gold, settings, memo, metadata=about, anew=no_cache, progress=progress)

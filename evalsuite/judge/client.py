@@ -16,11 +16,11 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.cache import ReplyCache
 from evalsuite.judge.cassette import Cassette
-from evalsuite.judge.request import Reply, Request
+from evalsuite.judge.request import Reply, Request, reply_of
 from evalsuite.judge.settings import Settings
 from evalsuite.judge.transport import Response, TransportError, post
+from evalsuite.memo import Memo
 
 log = logging.getLogger(__name__)
 Wait = Callable[[float], Any]
@@ -59,7 +59,7 @@ class Client:
         self._held: set[socket.socket] = set()
         self._failures = 0
         self._refusal: str | None = None
-        self._cache = ReplyCache(Path(settings.cache), base_url=settings.base_url) if settings.cache else None
+        self._memo = Memo(Path(settings.cache), at_once=True) if settings.cache else None
         self._cassette = Cassette(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
     def ask(self, request: Request) -> Reply:
@@ -74,9 +74,10 @@ class Client:
             if reply is None:
                 with self._slots:
                     reply = self._post(request)
-                for store in (self._cassette, self._cache):
-                    if store is not None:
-                        store.put(request, reply)
+                if self._cassette is not None:
+                    self._cassette.put(request, reply)
+                if self._memo is not None:
+                    self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
             self._count(reply)
             return reply
 
@@ -94,7 +95,9 @@ class Client:
     def _known(self, request: Request) -> Reply | None:
         if self._cassette is not None:
             return self._cassette.get(request)
-        return self._cache.get(request) if self._cache is not None else None
+        if self._memo is None:
+            return None
+        return reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
 
     def _count(self, reply: Reply) -> None:
         with self._lock:

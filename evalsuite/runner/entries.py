@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import SubmissionError, UsageError
+from evalsuite.memo import Memo
 from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.layouts import layout_name, read_gold
 from evalsuite.readers.layouts.results import holds_answers
@@ -16,7 +17,6 @@ from evalsuite.runner.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import RunScores, find_scored, run_scores
-from evalsuite.store.memo import Memo
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.store.signature import signature
 from evalsuite.types import Rule

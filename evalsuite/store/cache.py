@@ -1,39 +1,27 @@
-"""Scores already known, by content: what is keyed on every byte that can move a verdict never has to be scored twice.
+"""Scores already known, by content: what is keyed on every byte that can move a verdict never has to be scored twice."""
 
-One SQLite file, because many processes may read and write it at once and a run asks for hundreds of keys in one go.
-"""
-
-import contextlib
 import hashlib
 import json
 import math
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError
+from evalsuite.memo import Memo, code_stamp
 from evalsuite.outcome import kind_of
 from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import result_line
 from evalsuite.types import Result, Task
 
-_BUSY_SECONDS = 30
-
 
 class ScoreCache:
-    """Results by key, in `<folder>/scores.sqlite`; opened on first use, closed by `close`.
-
-    A cache that cannot be opened or written is left out silently: it saves time and nothing else.
-    """
+    """Results by key; written by `close`."""
 
     def __init__(self, folder: Path, *, base: str, gold_inodes: frozenset[tuple[int, int]]) -> None:
-        self._path = folder / "scores.sqlite"
-        self._gold_inodes = gold_inodes
-        self._base = f"{base}|{code_stamp()}"
-        self._connection: sqlite3.Connection | None = None
-        self._fresh: list[tuple[str, str]] = []
+        self._memo = Memo(folder, stamp=code_stamp())
+        self._base, self._gold_inodes = base, gold_inodes
 
     def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, str]]:
         """(results by instance id that need no scoring, keys by instance id to keep the others under)."""
@@ -42,45 +30,20 @@ class ScoreCache:
             key = task_key(task, self._base, self._gold_inodes)
             if key is not None:
                 keys[task.instance.instance_id] = key
-        found = self._rows(list(keys.values()))
-        return {name: found[key] for name, key in keys.items() if key in found}, keys
+        found = self._memo.get_all("score", list(keys.values()))
+        try:
+            return {name: Result(**json.loads(found[key])) for name, key in keys.items() if key in found}, keys
+        except (ValueError, TypeError):
+            return {}, keys
 
     def keep(self, key: str | None, result: Result) -> None:
-        """Remember a result; it is written when the cache is closed."""
+        """Remember a result that may be kept."""
         if key is not None and kind_of(result).may_be_kept:
-            self._fresh.append((key, result_line(result)))
+            self._memo.put("score", key, result_line(result))
 
     def close(self) -> None:
         """Write what is new and let go of the file."""
-        with contextlib.suppress(sqlite3.Error, OSError):
-            if self._fresh:
-                connection = self._open()
-                with connection:
-                    connection.executemany("INSERT OR REPLACE INTO scores VALUES (?, ?)", self._fresh)
-        self._fresh = []
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def _rows(self, keys: Sequence[str]) -> dict[str, Result]:
-        if not keys or not self._path.exists():
-            return {}
-        try:
-            rows = self._open().execute(
-                "SELECT key, line FROM scores WHERE key IN (SELECT value FROM json_each(?))", [json.dumps(list(keys))]
-            )
-            return {key: Result(**json.loads(line)) for key, line in rows}
-        except (sqlite3.Error, OSError, ValueError, TypeError):
-            return {}
-
-    def _open(self) -> sqlite3.Connection:
-        if self._connection is None:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS)
-            self._connection.execute("PRAGMA journal_mode = WAL")
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute("CREATE TABLE IF NOT EXISTS scores (key TEXT PRIMARY KEY, line TEXT NOT NULL) WITHOUT ROWID")
-        return self._connection
+        self._memo.close()
 
 
 def task_key(task: Task, base: str, gold_inodes: frozenset[tuple[int, int]] = frozenset()) -> str | None:
@@ -131,9 +94,3 @@ def _add(digest: "hashlib._Hash", name: str, handle: Any) -> None:
     digest.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
     inner = hashlib.file_digest(handle, "sha256")
     digest.update(inner.digest())
-
-
-def code_stamp() -> str:
-    """When this package's code last changed, so that a cache never outlives an edit or an update without a new version."""
-    package = Path(__file__).resolve().parent.parent
-    return str(max(path.stat().st_mtime_ns for path in package.rglob("*.py")))

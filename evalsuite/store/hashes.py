@@ -8,11 +8,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from evalsuite.memo import Memo
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode
 from evalsuite.readers.submission import submission_files, submission_hash
-from evalsuite.store.memo import Memo
 
 # A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
 _SETTLED_NS = 2_000_000_000

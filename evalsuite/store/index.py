@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.memo import Memo
 from evalsuite.store.history import read_run
-from evalsuite.store.memo import Memo
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run, read_results
 
 

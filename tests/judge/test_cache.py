@@ -1,7 +1,7 @@
 """What was asked is not asked again: the cache, the cassette, and many processes at once."""
 
 import json
-import multiprocessing
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +10,11 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge
-from evalsuite.judge.cache import ReplyCache
 from evalsuite.judge.cassette import Cassette
-from evalsuite.judge.request import Reply, Request
+from evalsuite.judge.request import Request
+from evalsuite.memo import FILE
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve
-from tests.processes import LIMIT_SECONDS
 
 Make = Callable[..., Judge]
 llm_judge = SCORERS.load("llm_judge").function
@@ -43,49 +42,26 @@ def test_a_second_judge_asks_nothing(serve: Serve, judge_at: Make) -> None:
         replace(BASE, prompt="p@2"),
     ],
 )
-def test_everything_that_matters_is_in_the_key(other: Request, tmp_path: Path) -> None:
+def test_everything_that_matters_is_in_the_key(other: Request) -> None:
     """Another model, message, role, parameter, sample or prompt version is another key."""
-    cache = ReplyCache(tmp_path, base_url="http://a/v1")
-    cache.put(BASE, Reply(text="known"))
-    assert cache.get(BASE) == Reply(text="known", known=True)
-    assert cache.get(other) is None
+    assert other.key() != BASE.key()
 
 
-def test_the_address_is_in_the_cache_key(tmp_path: Path) -> None:
+def test_the_address_is_in_the_key() -> None:
     """The same model elsewhere is asked anew; a slash at the end changes nothing."""
-    ReplyCache(tmp_path, base_url="http://a/v1").put(BASE, Reply(text="known"))
-    assert ReplyCache(tmp_path, base_url="http://b/v1").get(BASE) is None
-    assert ReplyCache(tmp_path, base_url="http://a/v1/").get(BASE) is not None
+    assert BASE.key("http://b/v1") != BASE.key("http://a/v1") == BASE.key("http://a/v1/")
 
 
-@pytest.mark.parametrize("broken", ["", "{", "[]", '{"text": 1}', '{"text": "x", "n_prompt_tokens": "many"}'])
-def test_a_broken_entry_is_asked_again(broken: str, tmp_path: Path) -> None:
-    """A file that is no reply is as good as none."""
-    cache = ReplyCache(tmp_path, base_url="")
-    cache.put(BASE, Reply(text="known"))
-    (file,) = tmp_path.rglob("*.json")
-    file.write_text(broken)
-    assert cache.get(BASE) is None
-
-
-def _write_and_read(folder: str, number: int) -> int:
-    cache = ReplyCache(Path(folder), base_url="")
-    wrong = 0
-    for n in range(60):
-        request = replace(BASE, sample=n % 6)
-        cache.put(request, Reply(text=f"{n % 6} " * 2000, n_prompt_tokens=number))
-        reply = cache.get(request)
-        wrong += reply is None or reply.text != f"{n % 6} " * 2000
-    return wrong
-
-
-def test_many_processes_share_a_cache(tmp_path: Path) -> None:
-    """Four processes that write and read the same keys never see a torn file, and leave none behind."""
-    with multiprocessing.get_context("spawn").Pool(4) as pool:
-        written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(4)])
-        assert written.get(LIMIT_SECONDS) == [0, 0, 0, 0]
-    assert len(list(tmp_path.rglob("*.json"))) == 6
-    assert list(tmp_path.rglob("*.part")) == []
+@pytest.mark.parametrize("broken", [None, [], {"text": 1}, {"text": "x", "n_prompt_tokens": "many"}])
+def test_a_broken_entry_is_asked_again(broken: object, serve: Serve, judge_at: Make, tmp_path: Path) -> None:
+    """What is no reply is as good as none."""
+    server = serve(lambda *_: '{"score": 3}')
+    llm_judge("x", judge_at(server), gold="y")
+    with sqlite3.connect(tmp_path / "cache" / FILE) as connection:
+        assert connection.execute("UPDATE memo SET value = ?", [json.dumps(broken)]).rowcount == 1
+    connection.close()
+    assert llm_judge("x", judge_at(server), gold="y").official == 0.6
+    assert len(server.asked) == 2
 
 
 def test_a_cache_that_cannot_be_written_breaks_nothing(serve: Serve, judge_at: Make, tmp_path: Path) -> None:

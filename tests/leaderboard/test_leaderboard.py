@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from evalsuite.errors import UsageError
 from evalsuite.leaderboard import Leaderboard, make_leaderboard
+from evalsuite.memo import Memo
 from evalsuite.runner.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
 from evalsuite.store.index import RunScores
-from evalsuite.store.memo import Memo
 
 
 def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = (), scorer: str = "string_match", **more: object) -> Entry:

@@ -97,7 +97,7 @@ def test_a_hard_link_to_gold_gets_nothing_from_an_honest_equal_file(place: Path)
 def test_a_broken_cache_costs_time_only(place: Path) -> None:
     """A cache file of junk changes no result and is no error."""
     (place / "cache").mkdir()
-    (place / "cache" / "scores.sqlite").write_bytes(b"junk" * 100)
+    (place / "cache" / "memo.sqlite").write_bytes(b"junk" * 100)
     assert [r.score for r in scored(place).results] == [1, 1]
 
 

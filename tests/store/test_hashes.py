@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import SubmissionError
+from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import submission_hash
 from evalsuite.store import hashes
 from evalsuite.store.hashes import known_hash
-from evalsuite.store.memo import Memo
 from tests.cli.test_run import write_lines
 
 

@@ -1,0 +1,158 @@
+"""The memo: what was worked out once is known to the next process, and a memo that is broken or foreign costs time only."""
+
+import multiprocessing
+import os
+import sqlite3
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from evalsuite.memo import FILE, Memo
+from tests.processes import LIMIT_SECONDS, side_by_side
+
+
+def kept(folder: Path, **values: object) -> None:
+    """Values of kind `a` written into a folder's memo."""
+    memo = Memo(folder)
+    for key, value in values.items():
+        memo.put("a", key, value)
+    memo.close()
+
+
+@pytest.mark.parametrize("key", ["key", "a\nb", 'quoted "key"', "ü", "not UTF-8: \udcff"])
+def test_the_next_one_knows(tmp_path: Path, key: str) -> None:
+    """A value is known at once, and after closing to the next memo of the folder, each under its own kind."""
+    first = Memo(tmp_path)
+    first.put("a", key, {"n": [1, None, "ü"]})
+    assert first.get("a", key) == {"n": [1, None, "ü"]}
+    assert first.get("b", key) is None
+    first.close()
+    assert Memo(tmp_path).get_all("a", ["other", key]) == {key: {"n": [1, None, "ü"]}}
+
+
+def test_looking_makes_no_file(tmp_path: Path) -> None:
+    """A memo that was only asked leaves nothing behind."""
+    memo = Memo(tmp_path / "folder")
+    assert memo.get("a", "key") is None
+    memo.close()
+    assert not (tmp_path / "folder").exists()
+
+
+def test_another_stamp_knows_nothing(tmp_path: Path) -> None:
+    """Values of another code are unknown, and what is written takes the place of the old of its kind and of no other."""
+    memos = {stamp: Memo(tmp_path, stamp=stamp) for stamp in ("b", "", "a")}
+    memos["b"].put("a", "key", 1)
+    memos["b"].put("other", "key", 1)
+    memos["b"].close()
+    assert memos["a"].get("a", "key") is None
+    memos["a"].put("a", "new", 2)
+    memos["a"].close()
+    assert Memo(tmp_path, stamp="b").get("a", "key") is None
+    assert Memo(tmp_path, stamp="b").get("other", "key") == 1
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("what", ["junk", "folder", "a file above", "none"])
+def test_a_broken_memo_is_none(tmp_path: Path, what: str, at_once: bool) -> None:
+    """Junk in its file, a folder in its place, a file in that of its folder, or no place at all: no error."""
+    if what == "junk":
+        (tmp_path / FILE).write_bytes(b"junk" * 1000)
+    elif what == "folder":
+        (tmp_path / FILE).mkdir()
+    elif what == "a file above":
+        (tmp_path / "file").touch()
+    place = {"none": None, "a file above": tmp_path / "file"}.get(what, tmp_path)
+    memo = Memo(place, at_once=at_once)
+    memo.put("a", "key", 1)
+    assert memo.get("a", "key") == (None if at_once else 1)
+    memo.put_files("key", lambda folder: (folder / "x").touch())
+    assert memo.files("missing", lambda folder: (folder / "x").stat()) is None
+    memo.close()
+
+
+def test_a_broken_value_is_none(tmp_path: Path) -> None:
+    """A value that is no JSON is unknown."""
+    kept(tmp_path, key=1)
+    with sqlite3.connect(tmp_path / FILE) as connection:
+        connection.execute("UPDATE memo SET value = '{'")
+    connection.close()
+    assert Memo(tmp_path).get("a", "key") is None
+
+
+def test_a_folder_that_may_only_be_read_is_read(tmp_path: Path) -> None:
+    """Without the right to write, values are known and new ones are dropped without an error."""
+    kept(tmp_path, key=1)
+    (tmp_path / FILE).chmod(0o400)
+    tmp_path.chmod(0o500)
+    try:
+        memo = Memo(tmp_path)
+        memo.put("a", "new", 2)
+        assert (memo.get("a", "key"), memo.get("a", "new")) == (1, 2)
+        memo.close()
+    finally:
+        tmp_path.chmod(0o700)
+    assert Memo(tmp_path).get("a", "key") == 1
+
+
+def test_many_processes_write_one_memo(tmp_path: Path) -> None:
+    """Eight processes write at once and nothing is lost."""
+    code = (
+        "import sys; from pathlib import Path; from evalsuite.memo import Memo; m = Memo(Path('.')); m.put('n', sys.argv[1], 1); m.close()"
+    )
+    writers = side_by_side([[sys.executable, "-c", code, n] for n in range(8)], cwd=tmp_path)
+    assert [writer.returncode for writer in writers] == [0] * 8
+    assert [Memo(tmp_path).get("n", str(n)) for n in range(8)] == [1] * 8
+
+
+def _write_and_read(folder: str, number: int) -> int:
+    memo, wrong = Memo(Path(folder), at_once=True), 0
+    for n in range(60):
+        key, value = str(n % 6), f"{n % 6} " * 2000
+        memo.put("a", key, [number, value])
+        memo.put_files(key, lambda place, value=value: (place / "x").write_text(value) and None)  # type: ignore[misc]
+        wrong += memo.get("a", key)[1] != value or memo.files(key, lambda place: (place / "x").read_text()) != value
+    return wrong
+
+
+def test_many_processes_that_write_at_once_see_whole_values(tmp_path: Path) -> None:
+    """Four processes that write and read the same keys never see a torn value or file, and leave none behind."""
+    with multiprocessing.get_context("spawn").Pool(4) as pool:
+        written = pool.starmap_async(_write_and_read, [(str(tmp_path), n) for n in range(4)])
+        assert written.get(LIMIT_SECONDS) == [0, 0, 0, 0]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["0", "1", "2", "3", "4", "5", FILE]
+
+
+def test_threads_share_one_memo(tmp_path: Path) -> None:
+    """Sixteen threads write into one memo at once, and the next one knows it all."""
+    memo = Memo(tmp_path, at_once=True)
+    with ThreadPoolExecutor(16) as threads:
+        list(threads.map(lambda n: memo.put("a", str(n), n), range(64)))
+    assert Memo(tmp_path).get_all("a", [str(n) for n in range(64)]) == {str(n): n for n in range(64)}
+
+
+def test_a_killed_writer_loses_nothing_that_was_put(tmp_path: Path) -> None:
+    """What was put at once is known after a kill, and the file is whole."""
+    code = "Memo(Path('.'), at_once=True).put('a', 'key', 1); os.kill(os.getpid(), 9)"
+    imports = "import os; from pathlib import Path; from evalsuite.memo import Memo; "
+    (killed,) = side_by_side([[sys.executable, "-c", imports + code]], cwd=tmp_path)
+    assert killed.returncode not in (0, 1)
+    assert Memo(tmp_path).get("a", "key") == 1
+
+
+def test_files_are_kept_whole_or_not_at_all(tmp_path: Path) -> None:
+    """A writer that fails leaves nothing; the first that does not stays, and a folder that cannot be read is none."""
+
+    def fail(place: Path) -> None:
+        (place / "x").write_text("half")
+        raise OSError
+
+    memo = Memo(tmp_path)
+    for write in (fail, lambda place: os.truncate(place / "nothing", 0)):
+        memo.put_files("key", write)
+    assert list(tmp_path.iterdir()) == []
+    for text in ("first", "second"):
+        memo.put_files("key", lambda place, text=text: (place / "x").write_text(text) and None)  # type: ignore[misc]
+    assert memo.files("key", lambda place: (place / "x").read_text()) == "first"
+    assert memo.files("key", lambda place: (place / "y").read_text()) is None
