@@ -18,7 +18,7 @@ from typing import Any
 from evalsuite.matching.big.digested import digested_tables
 from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.runner.streams import RemoteSource, RemoteTable, done, serve_streams
-from evalsuite.runner.walls import die_with_parent
+from evalsuite.walls.landlock import die_with_parent
 from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
 from evalsuite.types import Fault
 
@@ -58,7 +58,7 @@ def _warm_up(role: str) -> None:
 
 
 def _build_walls(role: str, setup: Mapping[str, Any]) -> list[str]:
-    from evalsuite.runner.walls import limit_resources, restrict_files
+    from evalsuite.walls.landlock import limit_resources, restrict_files
 
     if not setup["walls"]:
         return []

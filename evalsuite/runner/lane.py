@@ -21,7 +21,7 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.readers.gold import gold_links
-from evalsuite.runner.walls import PACKAGE, around, library_paths
+from evalsuite.walls.landlock import PACKAGE, around, library_paths
 from evalsuite.runner.wire import ClosedError, receive, send
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Task

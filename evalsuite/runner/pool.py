@@ -13,7 +13,7 @@ from pathlib import Path
 from evalsuite.errors import FaultError, OutputError
 from evalsuite.runner.combine import faulty
 from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane, set_up, undisturbed
-from evalsuite.runner.walls import landlock_version
+from evalsuite.walls.landlock import landlock_version
 from evalsuite.runner.worker import JUDGE, ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
 from evalsuite.types import Fault, Result, Task
 

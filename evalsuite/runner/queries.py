@@ -18,7 +18,7 @@ from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
 from evalsuite.readers.connections import why
 from evalsuite.runner.lane import Worker, now, open_worker, undisturbed
 from evalsuite.runner.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
-from evalsuite.runner.walls import around, library_paths
+from evalsuite.walls.landlock import around, library_paths
 from evalsuite.runner.wire import ClosedError, decode_forms, receive, send
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session

@@ -12,7 +12,7 @@ from evalsuite.readers.gold import gold_links
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.runner.lane import set_up
 from evalsuite.runner.run import Options, run
-from evalsuite.runner.walls import around, landlock_version
+from evalsuite.walls.landlock import around, landlock_version
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -20,7 +20,7 @@ landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
 TRIES = """
 import ctypes, json, os, signal, socket, sys
-from evalsuite.runner.walls import limit_resources, restrict_files
+from evalsuite.walls.landlock import limit_resources, restrict_files
 readable, limits, tries, parent = json.loads(sys.argv[1])
 assert restrict_files(readable)
 limit_resources(limits)

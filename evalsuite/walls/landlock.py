@@ -20,6 +20,8 @@ _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
 _RULE_PATH_BENEATH = 1
 _READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
+_WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
+_OF_FILES = _EXECUTE | _READ_FILE | _WRITE_FILE | _TRUNCATE
 # ABI version -> every file-system right it knows, all of which the worker gives up but reading.
 _ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 4: (1 << 15) - 1}
 _NEWEST_RIGHTS = (1 << 16) - 1
@@ -29,7 +31,7 @@ _O_PATH = 0o10000000
 MAX_OPEN_FILES = 64
 PACKAGE = Path(evalsuite.__file__).resolve().parent
 # What duckdb asks of the system; without the first two it aborts.
-_SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
+SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
 
 
 def limit_resources(limits: Mapping[str, int | float]) -> None:
@@ -69,8 +71,13 @@ def landlock_version() -> int:
         return 0
 
 
-def restrict_files(readable: Iterable[str]) -> bool:
-    """Allow this process (and its children) to read below these paths and nothing else: no write, no TCP. False without Landlock."""
+def restrict_files(
+    readable: Iterable[str], *, listed: Iterable[str] = (), writable: Iterable[str] = (), system: Iterable[str] = SYSTEM
+) -> bool:
+    """Allow this process (and its children) to read below these paths, to do all below `writable`, and nothing else: no TCP either.
+
+    Below `listed` names may be seen, and no file is opened. `system` are the files of the system that may be read besides. False without Landlock.
+    """
     version = landlock_version()
     if not version:
         return False
@@ -79,8 +86,12 @@ def restrict_files(readable: Iterable[str]) -> bool:
     attributes = struct.pack(f"{len(words)}Q", *words)
     ruleset = _syscall(_CREATE_RULESET, attributes, len(attributes), 0)
     try:
-        for path in [*readable, *_SYSTEM]:
-            _allow_reading(ruleset, path)
+        for path in [*readable, *system]:
+            _allow(ruleset, path, _READ_FILE | _EXECUTE | _READ_DIR)
+        for path in listed:
+            _allow(ruleset, path, _READ_DIR)
+        for path in writable:
+            _allow(ruleset, path, rights)
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
         _syscall(_RESTRICT_SELF, ruleset, 0)
     finally:
@@ -127,13 +138,14 @@ def library_paths() -> list[str]:
     ]
 
 
-def _allow_reading(ruleset: int, path: str) -> None:
+def _allow(ruleset: int, path: str, rights: int) -> None:
     try:
         descriptor = os.open(path, _O_PATH | os.O_CLOEXEC)
     except OSError:
         return
     try:
-        rights = _READ_FILE | _EXECUTE | (_READ_DIR if os.path.isdir(path) else 0)  # noqa: PTH112
+        # What only a folder can have is refused for a file.
+        rights &= ~0 if os.path.isdir(path) else _OF_FILES  # noqa: PTH112
         rule = struct.pack("=Qi", rights, descriptor)
         _syscall(_ADD_RULE, ruleset, _RULE_PATH_BENEATH, rule, 0)
     finally:
