@@ -135,7 +135,7 @@ FAULTS: dict[str, FaultKind] = {
         side="tool",
     ),
     "NO_JAIL": FaultKind(
-        message="a program is run with --allow-programs only (in Python allow_programs=True): nothing jails it",
+        message="no jail can be had here, so a program is run with --allow-programs only (in Python allow_programs=True)",
         hint="--allow-programs, for programs you trust or inside a container: they can read and write what you can, and pass any test",
         side="tool",
     ),

@@ -1,29 +1,35 @@
-"""Whether a program passes tests, run in a fresh limited interpreter; and pass@k, the chance that one of k does."""
+"""Whether a program passes tests, run in a jail; and pass@k, the chance that one of k does."""
 
 import json
 import math
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from evalsuite.errors import FaultError, describe
+from evalsuite.errors import describe
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError
-from evalsuite.metrics.python_process import run_program
-from evalsuite.registry import PROGRAMS_ALLOWED, allowing_programs
+from evalsuite.registry import PROGRAM_BUDGET, PROGRAMS_ALLOWED
+from evalsuite.types import Fault
+from evalsuite.walls.jail import Ended, can_jail, run_program
+
+# Less than this no interpreter needs to start.
+_LEAST_SECONDS = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
 class PythonUnitTesting(Metric):
     """1 where the answer is a Python program that passes every test, else 0.
 
-    Each test runs behind the program in a fresh limited interpreter with the standard library only; `sys.exit(0)` before the test's end
-    fails. Nothing jails the program: it is `unscored` (NO_JAIL) unless the run has `--allow-programs`.
+    Each test runs behind the program in a jail of its own (`walls.jail`) with the standard library only; `sys.exit(0)` before the test's
+    end fails. All programs of one answer share the answer's seconds; what they do not reach fails. Where the machine has no jail the
+    answer is `unscored` (NO_JAIL) unless the run has `--allow-programs`.
 
     Args:
         gold: the code of one test, or of several.
         timeout_seconds: the longest one test may run.
         memory_mib: the most memory one test may take.
-        allow_programs: run the program without being asked from outside; see `python_process` for what the walls do not promise.
+        allow_programs: run the program where there is no jail, without being asked from outside.
 
     Example:
         `{"func": "python_unit_testing", "parameters": {"gold": "assert add(1, 2) == 3"}}`
@@ -43,15 +49,36 @@ class PythonUnitTesting(Metric):
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """1.0 or 0.0, with the category, and how the first failing test ended."""
+        if not can_jail() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
+            fault = Fault(code="NO_JAIL")
+            return Measure(value=None, reason=describe(fault), fault=fault)
         for place, test in enumerate(references):
-            try:
-                with allowing_programs(self.allow_programs or PROGRAMS_ALLOWED.get()):
-                    ended = run_program(f"{prediction}\n{test}", timeout_seconds=self.timeout_seconds, memory_mib=self.memory_mib)
-            except FaultError as error:
-                return Measure(value=None, reason=describe(error.fault), fault=error.fault)
+            ended = self._run(prediction, test)
             if ended != "passed":
                 return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
         return Measure(value=1.0, details={"category": "pass"})
+
+    def _run(self, program: str, test: str) -> Ended:
+        """How the program ends, within its own seconds and what is left for all programs of the answer."""
+        budget = PROGRAM_BUDGET.get()
+        seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
+        if seconds < _LEAST_SECONDS:
+            return "timeout"
+        begun = time.monotonic()
+        try:
+            return run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())
+        finally:
+            if budget is not None:
+                budget.seconds -= time.monotonic() - begun
+
+
+def runs_programs(spec: object) -> bool:
+    """Whether a check's scorer and parameters, as gold or YAML writes them, ask for answers to be run as programs anywhere."""
+    if isinstance(spec, str):
+        return spec in (PythonUnitTesting.name, PassAtK.name)
+    if isinstance(spec, Mapping):
+        return any(runs_programs(key) or runs_programs(value) for key, value in spec.items() if key != "gold")
+    return isinstance(spec, Sequence) and any(map(runs_programs, spec))
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -66,14 +93,14 @@ class PassAtK(Metric):
     """The chance that one of k programs passes: `1 - C(n-c, k) / C(n, k)` for n programs of which c pass every test.
 
     The answer is a JSON list of programs; any other text is one program. Fewer than k programs count as if the missing ones failed.
-    `unscored` (NO_JAIL) unless the run has `--allow-programs`, as `python_unit_testing`.
+    Each program runs in a jail, as in `python_unit_testing`.
 
     Args:
         gold: the code of one test, or of several.
         k: how many one may draw.
         timeout_seconds: the longest one test may run.
         memory_mib: the most memory one test may take.
-        allow_programs: run the programs without being asked from outside.
+        allow_programs: run the programs where there is no jail, without being asked from outside.
 
     Example:
         `{"func": "pass_at_k", "parameters": {"gold": "assert add(1, 2) == 3", "k": 5}}`

@@ -9,13 +9,14 @@ is a scorer: a plain function whose keyword names are the keys of gold's `parame
 from evalsuite.registry.lookup import Registry, UnknownScorerError
 from evalsuite.registry.marker import Marker, Scorer, scorer
 from evalsuite.registry.parameters import CONNECTION_PARAMETERS, check_parameters, fits, readable
-from evalsuite.registry.permission import PROGRAMS_ALLOWED, allowing_programs
+from evalsuite.registry.permission import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.registry.plugins import WholeBatch
 from evalsuite.registry.words import did_you_mean, listed
 
 __all__ = [
     "CONNECTION_PARAMETERS",
     "PROGRAMS_ALLOWED",
+    "PROGRAM_BUDGET",
     "Marker",
     "Registry",
     "Scorer",

@@ -18,9 +18,9 @@ from typing import Any
 from evalsuite.matching.big.digested import digested_tables
 from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.runner.streams import RemoteSource, RemoteTable, done, serve_streams
-from evalsuite.walls.landlock import die_with_parent
 from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
 from evalsuite.types import Fault
+from evalsuite.walls.landlock import die_with_parent
 
 MOST = 1 << 31
 

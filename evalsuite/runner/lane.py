@@ -21,10 +21,10 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.readers.gold import gold_links
-from evalsuite.walls.landlock import PACKAGE, around, library_paths
 from evalsuite.runner.wire import ClosedError, receive, send
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Task
+from evalsuite.walls.landlock import PACKAGE, around, library_paths
 
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.runner.isolated import start; start()"
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.

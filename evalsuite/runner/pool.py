@@ -7,15 +7,17 @@ import selectors
 import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
 from evalsuite.errors import FaultError, OutputError
+from evalsuite.metrics.programs import runs_programs
 from evalsuite.runner.combine import faulty
 from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane, set_up, undisturbed
-from evalsuite.walls.landlock import landlock_version
 from evalsuite.runner.worker import JUDGE, ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
 from evalsuite.types import Fault, Result, Task
+from evalsuite.walls.landlock import landlock_version
 
 # Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
 _BYTES_PER_SECOND = 4_000_000
@@ -47,14 +49,22 @@ class Pool:
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
         queued: list[Task] = []
+        programs: list[Task] = []
         for task in tasks:
             early = settle_early(task)
             if early is not None:
                 yield early
+            elif any(runs_programs([check.scorer, check.parameters]) for check in task.instance.checks) and self._stays_here(task):
+                programs.append(task)
             elif self._stays_here(task):
                 yield score_task(task, self.gold_inodes, self._order)
             else:
                 queued.append(task)
+        if programs:
+            # Each runs in a jail of its own with a clock of its own; here is only the waiting.
+            with ThreadPoolExecutor(self.jobs) as threads:
+                judged = [threads.submit(score_task, task, self.gold_inodes, self._order) for task in programs]
+                yield from (one.result() for one in as_completed(judged))
         if not queued:
             return
         try:

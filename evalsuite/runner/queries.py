@@ -18,7 +18,6 @@ from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
 from evalsuite.readers.connections import why
 from evalsuite.runner.lane import Worker, now, open_worker, undisturbed
 from evalsuite.runner.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
-from evalsuite.walls.landlock import around, library_paths
 from evalsuite.runner.wire import ClosedError, decode_forms, receive, send
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session
@@ -28,6 +27,7 @@ from evalsuite.sql.files import read_of
 from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
+from evalsuite.walls.landlock import around, library_paths
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
 _POLITE, _KILL = 0.85, 0.95

@@ -177,7 +177,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
             form = exact_table(form)
         elif not takes_streams:
             form = held_tables(form)
-        with allowing_programs(task.allow_programs):
+        with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
     except AnswerFaultError:
         raise

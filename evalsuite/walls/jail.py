@@ -10,7 +10,8 @@ word stands in no variable: it waits inside C iterators of the first thread, whi
 word's way out. What would show it from outside (`gc.get_objects`, `sys._current_frames`, ctypes, `/proc/self/mem`, audit hooks of its own)
 is refused. An exit, by whatever way, says nothing.
 
-Not promised: an answer whose objects equal everything (`__eq__` that is always true) passes a test that compares by `==`.
+Not promised: an answer whose objects equal everything (`__eq__` that is always true) passes a test that compares by `==`; and byte code
+made by hand, which can corrupt the interpreter that it runs in (the walls round it stand).
 """
 
 import contextlib
@@ -28,6 +29,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Final, Literal
 
 from evalsuite.walls.landlock import PACKAGE, around, die_with_parent, landlock_version, restrict_files
@@ -55,7 +57,7 @@ def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: 
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
     word = secrets.token_bytes(WORD_BYTES)
     message = _HEADER.pack(len(source), len(behind), memory_mib, timeout_seconds) + source + behind + word
-    command = _jail_command() if jailed else [sys.executable, *_BARE, "-c", INSIDE]
+    command = _jail_command(memory_mib, timeout_seconds) if jailed else [sys.executable, *_BARE, "-c", INSIDE]
     with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, env={}, start_new_session=True
@@ -71,16 +73,22 @@ def can_jail() -> bool:
     """Whether this machine lets all walls of the jail be built; tried once, with an empty program."""
     if not (can_filter() and landlock_version()):
         return False
-    return run_program("", "", timeout_seconds=20.0, memory_mib=512) == "passed"
+    try:
+        return run_program("", "", timeout_seconds=20.0, memory_mib=512) == "passed"
+    except OSError:
+        # Inside other walls no process can be started.
+        return False
 
 
-def _jail_command() -> list[str]:
+def _jail_command(memory_mib: int, seconds: float) -> list[str]:
     # Only this package is put on the path; it is off it again before the program's interpreter starts.
-    code = f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from evalsuite.walls.jail import build; build()"
+    code = (
+        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from evalsuite.walls.jail import build; build({memory_mib}, {seconds})"
+    )
     return [sys.executable, *_BARE, "-c", code]
 
 
-def build() -> None:
+def build(memory_mib: int, seconds: float) -> None:
     """Entry point of the jail's first process: build the walls round a child that becomes the program's interpreter, and wait for it."""
     die_with_parent()
     libc = ctypes.CDLL(None, use_errno=True)
@@ -92,7 +100,7 @@ def build() -> None:
     child = os.fork()
     if child == 0:
         try:
-            _become_program(libc)
+            _become_program(libc, memory_mib, seconds)
         finally:
             os._exit(1)
     os.close(0)
@@ -101,40 +109,38 @@ def build() -> None:
     os._exit(0)
 
 
-def _become_program(libc: ctypes.CDLL) -> None:
+def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
+    import resource
+
     die_with_parent()
     _must(libc.mount(b"none", b"/", None, _PRIVATE, None))
     _must(libc.mount(b"none", _OWN_FOLDER.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096".encode()))
     os.chdir(_OWN_FOLDER)
     os.closerange(3, 1 << 16)
-    if not restrict_files(_standard_library(), listed=[sysconfig.get_path("stdlib")], writable=[_OWN_FOLDER, "/dev/null"], system=["/dev/urandom"]):
+    if not restrict_files(
+        _standard_library(), listed=[sysconfig.get_path("stdlib")], writable=[_OWN_FOLDER, "/dev/null"], system=["/dev/urandom"]
+    ):
         os._exit(1)
+    limits = {"AS": memory_mib << 20, "CPU": int(seconds) + 1, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256}
+    for name, most in limits.items():
+        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     # No rights of a superuser, not even inside.
     _must(libc.capset(struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *[0] * 6)))
     if not restrict_calls(own_files=True, may_exec=True):
         os._exit(1)
-    binary = os.path.realpath(sys.executable)
+    binary = str(Path(sys.executable).resolve())
     os.execve(binary, [binary, *_BARE, "-c", INSIDE], {})
 
 
 def _standard_library() -> list[str]:
     """What a bare interpreter reads: its binary, its standard library without what was installed beside it, the system's libraries."""
-    library = sysconfig.get_path("stdlib")
-    installed = {os.path.join(folder, name) for folder in (library, "/usr/lib/python3") for name in ("site-packages", "dist-packages")}  # noqa: PTH118
-    binary = os.path.realpath(sys.executable)
-    prefix = os.path.realpath(sys.base_prefix)
-    shared = [os.path.join(prefix, "lib", name) for name in _listed(os.path.join(prefix, "lib")) if ".so" in name]  # noqa: PTH118
-    kept = around(library, [os.path.realpath(path) for path in installed if os.path.isdir(path)])  # noqa: PTH112
-    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if os.path.isdir(path)]  # noqa: PTH112
-    hidden = [os.path.realpath("/usr/lib/python3"), *map(os.path.realpath, installed)]
-    return [binary, *shared, *kept, *(part for path in system for part in around(path, hidden)), "/etc/localtime", "/etc/ld.so.cache"]
-
-
-def _listed(folder: str) -> list[str]:
-    try:
-        return os.listdir(folder)
-    except OSError:
-        return []
+    library, own = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
+    installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
+    hidden = [str(path.resolve()) for path in installed]
+    shared = [str(path) for path in own.glob("*.so*")]
+    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
+    kept = [part for path in (str(library), *system) for part in around(path, hidden)]
+    return [str(Path(sys.executable).resolve()), *shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
 
 
 def _must(answer: int) -> None:
@@ -240,9 +246,9 @@ def _build_wall():
         """socket.connect socket.bind socket.send socket.get subprocess. os.system os.exec os.fork os.posix_spawn os.spawn os.kill
         pty. ctypes. os.chmod os.chown os.link os.symlink os.truncate os.setxattr os.putenv os.utime shutil. ftplib. smtplib.
         urllib. http. sqlite3. winreg. os.startfile resource. gc.get_ sys._current_frames sys._current_exceptions sys.addaudithook
-        code.__new__ cpython. mmap. syslog. signal.pthread_kill""".split()
+        cpython. mmap. syslog. signal.pthread_kill""".split()
     )
-    unseen = ("_ctypes", "_testcapi", "_testinternalcapi", "_posixsubprocess", "_xxsubinterpreters", "_interpreters")
+    unseen = ("_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters", "_interpreters")
     changing = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.listdir", "os.scandir", "os.chdir")
     realpath, fspath, join = os.path.realpath, os.fspath, os.path.join
     def inside(path, roots):

@@ -76,7 +76,8 @@ def restrict_files(
 ) -> bool:
     """Allow this process (and its children) to read below these paths, to do all below `writable`, and nothing else: no TCP either.
 
-    Below `listed` names may be seen, and no file is opened. `system` are the files of the system that may be read besides. False without Landlock.
+    Below `listed` names may be seen, and no file is opened. `system` are the files of the system that may be read besides. False without
+    Landlock.
     """
     version = landlock_version()
     if not version:

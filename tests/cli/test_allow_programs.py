@@ -1,4 +1,4 @@
-"""Answers that are programs: every command that scores says NO_JAIL without `--allow-programs`, and scores with it."""
+"""Answers that are programs, where there is no jail: every command says NO_JAIL without `--allow-programs`, and scores with it."""
 
 import json
 import subprocess
@@ -17,16 +17,17 @@ GOLD: dict[str, Any] = {
     "pass": {"func": "pass_at_k", "parameters": {"gold": "assert x == 1", "k": 1}},
     "parts": {"func": "composite", "parameters": {"gold": "assert x == 1", "parts": ["python_unit_testing"], "on_missing": "zero"}},
     "named": {"func": "tested", "parameters": {"gold": "assert x == 1"}},
-    "tree": {
-        "func": "tree_score",
-        "parameters": {
-            "gold": {"code": "assert x == 1"}, "schema": {"code": "string"},
-            "types_metrics": {"string": "python_unit_testing"}, "exclusive": True,
-        },
-    },
     "either": {**UNIT, "also": {"func": "string_match", "parameters": {"gold": "x = 1"}}},
 }  # fmt: skip
-PROGRAMS = ["unit", "pass", "parts", "named", "tree"]
+
+
+@pytest.fixture(autouse=True)
+def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine of these tests gives programs no jail."""
+    monkeypatch.setattr("evalsuite.metrics.programs.can_jail", lambda: False)
+
+
+PROGRAMS = ["unit", "pass", "parts", "named"]
 RUN = ["run", "sub", "-q", "--no-cache", "--jobs", "1", "--isolation"]
 
 
@@ -51,7 +52,7 @@ def _copy() -> dict[str, Any]:
 
 def hand_in(folder: Path, program: str) -> None:
     """A submission of this program everywhere."""
-    texts = dict.fromkeys(GOLD, program) | {"text": "Oslo", "tree": json.dumps({"code": program})}
+    texts = dict.fromkeys(GOLD, program) | {"text": "Oslo"}
     rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in texts.items()]
     write_lines(folder / "results_metadata.jsonl", *rows)
 
@@ -156,3 +157,14 @@ def test_from_python(place: Path) -> None:
     assert {r.instance_id for r in plain.results if r.fault == "NO_JAIL"} == set(PROGRAMS)
     allowed = evalsuite.evaluate(place / "sub", place / "gold", save=False, jobs=1, isolation="none", allow_programs=True)
     assert allowed.summary.score == 1
+
+
+def test_behind_other_walls_there_is_no_jail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leaf of a tree that is judged by a program's tests: its worker can build no jail, so nobody judges it, and it is no 0."""
+    monkeypatch.chdir(tmp_path)
+    parameters = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
+    write_lines(tmp_path / "gold" / "x_eval.jsonl", {"instance_id": "tree", "evaluation": {"func": "tree_score", "parameters": parameters}})
+    row = {"instance_id": "tree", "answer_type": "answer", "answer_or_path": '{"code": "x = 1"}'}
+    write_lines(tmp_path / "sub" / "results_metadata.jsonl", row)
+    main(["run", "sub", "-q", "--no-cache", "--jobs", "1", "--out", "plain"])
+    assert (rows_of(tmp_path / "plain")["tree"]["status"], rows_of(tmp_path / "plain")["tree"]["fault"]) == ("unscored", "NO_JAIL")

