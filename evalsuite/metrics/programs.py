@@ -53,7 +53,12 @@ class PythonUnitTesting(Metric):
             fault = Fault(code="NO_JAIL")
             return Measure(value=None, reason=describe(fault), fault=fault)
         for place, test in enumerate(references):
-            ended = self._run(prediction, test)
+            try:
+                ended = self._run(prediction, test)
+            except OSError:
+                # Behind the walls of a worker no process starts, jailed or not.
+                fault = Fault(code="NO_JAIL")
+                return Measure(value=None, reason=describe(fault), fault=fault)
             if ended != "passed":
                 return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
         return Measure(value=1.0, details={"category": "pass"})

@@ -59,6 +59,7 @@ def _warm_up(role: str) -> None:
 
 def _build_walls(role: str, setup: Mapping[str, Any]) -> list[str]:
     from evalsuite.walls.landlock import limit_resources, restrict_files
+    from evalsuite.walls.seccomp import restrict_calls
 
     if not setup["walls"]:
         return []
@@ -66,6 +67,9 @@ def _build_walls(role: str, setup: Mapping[str, Any]) -> list[str]:
     if restrict_files(setup["readable"][role]):
         built.append("landlock")
     limit_resources(setup["limits"])
+    # Last: it takes away the calls that the other walls are built with.
+    if restrict_calls():
+        built.append("seccomp")
     return ["limits", *built]
 
 

@@ -18,6 +18,7 @@ from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane, set_up, u
 from evalsuite.runner.worker import JUDGE, ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.landlock import landlock_version
+from evalsuite.walls.seccomp import can_filter
 
 # Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
 _BYTES_PER_SECOND = 4_000_000
@@ -38,7 +39,7 @@ class Pool:
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         # What workers build; said in advance, so that a resumed run with nothing left to read tells the same as the whole one.
-        self.walls = [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else [])]
+        self.walls = [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else []), *(["seccomp"] if can_filter() else [])]
         self._open_one, self._order = open_one, order
         self._lanes: list[Lane] = []
         self._spare: Lane | None = None
