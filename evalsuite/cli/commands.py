@@ -24,5 +24,6 @@ COMMANDS: dict[str, Lazy] = {
     "sql": Lazy("evalsuite.cli.sql", "ask the saved runs a question in SQL"),
     "connections": Lazy("evalsuite.cli.connections", "the databases that SQL answers run against: list, test"),
     "agree": Lazy("evalsuite.cli.agree", "say how far two raters agree: two runs, or a run and labels of people"),
+    "doctor": Lazy("evalsuite.cli.doctor", "say which walls round hostile answers this machine gives"),
     "gold": Lazy("evalsuite.cli.gold", "look at gold itself: check, lint, audit, contamination"),
 }

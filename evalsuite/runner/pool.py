@@ -39,7 +39,9 @@ class Pool:
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         # What workers build; said in advance, so that a resumed run with nothing left to read tells the same as the whole one.
-        self.walls = [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else []), *(["seccomp"] if can_filter() else [])]
+        self.walls = (
+            [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else []), *(["seccomp"] if can_filter() else [])]
+        )
         self._open_one, self._order = open_one, order
         self._lanes: list[Lane] = []
         self._spare: Lane | None = None

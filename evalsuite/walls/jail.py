@@ -38,6 +38,9 @@ from evalsuite.walls.seccomp import can_filter, restrict_calls
 Ended = Literal["passed", "failed", "timeout"]
 WORD_BYTES: Final = 32
 CHUNK: Final = 4096
+READY: Final = b"!"
+# How long the walls may take to build, on a machine with much else to do.
+START_SECONDS: Final = 30.0
 # Lengths of program and test, MiB, seconds.
 _HEADER: Final = struct.Struct("=IIId")
 _NEW_MOUNTS, _NEW_IPC, _NEW_USERS, _NEW_PROCESSES, _NEW_NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
@@ -63,7 +66,7 @@ def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: 
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, env={}, start_new_session=True
         )
         try:
-            return _told(process, message, word, time.monotonic() + timeout_seconds)
+            return _told(process, message, word, timeout_seconds)
         finally:
             _end(process)
 
@@ -148,21 +151,24 @@ def _must(answer: int) -> None:
         os._exit(1)
 
 
-def _told(process: subprocess.Popen[bytes], message: bytes, word: bytes, deadline: float) -> Ended:
-    """Send the message and read the answer, both without waiting longer than the deadline."""
+def _told(process: subprocess.Popen[bytes], message: bytes, word: bytes, timeout_seconds: float) -> Ended:
+    """Send the message and read the answer; the program's seconds begin when its interpreter says that it is ready."""
     assert process.stdin is not None
     assert process.stdout is not None
     to, back = process.stdin.fileno(), process.stdout.fileno()
     os.set_blocking(to, False)
     left, heard = memoryview(message), b""
+    deadline = time.monotonic() + START_SECONDS
     while (seconds := deadline - time.monotonic()) > 0:
         readable, writable, _ = select.select([back], [to] if left else [], [], seconds)
         if readable:
             piece = os.read(back, CHUNK)
             heard += piece
-            if not piece or len(heard) > WORD_BYTES:
+            if not piece or len(heard) > len(READY) + WORD_BYTES:
                 return "failed"
-            if heard == word:
+            if heard == READY:
+                deadline = time.monotonic() + timeout_seconds
+            if heard == READY + word:
                 return "passed"
         if writable:
             try:
@@ -311,6 +317,7 @@ def _main():
     del codes, code
     gc.collect()
     gc.freeze()
+    os.write(_back, b"!")
     try:
         # The word goes from pipe to pipe inside this one expression.
         deque(map(call, chain(iter(steps.popleft, None), [partial(write, _take(32)), leave])), maxlen=0)

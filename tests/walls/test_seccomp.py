@@ -1,6 +1,6 @@
 """The filter of kernel calls from inside a process: one row a call that is refused, one a call that a reader needs."""
 
-import subprocess
+import json
 import sys
 from pathlib import Path
 
@@ -8,6 +8,7 @@ import pytest
 
 from evalsuite.walls.seccomp import can_filter
 from tests.conftest import ROOT
+from tests.processes import finished
 
 pytestmark = pytest.mark.skipif(not can_filter(), reason="the calls of this machine are not known, or it is no Linux")
 REFUSED = {
@@ -72,13 +73,9 @@ print(json.dumps(found))
 
 def results(acts: dict[str, str], tmp_path: Path) -> dict[str, str]:
     """What each act came to inside one filtered process."""
-    import json
-
     file = tmp_path / "file"
     file.write_text("x")
-    done = subprocess.run(
-        [sys.executable, "-c", INSIDE, str(file), json.dumps(acts)], capture_output=True, text=True, cwd=ROOT, timeout=60, check=True
-    )
+    done = finished([sys.executable, "-c", INSIDE, str(file), json.dumps(acts)], cwd=ROOT, check=True)
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     found: dict[str, str] = json.loads(done.stdout)
     return found

@@ -1,0 +1,22 @@
+"""`evalsuite doctor`: every wall is named, and what it says is what a run's receipt says."""
+
+import json
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.walls.jail import can_jail
+from evalsuite.walls.landlock import landlock_version
+from evalsuite.walls.seccomp import can_filter
+
+
+def test_every_wall_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 0 whatever stands; the table and the JSON agree with what the walls say of themselves."""
+    assert main(["doctor"]) == 0
+    shown = capsys.readouterr().out
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    stands = {name: row["stands"] for name, row in found.items()}
+    assert (stands["landlock"], stands["seccomp"], stands["jail"]) == (landlock_version() > 0, can_filter(), can_jail())
+    for name, stood in stands.items():
+        assert any(line.split()[:2] == [name, "yes" if stood else "no"] for line in shown.splitlines())
