@@ -33,7 +33,9 @@ def normalised(weights: Sequence[float], n: int) -> list[float]:
 def check_aggregation(aggregation: str) -> None:
     """Raise `MetricError` for a name that is no aggregation."""
     if aggregation not in AGGREGATIONS:
-        raise MetricError(f"unknown aggregation {aggregation!r}", code="unknown_aggregation", hint=did_you_mean(aggregation, AGGREGATIONS))
+        raise MetricError(
+            f"unknown aggregation {aggregation!r}", code="unknown_aggregation", hint=did_you_mean(str(aggregation), AGGREGATIONS)
+        )
 
 
 def combine(scores: Sequence[float], weights: Sequence[float] | None = None, aggregation: str = "weighted_mean") -> float:

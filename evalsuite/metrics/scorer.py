@@ -28,21 +28,21 @@ def metric_scorer(metric: Callable[..., Metric] | Mapping[str, Any]) -> Callable
     """
     if isinstance(metric, Mapping):
         fixed = metric_from(metric)
-        return _scorer_of(lambda: fixed, type(fixed), {}, f"{METRICS[fixed.name].summary or fixed.description}\n\n{fixed.signature}")
+        summary = METRICS[next(iter(metric))].summary or fixed.description
+        return _scorer_of(lambda: fixed, type(fixed), {}, f"{summary}\n\n{fixed.signature}")
     kind: type[Metric] = metric if isinstance(metric, type) else get_type_hints(metric)["return"]
     return _scorer_of(metric, kind, _options(metric), inspect.getdoc(metric) or "")
 
 
 def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options, doc: str) -> Callable[..., Score]:
     unbounded = kind.low is None or kind.high is None
-    not_options = ("gold", "scale") if unbounded else ("gold",)
 
     @lru_cache(maxsize=256)
     def made(options: str) -> Metric:
         return make(**json.loads(options))
 
     def metric_of(parameters: Mapping[str, Any]) -> Metric:
-        return made(json.dumps({key: value for key, value in parameters.items() if key not in not_options}, sort_keys=True))
+        return made(json.dumps({name: parameters[name] for name in options if name in parameters}))
 
     def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
         if parameters.get("gold") == []:
@@ -56,6 +56,9 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
             yield Problem(code="BAD_SPEC", message=error.message, hint=error.hint)
 
     def asks(parameters: Mapping[str, Any]) -> bool:
+        # Where something cannot be meant, gold's check says so and nobody is asked.
+        if not all(fits(parameters.get(name, option.default), option.annotation) for name, option in options.items()):
+            return False
         try:
             return metric_of(parameters).asks
         except EvalsuiteError:
@@ -63,6 +66,8 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
 
     @scorer(reads=kind.reads, validate=problems, asks=asks)
     def by_metric(prediction: str, judge: "Judge | None" = None, **parameters: Any) -> Score:
+        if unknown := parameters.keys() - accepted.keys():
+            raise TypeError(f"{kind.name} has no parameter {', '.join(sorted(unknown))}")
         metric = metric_of(parameters)
         scale = parameters.get("scale") if unbounded else None
         return (metric if judge is None else metric.asking(judge)).score(prediction, parameters.get("gold"), scale=scale)

@@ -93,6 +93,24 @@ def test_composite_with_the_judge_down_is_unscored(tmp_path: Path, serve: Serve,
     assert (result.status, result.score, result.fault) == ("unscored", None, "JUDGE_FAILED")
 
 
+@pytest.mark.parametrize(
+    ("func", "parameters"),
+    [
+        ("jaro_winkler", {"gold": "x", "prefix_weight": "much"}),
+        ("pass_at_k", {"gold": "x", "k": "2"}),
+        ("composite", {"gold": "x", "parts": ["f1"], "aggregation": 5}),
+        ("composite", {"gold": "x", "parts": {"f1": 1}}),
+        ("composite", {"gold": "x"}),
+        ("llm_judge", {"gold": "x", "scale": "1-5"}),
+    ],
+)
+def test_wrong_parameters_beside_a_judge_are_golds_fault(tmp_path: Path, func: str, parameters: dict[str, Any]) -> None:
+    """Whether a check asks the judge is looked at before it is scored; what cannot be made is a gold fault and no crash."""
+    suite = {"judge": section("http://127.0.0.1:9")}
+    [result] = run(*write(tmp_path, suite, {"func": func, "parameters": parameters}, ["x"]), Options(save=False)).results
+    assert (result.status, result.fault) == ("gold_fault", "BAD_SPEC")
+
+
 SCHEMA = {
     "type": "object",
     "properties": {"name": {"type": "string", "x-eval-compare": "semantic"}, "year": {"type": "integer"}},
