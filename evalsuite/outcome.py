@@ -78,3 +78,11 @@ def sign_of(value: float | None) -> str:
     if value in (0, 1):
         return KINDS["right" if value else "wrong"].sign
     return f"{min(0.99, max(0.01, value)):.2f}"
+
+
+def sign_under(result: Result, value: float | None) -> str:
+    """The sign of what one rule says of a result, `value`: that of its status where the rule did not come to a verdict of its own."""
+    kind = kind_of(result)
+    if result.status == "scored":
+        return sign_of(value) if value is not None else KINDS["handed_in" if kind.name == "handed_in" else "unscored"].sign
+    return sign_of(value) if value else kind.sign

@@ -68,6 +68,16 @@ class Summary:
         """The score under the run's rules over all gold instances, None where none was judged."""
         return self.chosen.value
 
+    @property
+    def other_rules(self) -> Rule:
+        """The rules that do not make the score."""
+        return "strict" if self.rules == "official" else "official"
+
+    @property
+    def other(self) -> Mean | None:
+        """The mean under the other rules, None where they judged nothing."""
+        return self.strict if self.rules == "official" else self.official
+
     def to_json(self) -> dict[str, Any]:
         """The `summary` object of `run.json`."""
         low = high = None

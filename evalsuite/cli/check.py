@@ -100,7 +100,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
 
     from evalsuite.cli.explain import evidence
     from evalsuite.reports.explain import render as render_evidence
-    from evalsuite.reports.instance import render
+    from evalsuite.reports.instance import render_instance
     from evalsuite.reveal import level_for, reveal
     from evalsuite.store.run_folder import result_line
 
@@ -114,7 +114,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
         return
     # The spec holds what is accepted, or the names of the files that do.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
-    print(render(reveal(result, level), instance=instance, submission=finished.submission), end="")
+    print(render_instance(reveal(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
         print(render_evidence(name, found), end="")
 

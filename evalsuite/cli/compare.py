@@ -53,12 +53,13 @@ def command(
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
     from evalsuite.comparing import compare, load_sides
-    from evalsuite.reports.comparison import verdict_line
-    from evalsuite.reports.comparison_files import as_json
-    from evalsuite.reports.comparison_terminal import show
+    from evalsuite.reports.comparison import comparison_document
+    from evalsuite.reports.comparison_sections import verdict_line
+    from evalsuite.reports.json_file import as_json
+    from evalsuite.reports.terminal import show
 
     load_plugins(plugin)
-    check_showing(output or (), reveal, "comparison")
+    check_showing(output or (), reveal)
     chosen = rule(rules)
     cache = None if no_cache else CACHE_FOLDER
     how = {"cache": cache, "jobs": job_count(jobs), "databases": databases, "allow_programs": allow_programs}
@@ -67,9 +68,9 @@ def command(
     code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, verdict_line(found, gate=fail_on_regression)
     code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))
     if json_:
-        print(as_json(found), end="")
+        print(*as_json(comparison_document(found)), sep="", end="")
     elif quiet:
         print(line)
     else:
-        show(found, console(), everything=all_, last_line=line)
+        show(comparison_document(found, everything=all_), console(), last_line=line)
     return code

@@ -61,7 +61,7 @@ def command(
     from evalsuite.runner.entries import Settings, find_places, score_places
 
     load_plugins(plugin)
-    check_showing(output or (), None, "leaderboard")
+    check_showing(output or (), None)
     column = one_of(by, ("scorer", "group"), "--by") if by is not None else None
     settings = Settings(
         rules=rule(rules),
@@ -94,15 +94,18 @@ def command(
 
 
 def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> None:
-    from evalsuite.reports.leaderboard import WIDTH, show
+    from evalsuite.reports.leaderboard import leaderboard_document
 
+    document = leaderboard_document(board)
     if as_json:
-        from evalsuite.reports.leaderboard_files import as_json as json_text
+        from evalsuite.reports.json_file import as_json as json_text
 
-        print(json_text(board), end="")
+        print(*json_text(document), sep="", end="")
         return
     if not quiet:
-        show(board, console(WIDTH))
+        from evalsuite.reports.terminal import show
+
+        show(document, console(document.width), last_line="")
         print()
     for difference in board.forced:
         print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)

@@ -206,14 +206,14 @@ def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
     from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.instance import render
+    from evalsuite.reports.instance import render_instance
     from evalsuite.reports.record import default_level
     from evalsuite.reveal import reveal
     from evalsuite.types import Result
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
     result = reveal(Result(**failure.row), level or default_level(hidden=hidden))
-    print(render(result))
+    print(render_instance(result))
     on = f"; go on with --resume {failure.folder}" if failure.folder is not None else ""
     print(clean(f"done: stopped at {result.instance_id}, which is not right, after {failure.n_scored} scored (exit {EXIT_GATE}){on}"))
     return EXIT_GATE

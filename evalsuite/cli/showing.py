@@ -35,7 +35,7 @@ Failures = Annotated[bool, typer.Option("--failures", help="show only what is no
 Durations = Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")]
 
 
-def check_showing(outputs: Iterable[Path], reveal: str | None, subject: "Subject" = "run") -> None:
+def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
     """Raise `UsageError` for a format or a level that does not exist, `OutputError` for a place that cannot be written; before any scoring.
 
     Two outputs cannot be one file.
@@ -45,7 +45,7 @@ def check_showing(outputs: Iterable[Path], reveal: str | None, subject: "Subject
 
     done: set[str] = set()
     for path in outputs:
-        check_output(path, subject)
+        check_output(path)
         place = os.path.realpath(path)
         if place in done:
             raise UsageError(f"--output names {path} twice", hint="give each report a name of its own")
@@ -83,9 +83,11 @@ def with_lost(code: int, line: str, n_lost: int) -> tuple[int, str]:
 
 def print_record(record: "Record", last_line: str | None, *, verbose: bool, failures: bool, durations: int) -> None:
     """Print the report as wide as the terminal; `record` is what may be seen of it."""
+    from evalsuite.reports.run import run_document
     from evalsuite.reports.terminal import show
 
-    show(record, console(), last_line=last_line, verbose=verbose, failures=failures, durations=durations)
+    document = run_document(record, verbose=verbose, failures=failures, durations=durations)
+    show(document, console(), last_line=last_line)
 
 
 def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":

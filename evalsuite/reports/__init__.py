@@ -1,6 +1,6 @@
-"""Rendered runs, comparisons and leaderboards: `FORMATS` says for each which `module:function` makes the file of an ending.
+"""Reports in files: `SUBJECTS` says what makes a document of a subject, `FORMATS` what sets any document in the form of an ending.
 
-A new format is one function and one line here.
+A new format is one function of a document and one line here, a new subject as well.
 """
 
 import contextlib
@@ -22,48 +22,31 @@ if TYPE_CHECKING:
     from evalsuite.runner.run import Run
 
 Subject = Literal["run", "comparison", "leaderboard"]
-# A format is a function of its subject: text, bytes, or pieces of text where the whole would be large.
+# A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
-FORMATS: dict[Subject, dict[str, Lazy]] = {
-    "run": {
-        ".csv": Lazy("evalsuite.reports.csv_file:render"),
-        ".html": Lazy("evalsuite.reports.html:render"),
-        ".json": Lazy("evalsuite.reports.json_file:render"),
-        ".md": Lazy("evalsuite.reports.markdown:render"),
-        ".parquet": Lazy("evalsuite.reports.parquet:render"),
-        ".svg": Lazy("evalsuite.reports.svg:render"),
-        ".txt": Lazy("evalsuite.reports.terminal:render"),
-        ".xml": Lazy("evalsuite.reports.junit:render"),
-    },
-    "comparison": {
-        ".csv": Lazy("evalsuite.reports.comparison_files:as_csv"),
-        ".html": Lazy("evalsuite.reports.comparison_html:render"),
-        ".json": Lazy("evalsuite.reports.comparison_files:as_json"),
-        ".md": Lazy("evalsuite.reports.comparison_files:as_markdown"),
-        ".parquet": Lazy("evalsuite.reports.comparison_files:as_parquet"),
-        ".svg": Lazy("evalsuite.reports.comparison_terminal:picture"),
-        ".txt": Lazy("evalsuite.reports.comparison_terminal:render"),
-        ".xml": Lazy("evalsuite.reports.comparison_files:as_junit"),
-    },
-    "leaderboard": {
-        ".csv": Lazy("evalsuite.reports.leaderboard_files:as_csv"),
-        ".html": Lazy("evalsuite.reports.leaderboard_html:render"),
-        ".json": Lazy("evalsuite.reports.leaderboard_files:as_json"),
-        ".md": Lazy("evalsuite.reports.leaderboard_files:as_markdown"),
-        ".parquet": Lazy("evalsuite.reports.leaderboard_files:as_parquet"),
-        ".svg": Lazy("evalsuite.reports.leaderboard:picture"),
-        ".txt": Lazy("evalsuite.reports.leaderboard:render"),
-        ".xml": Lazy("evalsuite.reports.leaderboard_files:as_junit"),
-    },
+FORMATS: dict[str, Lazy] = {
+    ".csv": Lazy("evalsuite.reports.csv_file:as_csv"),
+    ".html": Lazy("evalsuite.reports.html:as_html"),
+    ".json": Lazy("evalsuite.reports.json_file:as_json"),
+    ".md": Lazy("evalsuite.reports.markdown:as_markdown"),
+    ".parquet": Lazy("evalsuite.reports.parquet:as_parquet"),
+    ".svg": Lazy("evalsuite.reports.terminal:as_svg"),
+    ".txt": Lazy("evalsuite.reports.terminal:as_text"),
+    ".xml": Lazy("evalsuite.reports.junit:as_junit"),
+}
+SUBJECTS: dict[Subject, Lazy] = {
+    "run": Lazy("evalsuite.reports.run:run_document"),
+    "comparison": Lazy("evalsuite.reports.comparison:comparison_document"),
+    "leaderboard": Lazy("evalsuite.reports.leaderboard:leaderboard_document"),
 }
 # The endings whose files are no text.
 BINARY = frozenset({".parquet"})
 
 
-def check_output(path: Path, subject: Subject = "run") -> None:
+def check_output(path: Path) -> None:
     """Raise `UsageError` where no format has the ending of `path`, `OutputError` where it cannot be written; called before any scoring."""
-    if path.suffix not in FORMATS[subject]:
-        raise UsageError(f"no report format for {path.name!r}", hint=f"the endings are {', '.join(FORMATS[subject])}")
+    if path.suffix not in FORMATS:
+        raise UsageError(f"no report format for {path.name!r}", hint=f"the endings are {', '.join(FORMATS)}")
     check_writable(path)
 
 
@@ -90,7 +73,8 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
     `reveal` is how much of gold may be seen of a run, None its own default; a comparison was made at its level, and a leaderboard holds
     nothing of gold. Raises `OutputError`.
     """
-    rendered: Rendered = FORMATS[subject][path.suffix].load()(_shown(what, reveal))
+    document = SUBJECTS[subject].load()(_shown(what, reveal))
+    rendered: Rendered = FORMATS[path.suffix].load()(document)
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -102,7 +86,7 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
 
 
 def _shown(what: "Record | Run | Comparison | Leaderboard", reveal: str | None) -> "Record | Comparison | Leaderboard":
-    """What the formats are functions of: of a run, its record as it may be seen."""
+    """What a document is made of: of a run, its record as it may be seen."""
     from evalsuite.reports.record import Record, of_run, revealed
     from evalsuite.runner.run import Run
 

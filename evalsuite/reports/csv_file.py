@@ -1,44 +1,27 @@
-"""The results as CSV, one line an instance, for spreadsheets and data frames."""
+"""The rows of a document as CSV, for spreadsheets and data frames."""
 
 import csv
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import Any
 
 from evalsuite.reports.clean import clean
+from evalsuite.reports.document import Column, Document
 
-if TYPE_CHECKING:
-    from evalsuite.reports.record import Record
-
-COLUMNS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "flip", "groups", "seconds")
 # What a spreadsheet takes for the beginning of a formula, in both widths.
 _FORMULA = frozenset("=+-@＝＋－＠")
 _ROWS_A_PIECE = 1000
 
 
-def render(record: "Record") -> Iterator[str]:
-    """Pieces of the CSV text: a header and n lines of 11 cells in gold order; groups are separated by `;`, what is unknown is empty."""
-    groups = record.groups
-    yield lines([COLUMNS])
-    for start in range(0, len(record.results), _ROWS_A_PIECE):
-        yield lines(
-            [
-                (
-                    cell(r.instance_id),
-                    r.status,
-                    _number(r.score),
-                    _number(r.official),
-                    _number(r.strict),
-                    cell(r.scorer or ""),
-                    cell(r.reason),
-                    cell(r.fault or ""),
-                    cell(str(r.details.get("flip") or "")),
-                    cell(";".join(groups.get(r.instance_id, ()))),
-                    f"{r.seconds:.6f}",
-                )
-                for r in record.results[start : start + _ROWS_A_PIECE]
-            ]
-        )
+def as_csv(document: Document) -> Iterator[str]:
+    """Pieces of the CSV text: a header and a line a row; items of a list are separated by `;`, what there is not is empty."""
+    table = document.tables["csv"]
+    columns = table.of("csv")
+    yield _lines([[cell(column.name) for column in columns]])
+    rows = iter(table.values("csv"))
+    while some := list(islice(rows, _ROWS_A_PIECE)):
+        yield _lines([[_spelled(column, value) for column, value in zip(columns, row, strict=True)] for row in some])
 
 
 def cell(text: str) -> str:
@@ -47,13 +30,16 @@ def cell(text: str) -> str:
     return f"'{text}" if text.lstrip()[:1] in _FORMULA and text.strip() else text
 
 
-def _number(value: float | None) -> str:
-    # repr gives the shortest digits that read back as the same number; 1.0 is written 1 as in results.jsonl.
-    return "" if value is None else str(int(value)) if value == int(value) else repr(value)
+def _spelled(column: Column[Any], value: Any) -> Any:
+    if column.spelled is not None and value is not None:
+        return column.spelled(value)
+    if isinstance(value, list | tuple):
+        value = ";".join(map(str, value))
+    # A number is no text: -1 stays one.
+    return value if value is None or isinstance(value, int | float) else cell(str(value))
 
 
-def lines(rows: Iterable[Sequence[Any]]) -> str:
-    """The rows as CSV text; texts have to be cells already, None is an empty one."""
+def _lines(rows: list[list[Any]]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

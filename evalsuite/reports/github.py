@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, TextIO
 from evalsuite.errors import cannot_write
 from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
-from evalsuite.reports.junit import outcome
+from evalsuite.reports.run import run_document
+from evalsuite.reports.run_columns import ci_outcome
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
@@ -32,7 +33,7 @@ def annotations(record: "Record", places: Places) -> Iterator[str]:
     """
     found: dict[str, list[tuple[int, str]]] = {"error": [], "warning": []}
     for result in record.results:
-        kind, type_ = outcome(result)
+        kind, type_ = ci_outcome(result)
         if kind == "passed" or (result.status == "scored" and result.score is None):
             # Right, or nobody may know.
             continue
@@ -84,14 +85,14 @@ def places_of(run: "Run") -> dict[str, str]:
 
 def add_to_summary(record: "Record") -> bool:
     """Append the Markdown report to the job's summary; False where there is no such file (`GITHUB_STEP_SUMMARY`). Raises `OutputError`."""
-    from evalsuite.reports.markdown import render
+    from evalsuite.reports.markdown import as_markdown
 
     path = os.environ.get("GITHUB_STEP_SUMMARY")
     if not path:
         return False
     try:
         with Path(path).open("a", encoding="utf-8") as summary:
-            summary.write(render(record) + "\n")
+            summary.write(as_markdown(run_document(record)) + "\n")
     except OSError as error:
         raise cannot_write("the summary of the job", error) from error
     return True

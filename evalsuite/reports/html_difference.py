@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.reports.page import environment
+from evalsuite.reports.html import environment
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -18,7 +18,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 KINDS = ("table", "tables", "number", "text", "tree", "judge", "none")
 
 
-def render(difference: Mapping[str, Any]) -> "Markup":
+def render_difference(difference: Mapping[str, Any]) -> "Markup":
     """The difference as a block of HTML; empty for a kind that is not known or of which only the kind may be shown."""
     from markupsafe import Markup
 

@@ -13,7 +13,7 @@ _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
 LONGEST_VALUE = 400
 
 
-def render(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
+def render_instance(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
     """Plain lines `label  value`, the verdicts first; every value made printable."""
     rows = [*_verdicts(result), *_why(result), *_details(result.details)]
     if submission is not None and result.instance_id in submission.answers:

@@ -1,38 +1,30 @@
-"""The JSON report: the `run.json` object with all results in it, so that one file says everything. Its schema is `run.schema.json`."""
+"""A document as one JSON object with every number. The schemas of runs, comparisons and leaderboards stand in `schema/`."""
 
 import json
 from collections.abc import Iterator
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from evalsuite.store.run_folder import RESULT_KEYS, SCHEMA_VERSION
-
-if TYPE_CHECKING:
-    from evalsuite.reports.record import Record
-    from evalsuite.types import Result
+from evalsuite.reports.document import Document
 
 
-def render(record: "Record") -> Iterator[str]:
-    """Pieces of one JSON object in plain ASCII: the keys of `run.json`, then `name`, `tags` and `results`, n objects in gold order.
+def as_json(document: Document) -> Iterator[str]:
+    """Pieces of one JSON object in plain ASCII.
 
-    It comes piece by piece, so that the text of 100,000 results never stands in memory at once.
+    Rows come piece by piece, so that the text of 100,000 results never stands in memory at once.
     """
-    about = {"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)}
-    yield json.dumps(about, indent=1, default=_plain)[:-2] + ',\n "results": ['
+    table = document.tables.get("json")
+    if table is None:
+        yield json.dumps(document.whole, indent=2) + "\n"
+        return
+    yield json.dumps(document.whole, indent=1, default=_plain)[:-2] + f',\n "{document.rows_key}": ['
+    names = [column.name for column in table.of("json")]
     before = "\n  "
-    for result in record.results:
-        yield before + json.dumps(result_object(result), default=_plain)
+    for values in table.values("json"):
+        yield before + json.dumps(dict(zip(names, values, strict=True)), default=_plain)
         before = ",\n  "
     yield "\n ]\n}\n"
-
-
-def result_object(result: "Result") -> dict[str, Any]:
-    """The result as an object in the documented order of keys, as a line of `results.jsonl` says it: whole numbers as such."""
-    row = {key: getattr(result, key) for key in RESULT_KEYS}
-    for key in ("score", "official", "strict"):
-        row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
-    return {**row, "seconds": round(result.seconds, 6)}
 
 
 @cache

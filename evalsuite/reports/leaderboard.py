@@ -1,45 +1,150 @@
-"""A leaderboard on a terminal: one line a submission, and under it what is needed to repeat it."""
+"""A leaderboard as a document: one row a submission, and what is needed to repeat it."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
 
+from evalsuite import __version__
+from evalsuite.errors import FAULTS
 from evalsuite.outcome import KINDS
-from evalsuite.reports.clean import clean
-from evalsuite.reports.layout import print_line, print_pairs, side_by_side
-from evalsuite.reports.words import percent
+from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
+from evalsuite.reports.words import counted, interval_words, percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from markupsafe import Markup
 
     from evalsuite.leaderboard import Leaderboard, Row
 
+MOST_DRAWN = 24
 _SHOWN_METADATA = ("model_name", "model_version", "foundation_model")
 _ABSENT = "-"
-# The width where no terminal says one.
-WIDTH = 160
 
 
-def titles(board: "Leaderboard") -> list[str]:
-    """The titles of the columns, the polarity of every score in them; those of metadata and faults only where a row has some."""
-    model = ["model"] if any(_model(row.metadata) for row in board.rows) else []
-    parts = [f"{name} ({way} is better)" for name, way in board.by_direction.items()]
-    faults = ["faults"] if any(row.faults for row in board.rows) else []
-    return ["rank", "submission", *model, board.score_title, "95 % CI", "official", "strict", "handed in", *faults, *parts]
+def leaderboard_document(board: "Leaderboard") -> Document:
+    """The report of a leaderboard."""
+    return Document(
+        name=board.suite,
+        title=heading(board),
+        sections=lambda form: _page_sections(board) if form == "html" else _sections(board, form),
+        last_line=last_line(board),
+        tables={"csv": _csv_table(board), "parquet": _parquet_table(board)},
+        whole=board.to_json(),
+        suites=lambda: [_suite(board)],
+        width=160,
+    )
 
 
-def cells(board: "Leaderboard", row: "Row") -> list[str]:
-    """The texts of one row under `titles`; not yet made safe for any format."""
-    n_columns = len(titles(board))
-    model = [_model(row.metadata) or _ABSENT] if any(_model(other.metadata) for other in board.rows) else []
-    if row.rank is None:
-        head = [_ABSENT, row.name, *model]
-        return [*head, *[_ABSENT] * (n_columns - len(head))]
-    faults = [faults_words(row.faults)] if any(other.faults for other in board.rows) else []
-    low, high = row.interval or (None, None)
-    interval = _ABSENT if low is None or high is None else f"[{percent(low, '')}, {percent(high, '')}]"
-    shares = [_share(row.official), _share(row.strict), f"{row.n_handed_in}/{board.n_instances}"]
-    parts = [_share(row.by.get(name)) for name in board.by_direction]
-    return [rank_words(row), row.name, *model, score_words(row), interval, *shares, *faults, *parts]
+def _sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
+    if form == "markdown":
+        yield Section(prose=(Strong(last_line(board).removeprefix("done: ")),))
+    yield Section(table=people_table(board))
+    yield Section(pairs=list(facts(board)))
+
+
+def _page_sections(board: "Leaderboard") -> Iterator[Section]:
+    """The scores with their intervals, the table, and what is needed to repeat it."""
+    about = f"{heading(board).removeprefix(f'{board.suite} · ')} · rules {board.rules}"
+    undrawn = max(0, len(board.rows) - MOST_DRAWN)
+    yield Section(
+        look="head",
+        title=board.suite,
+        prose=[about, last_line(board).removeprefix("done: ")],
+        values={"about": "leaderboard", "tab": f"{board.suite}: leaderboard"},
+    )
+    note = f"{undrawn} more in the table" if undrawn else ""
+    yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking(board), note)])
+    yield Section(table=people_table(board))
+    yield Section(look="foot", pairs=[*facts(board), ("made with", f"evalsuite {__version__}")])
+
+
+def people_table(board: "Leaderboard") -> "Table[Row]":
+    """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some."""
+
+    def column(title: str, words: "Callable[[Row], str]", *, short: str = "", wraps: bool = False) -> "Column[Row]":
+        def cell(row: "Row") -> str:
+            return words(row) if row.rank is not None else _ABSENT
+
+        return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
+
+    def model(row: "Row") -> str:
+        return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
+
+    def part(name: str) -> "Column[Row]":
+        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _share(row.by.get(name)), short=name)
+
+    models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
+    faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
+    columns: list[Column[Row]] = [
+        Column(name="rank", words=lambda row: rank_words(row) if row.rank is not None else _ABSENT, role="name"),
+        Column(name="submission", words=lambda row: row.name, role="name"),
+        *models,
+        column(board.score_title, score_words, short="score"),
+        column("95 % CI", lambda row: interval_words(row.interval) or _ABSENT),
+        column("official", lambda row: _share(row.official)),
+        column("strict", lambda row: _share(row.strict)),
+        column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
+        *faults,
+        *map(part, board.by_direction),
+    ]
+    return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", is_long=True)
+
+
+# Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
+_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, Row], Any]]]]" = {
+    "suite": ("VARCHAR", lambda board, _: board.suite),
+    "rules": ("VARCHAR", lambda board, _: board.rules),
+    "direction": ("VARCHAR", lambda board, _: board.direction),
+    "submission": ("VARCHAR", lambda _, row: row.name),
+    "run": ("VARCHAR", lambda _, row: row.run),
+    "rank": ("BIGINT", lambda _, row: row.rank),
+    "shared_rank_from": ("BIGINT", lambda _, row: (row.shared_ranks or (None, None))[0]),
+    "shared_rank_to": ("BIGINT", lambda _, row: (row.shared_ranks or (None, None))[1]),
+    "rank_low": ("BIGINT", lambda _, row: (row.rank_interval or (None, None))[0]),
+    "rank_high": ("BIGINT", lambda _, row: (row.rank_interval or (None, None))[1]),
+    "p_first": ("DOUBLE", lambda _, row: row.p_first),
+    "score": ("DOUBLE", lambda _, row: row.score),
+    "ci_low": ("DOUBLE", lambda _, row: (row.interval or (None, None))[0]),
+    "ci_high": ("DOUBLE", lambda _, row: (row.interval or (None, None))[1]),
+    "score_if_unjudged_were_right": ("DOUBLE", lambda _, row: row.score_high),
+    "official": ("DOUBLE", lambda _, row: row.official),
+    "strict": ("DOUBLE", lambda _, row: row.strict),
+    "n_handed_in": ("BIGINT", lambda _, row: row.n_handed_in),
+    "n_instances": ("BIGINT", lambda board, _: board.n_instances),
+    "fault": ("VARCHAR", lambda _, row: row.fault or None),
+    "faults": ("MAP(VARCHAR, BIGINT)", lambda _, row: dict(row.faults)),
+    "by": ("MAP(VARCHAR, DOUBLE)", lambda _, row: dict(row.by)),
+    "metadata": ("MAP(VARCHAR, VARCHAR)", lambda _, row: dict(row.metadata)),
+}
+_CSV_NUMBERS: Final = (
+    "rank", "submission", "score", "ci_low", "ci_high", "score_if_unjudged_were_right", "official", "strict", "n_handed_in",
+    "n_instances", "shared_rank_from", "shared_rank_to", "rank_low", "rank_high", "p_first", "fault", "run",
+)  # fmt: skip
+
+
+def _parquet_table(board: "Leaderboard") -> "Table[Row]":
+    return Table(columns=[_number(board, name) for name in _NUMBERS], rows=board.rows)
+
+
+def _csv_table(board: "Leaderboard") -> "Table[Row]":
+    """The numbers with their polarity in their names; a column for each part and each key of the metadata."""
+    named = {"score": f"score_{board.direction}_is_better"}
+    keys = sorted({key for row in board.rows for key in row.metadata})
+    columns: list[Column[Row]] = [
+        *(_number(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
+        Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
+        *(_of_mapping("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
+        *(_of_mapping("metadata", key, key) for key in keys),
+    ]
+    return Table(columns=columns, rows=board.rows)
+
+
+def _number(board: "Leaderboard", name: str, title: str = "") -> "Column[Row]":
+    type_, value = _NUMBERS[name]
+    return Column(name=title or name, type=type_, value=lambda row: value(board, row))
+
+
+def _of_mapping(attribute: str, key: str, title: str) -> "Column[Row]":
+    return Column(name=title, value=lambda row: getattr(row, attribute).get(key))
 
 
 def rank_words(row: "Row") -> str:
@@ -63,14 +168,6 @@ def faults_words(faults: Mapping[str, int]) -> str:
     return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
 
 
-def _n(count: int, word: str) -> str:
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"
-
-
-def _model(metadata: Mapping[str, str]) -> str:
-    return " ".join(metadata[key] for key in _SHOWN_METADATA if metadata.get(key))
-
-
 def _share(value: float | None) -> str:
     return _ABSENT if value is None else percent(value)
 
@@ -82,7 +179,7 @@ def facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     yield "scored", ", ".join(counts)
     yield "rules", board.rules
     if board.family:
-        over = f"{board.correction.title()} over {_n(board.family, 'pair')}"
+        over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by score; in brackets the places that tests leave open ({pairs})"
         yield "stability", _stability(board)
@@ -108,58 +205,7 @@ def _stability(board: "Leaderboard") -> str:
 def heading(board: "Leaderboard") -> str:
     """The first line: what was ranked; not yet made safe for any format."""
     kind = "anonymous leaderboard" if board.anonymous else "leaderboard"
-    return f"{board.suite} · {kind} · {_n(len(board.rows), 'submission')} · {_n(board.n_instances, 'instance')}"
-
-
-def is_text(at: int, title: str) -> bool:
-    """Whether the column at that place holds words, not numbers."""
-    return at < 2 or title in ("model", "faults")
-
-
-def render(board: "Leaderboard", *, width: int = WIDTH) -> str:
-    """The board as plain text of the given width in columns."""
-    from io import StringIO
-
-    from rich.console import Console
-
-    text = StringIO()
-    show(board, Console(file=text, width=width, no_color=True, force_terminal=False, highlight=False))
-    return f"{text.getvalue()}\n{clean(last_line(board))}\n"
-
-
-def picture(board: "Leaderboard", *, width: int = WIDTH) -> str:
-    """The board as it looks on a terminal of the given width in columns, as SVG."""
-    from evalsuite.reports.svg import recorded
-
-    return recorded(lambda console: show(board, console), width=width)
-
-
-def show(board: "Leaderboard", console: "Console") -> None:
-    """Print the board; every text of a submission goes through `clean` and never as markup."""
-    print_line(console, heading(board), "bold")
-    console.print()
-    head = [clean(title) for title in titles(board)]
-    rows = [[clean(cell) for cell in cells(board, row)] for row in board.rows]
-    styles = ["dim" if row.rank is None else "" for row in board.rows]
-    if (table := side_by_side(head, rows, console.width, wraps=("model", "faults"), styles=styles)) is not None:
-        console.print(table)
-    else:
-        _print_stacked(console, head, rows, styles)
-    print_pairs(console, facts(board))
-
-
-def _print_stacked(console: "Console", head: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> None:
-    """Rank and submission on a line, whole, and below it the other columns by name."""
-    rank = max(len(row[0]) for row in [head, *rows])
-
-    def stacked(cells: Sequence[str], below: str, style: str) -> None:
-        print_line(console, f" {cells[0]:<{rank}}  {cells[1]}", style)
-        print_line(console, f"{' ' * (rank + 3)}{below}", style)
-
-    stacked(head, " · ".join(head[2:]), "dim")
-    for row, style in zip(rows, styles, strict=True):
-        named = zip((title.partition(" (")[0] for title in head[2:]), row[2:], strict=True)
-        stacked(row, " · ".join(f"{title} {cell}" for title, cell in named), style)
+    return f"{board.suite} · {kind} · {counted(len(board.rows), 'submission')} · {counted(board.n_instances, 'instance')}"
 
 
 def last_line(board: "Leaderboard") -> str:
@@ -168,4 +214,33 @@ def last_line(board: "Leaderboard") -> str:
     broken = len(board.rows) - n
     unread = f", {broken} could not be read" if broken else ""
     runs = f", {board.n_runs} runs" if board.n_runs else ""
-    return f"done: {_n(n, 'submission')} ranked ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
+    return f"done: {counted(n, 'submission')} ranked ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
+
+
+def _suite(board: "Leaderboard") -> Suite:
+    """A case for each submission, best first; one that could not be read is an error with its fault."""
+    properties = [("polarity", board.score_title), *facts(board)]
+    return Suite(name=board.suite, cases=[_case(board, row) for row in board.rows], properties=properties)
+
+
+def _case(board: "Leaderboard", row: "Row") -> Case:
+    classname = f"{board.suite}.leaderboard"
+    if row.rank is not None:
+        return Case(name=row.name, classname=classname)
+    code = next((word for word in re.findall("[A-Z_]+", row.fault) if word in FAULTS), "UNREADABLE")
+    return Case(name=row.name, classname=classname, kind="error", type=code, message=row.fault)
+
+
+def ranking(board: "Leaderboard") -> "Markup":
+    """The scores of a leaderboard with their intervals, best first; what could not be read is left out."""
+    from markupsafe import Markup
+
+    from evalsuite.reports.pictures.intervals import IntervalRow, draw
+
+    drawn = []
+    for row in board.rows[:MOST_DRAWN]:
+        if row.rank is not None:
+            low, high = row.interval or (None, None)
+            drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, bound=row.score_high))
+    values = [value for row in drawn for value in (row.value, row.low, row.high) if value is not None]
+    return Markup(draw(drawn, title="Scores, best first", span=(min([0.0, *values]), max([1.0, *values])), confidence=board.confidence))

@@ -1,79 +1,50 @@
-"""Rows as a Parquet file, for data frames and DuckDB; of a run the results, one row an instance."""
+"""The rows of a document as a Parquet file, for data frames and DuckDB."""
 
 import json
-from collections.abc import Iterable, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from evalsuite.reports.record import Record
-    from evalsuite.types import Result
+from evalsuite.reports.document import Document
 
-COLUMNS = {
-    "run": "VARCHAR",
-    "instance_id": "VARCHAR",
-    "status": "VARCHAR",
-    "score": "DOUBLE",
-    "official": "DOUBLE",
-    "strict": "DOUBLE",
-    "scorer": "VARCHAR",
-    "reason": "VARCHAR",
-    "fault": "VARCHAR",
-    "groups": "VARCHAR[]",
-    "details": "VARCHAR",
-    "seconds": "DOUBLE",
-}
 _SMALLEST_OBJECT = 1 << 24
 
 
-def render(record: "Record") -> bytes:
-    """The bytes of a Parquet file of n rows x 12 columns in gold order; `details` is JSON text."""
-    groups = record.groups
-    return table(COLUMNS, (_row(record.name, result, groups.get(result.instance_id, ())) for result in record.results))
-
-
-def table(columns: Mapping[str, str], rows: Iterable[Mapping[str, Any]]) -> bytes:
-    """The bytes of a Parquet file of the rows; `columns` gives each its DuckDB type, texts have to be `text` already.
+def as_parquet(document: Document) -> bytes:
+    """The bytes of a Parquet file of a document's rows; a column of the type `JSON` comes out as its text.
 
     DuckDB reads the rows from a file of lines and writes the other, so neither is ever held as Python objects.
     """
     import duckdb
 
+    table = document.tables["parquet"]
+    columns = table.of("parquet")
     with TemporaryDirectory(prefix="evalsuite-") as folder:
         lines, out = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
         longest = _SMALLEST_OBJECT
         with lines.open("w", encoding="ascii") as file:
-            for row in rows:
+            for values in table.values("parquet"):
+                row = {column.name: _stored(value, column.type) for column, value in zip(columns, values, strict=True)}
                 longest = max(longest, file.write(json.dumps(row) + "\n"))
         with duckdb.connect(config={"threads": "2"}) as connection:
             connection.execute("SET preserve_insertion_order = true")
-            typed = ", ".join(f"'{name}': '{type_}'" for name, type_ in columns.items())
+            typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
             source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
             connection.execute(f"COPY (SELECT * FROM {source}) TO '{_quoted(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
         return out.read_bytes()
 
 
-def _row(run: str, result: "Result", groups: tuple[str, ...]) -> dict[str, Any]:
-    return {
-        "run": text(run),
-        "instance_id": text(result.instance_id),
-        "status": result.status,
-        "score": result.score,
-        "official": result.official,
-        "strict": result.strict,
-        "scorer": text(result.scorer),
-        "reason": text(result.reason),
-        "fault": result.fault,
-        "groups": [text(tag) for tag in groups],
-        "details": json.dumps(dict(result.details), default=str),
-        "seconds": result.seconds,
-    }
-
-
-def text(value: str | None) -> str | None:
-    """The text as it is, but for what UTF-8 cannot say (a lone surrogate) and a NUL, which comes out as its escape."""
-    return None if value is None else value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+def _stored(value: Any, type_: str) -> Any:
+    """The value as JSON can say it; of a text, what UTF-8 cannot say (a lone surrogate) and a NUL come out as their escapes."""
+    if type_ == "JSON":
+        return json.dumps(dict(value), default=str)
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    if isinstance(value, list | tuple):
+        return [_stored(item, "") for item in value]
+    if isinstance(value, dict):
+        return {_stored(key, ""): _stored(item, "") for key, item in value.items()}
+    return value
 
 
 def _quoted(path: Path) -> str:

@@ -1,263 +1,251 @@
-"""The report on a terminal: rows with failures first, the block of numbers, and one last line that agrees with the exit code.
+"""Any document on a terminal of any width, as plain text, and as a picture of the terminal.
 
-All texts of a submission pass `clean` and reach rich as `Text`, never as markup.
+Names and numbers stay whole, and nothing is cut away but the end of a reason. All texts pass `clean` and reach rich as `Text`, never as
+markup.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite import __version__
-from evalsuite.outcome import FAULTY
 from evalsuite.reports.clean import clean
-from evalsuite.reports.layout import print_last_line, print_line, print_pairs, print_row
-from evalsuite.reports.words import (
-    caused_by,
-    ceiling_words,
-    corrected_words,
-    counts_line,
-    faults_by_hint,
-    flips_by_kind,
-    flips_line,
-    judge_words,
-    percent,
-    row_words,
-    share,
-    some,
-    verdict_line,
-)
-from evalsuite.store.signature import rules_name
+from evalsuite.reports.document import Column, Document, Section, Table, text_of
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from evalsuite.reports.record import Record
-    from evalsuite.types import Result
+_TITLES = {"quiet": "dim", "warning": "yellow"}
+_INDENT = 3
+# A column of texts may wrap down to this many characters.
+_NARROWEST = 14
+_NUMBER = re.compile(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
+# A word with the spaces before it; an interval is one word, and so is a number with its %.
+_WORD = re.compile(r" *(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ ])+(?: %(?![^ \],;:)]))?")
 
-# Above this many instances the right ones are folded into one line.
-ROWS_IN_FULL = 200
-# Nobody reads on; laying out 10,000 rows would take longer than scoring them.
-MOST_ROWS = 2000
-MOST_WARNINGS = 8
 
-
-def render(record: "Record", *, width: int = 120) -> str:
-    """The report as plain text of the given width in columns."""
+def as_text(document: Document, *, width: int | None = None) -> str:
+    """The document as plain text of the given width in columns, by default its own."""
     from io import StringIO
 
     from rich.console import Console
 
     text = StringIO()
-    show(record, Console(file=text, width=width, no_color=True, force_terminal=False, highlight=False))
+    show(document, Console(file=text, width=width or document.width, no_color=True, force_terminal=False, highlight=False))
     return text.getvalue()
 
 
-def show(
-    record: "Record",
-    console: "Console",
-    *,
-    last_line: str | None = None,
-    failures: bool = False,
-    verbose: bool = False,
-    durations: int = 0,
-) -> None:
-    """Print the report; `last_line` replaces the default last line where a gate was set.
+def as_svg(document: Document) -> str:
+    """An SVG document of what a terminal of at least 150 columns shows: what rich records, with no font fetched from anywhere."""
+    from io import StringIO
 
-    `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one shown, and
-    `durations` the slowest n instances.
-    """
-    _heading(record, console)
-    shown, folded = _in_order(record, failures=failures)
-    _print_rows(console, shown, folded)
-    if verbose:
-        _each(shown, console)
-    if durations:
-        _slowest(record, console, durations)
-    print_pairs(console, faults_by_hint(record.results))
-    _numbers(record, console)
-    print_last_line(console, last_line or verdict_line(record.summary))
+    from rich._export_format import CONSOLE_SVG_FORMAT
+    from rich.console import Console
+
+    width = max(150, document.width)
+    console = Console(record=True, width=width, file=StringIO(), force_terminal=True, color_system="truecolor", highlight=False)
+    show(document, console)
+    # Its @font-face blocks would load from the network.
+    template = re.sub(r"@font-face \{\{.*?\}\}\s*", "", CONSOLE_SVG_FORMAT, flags=re.DOTALL)
+    return console.export_svg(title="evalsuite", code_format=template, unique_id="evalsuite")
 
 
-def _heading(record: "Record", console: "Console") -> None:
-    s = record.summary
-    parts = (
-        f"evalsuite {__version__}",
-        f"{record.suite} ({_n(s.n_gold, 'instance')}{'' if record.layout == 'original' else f', layout {record.layout}'})",
-        f"{record.submission} ({s.n_submitted} handed in)",
-        f"rules {rules_name(record.rules, record.layout)}",
-    )
-    print_line(console, " · ".join(clean(part) for part in parts), style="bold")
-    console.print()
+def show(document: Document, console: "Console", *, last_line: str | None = None) -> None:
+    """Print the document; `last_line` replaces its own, where a gate was set."""
+    print_line(console, text_of(document.title), "bold")
+    for section in document.parts("text"):
+        _show_section(console, section)
+    if last := text_of(document.last_line) if last_line is None else last_line:
+        if document.last_stands_apart:
+            console.print()
+        # One line on a terminal of any width, for whoever reads the last one.
+        _print(console, "", clean(last), "bold")
 
 
-def _print_rows(console: "Console", shown: "Sequence[Result]", folded: Sequence[str]) -> None:
-    """A line for each result: its id whole, both verdicts, and as much of the reason as there is room for."""
-    from rich.text import Text
-
-    rows = [
-        {
-            "instance": Text(clean(result.instance_id)),
-            "scorer": Text(clean(result.scorer or "")),
-            "official": (official := _mark(result, result.official)),
-            "strict": (strict := _mark(result, result.strict)),
-            "off": official,
-            "str": strict,
-            "why": Text(_why(result)),
-        }
-        for result in shown
-    ]
-    sizes = _sizes(rows, console.width)
-    print_row(console, {name: Text(name) for name in sizes}, sizes, "dim")
-    for row in rows:
-        if "instance" not in sizes:
-            print_line(console, f" {row['instance']}")
-        print_row(console, row, sizes)
-    for line in folded:
-        print_line(console, f" ...  {line}", "dim")
-
-
-def _sizes(rows: "Sequence[Mapping[str, Text]]", width: int) -> dict[str, int]:
-    """The columns that fit, in cells: where ids leave no room for reasons the scorers go first, then each id gets a line of its own."""
-    size = {name: max([len(name), *(row[name].cell_len for row in rows)]) for name in ("instance", "scorer", "off", "str")}
-    narrow = {name: size[name] for name in ("off", "str")}
-    wide = {"instance": size["instance"], "scorer": size["scorer"], "official": 8, "strict": 6}
-    for sizes in (wide, {"instance": size["instance"], **narrow}, narrow):
-        room = width - sum(sizes.values()) - 2 * (len(sizes) + 1)
-        if room >= max(20, width // 3):
-            break
-    return {**sizes, "why": max(10, room)}
-
-
-def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
-    """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out."""
-
-    def rank(result: "Result") -> int:
-        if result.status in FAULTY:
-            return 0
-        if result.status == "missing":
-            return 3
-        if _flipped(result):
-            return 2
-        return 4 if result.score == 1 else 1
-
-    ordered = sorted(record.results, key=rank)
-    if len(ordered) <= ROWS_IN_FULL and not failures:
-        return ordered, []
-    shown = [result for result in ordered if rank(result) < 4]
-    n_cut, n_right = max(0, len(shown) - MOST_ROWS), len(ordered) - len(shown)
-    more = [f"{n_cut} more not shown; -o FILE.csv lists all"] if n_cut else []
-    return shown[:MOST_ROWS], [*more, *([f"{n_right} more, right under every rule that judged them"] if n_right else [])]
-
-
-def _flipped(result: "Result") -> bool:
-    return result.official is not None and result.strict is not None and result.official != result.strict
-
-
-def _why(result: "Result") -> str:
-    if _flipped(result) and result.details.get("flip"):
-        return clean(f"flip: {result.details['flip']}")
-    return clean(result.reason)
-
-
-def _mark(result: "Result", value: float | None) -> Any:
-    from rich.text import Text
-
-    if result.status == "missing":
-        return Text("-", style="dim")
-    if value is None:
-        return Text("?" if result.status not in FAULTY else "!", style="yellow")
-    if result.status in FAULTY and value == 0:
-        return Text("!", style="yellow")
-    if value in (0, 1):
-        return Text("✓", style="green") if value else Text("✗", style="red")
-    return Text(f"{value:.2f}", style="cyan")
-
-
-def _each(shown: "Sequence[Result]", console: "Console") -> None:
-    """All that is known about each of the results."""
-    from rich.text import Text
-
-    from evalsuite.reports.instance import render as render_instance
-
-    for result in shown:
+def _show_section(console: "Console", section: Section) -> None:
+    if section.look == "block":
         console.print()
-        console.print(Text(render_instance(result).rstrip("\n")), soft_wrap=False)
-
-
-def _slowest(record: "Record", console: "Console", count: int) -> None:
-    slowest = sorted(record.results, key=lambda result: -result.seconds)[:count]
-    console.print()
-    print_line(console, f" slowest {len(slowest)}", style="dim")
-    for result in slowest:
-        print_line(console, f" {result.seconds:9.3f} s  {clean(result.instance_id)}  {clean(result.scorer or result.status)}")
-
-
-def _numbers(record: "Record", console: "Console") -> None:
-    print_pairs(console, _number_rows(record))
-    _notes(record, console)
-    _warnings(console, record.run["warnings"])
-
-
-def _number_rows(record: "Record") -> Iterable[tuple[str, str]]:
-    s = record.summary
-    yield _n(s.n_gold, "instance"), counts_line(s)
-    if s.n_gold:
-        text = share(s.chosen)
-        cause = caused_by(s)
-        if cause:
-            text += f" [{percent(s.chosen.low, '')}, {percent(s.chosen.high, '')}]: {cause}"
-        if s.interval:
-            text += f"    95 % CI [{percent(s.interval[0], '')}, {percent(s.interval[1], '')}]"
-        if s.clusters and s.clusters["interval_95"]:
-            low, high = s.clusters["interval_95"]
-            text += f", over {s.clusters['n_clusters']} clusters [{percent(low, '')}, {percent(high, '')}]"
-        yield "score", text
-    if corrected := corrected_words(record):
-        yield "corrected", corrected
-    other = s.strict if s.rules == "official" else s.official
-    if other is not None and s.n_gold:
-        yield "strict" if s.rules == "official" else "official", f"{share(other)}    {flips_line(s)}".rstrip()
-    for way, down in (("flips down", True), ("flips up", False)):
-        flips = flips_by_kind(s, down=down)
-        if flips:
-            yield way, flips
-    if s.reference_ratio is not None:
-        right = round(s.reference_ratio * s.n_reference)
-        yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over what was handed in; for comparison only)"
-    for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
-        if rows:
-            yield label, " · ".join(row_words(clean(name), row, s.rules) for name, row in rows.items())
-    if reached := ceiling_words(record):
-        yield "gold reaches", reached
-    if judge := record.run.get("judge"):
-        yield "judge", judge_words(judge)
-    yield "signature", str(record.run["signature"])
-    isolation = str(record.run["receipt"]["isolation"])
-    yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
-    yield "saved", str(record.folder) if record.folder is not None else "not saved"
-
-
-def _notes(record: "Record", console: "Console") -> None:
-    """Facts about how answers were made, by kind."""
-    kinds = record.run.get("notes", {})
-    if kinds:
-        console.print()
-        print_line(console, " notes: facts without effect on the score", style="dim")
-        for kind, ids in list(kinds.items())[:MOST_WARNINGS]:
-            print_line(console, f"   {clean(kind)}  {some([clean(id_) for id_ in ids])}")
-
-
-def _warnings(console: "Console", lines: Sequence[str]) -> None:
-    if not lines:
+        console.print(_text("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
         return
-    console.print()
-    print_line(console, f" {_n(len(lines), 'warning')}", style="yellow")
-    for line in lines[:MOST_WARNINGS]:
-        print_line(console, f"   {clean(line)}")
-    if len(lines) > MOST_WARNINGS:
-        print_line(console, f"   ... {len(lines) - MOST_WARNINGS} more in run.json", style="dim")
-    console.print()
+    if not section.pairs or section.title or section.table is not None:
+        console.print()
+    if title := text_of(section.title):
+        print_line(console, f" {title}", _TITLES.get(section.look, "bold"))
+    if section.table is not None:
+        (_print_listed if section.table.is_listed else _print_table)(console, section.table)
+    print_pairs(console, [(text_of(label), text_of(text)) for label, text in section.pairs])
+    for line in section.lines:
+        print_line(console, f" {text}" if (text := text_of(line)) else "")
+    for line in section.below:
+        print_line(console, f" {text}" if (text := text_of(line)) else "", "dim")
 
 
-def _n(count: int, noun: str) -> str:
-    return f"{count} {noun}" + ("" if count == 1 else "s")
+def in_lines(text: str, width: int) -> list[str]:
+    """The words of a text in lines of at most `width` cells; only a word that is wider alone is broken, at the end of a line of its own."""
+    from rich.cells import cell_len, chop_cells
+
+    lines, taken = [""], 0
+    for word in _WORD.findall(text):
+        size = cell_len(word)
+        if lines[-1] and taken + size > width:
+            word = word.lstrip()
+            lines.append("")
+            taken, size = 0, cell_len(word)
+        pieces = [word] if size <= width else chop_cells(word, width)
+        lines[-1:] = [lines[-1] + pieces[0], *pieces[1:]]
+        taken = taken + size if len(pieces) == 1 else cell_len(pieces[-1])
+    return lines
+
+
+def print_line(console: "Console", text: str, style: str = "") -> None:
+    """Print a text in lines of whole words, those after the first a little farther in where it is indented itself."""
+    words = clean(text)
+    margin = len(words) - len(words.lstrip(" "))
+    further = margin + _INDENT if margin else 0
+    for at, line in enumerate(in_lines(words.strip(" "), console.width - further)):
+        _print(console, " " * (further if at else margin), line, style)
+
+
+def print_pairs(console: "Console", pairs: Iterable[tuple[str, str]], *, after_a_line: bool = True) -> None:
+    """An empty line and the pairs as label and text, the text in lines beside its label; nothing where there are none.
+
+    A text with a word that is too long for the room beside the labels begins below its label.
+    """
+    from rich.cells import cell_len, set_cell_size
+
+    rows = [(clean(label), clean(text)) for label, text in pairs]
+    column = min(max((cell_len(label) for label, _ in rows), default=0) + 3, console.width // 2)
+    if rows and after_a_line:
+        console.print()
+    for label, text in rows:
+        longest = max((cell_len(word.strip()) for word in _WORD.findall(text)), default=0)
+        if below := cell_len(label) + 3 > column or longest > console.width - column:
+            print_line(console, f" {label}", "dim")
+        indent = _INDENT if below else column
+        for at, line in enumerate(in_lines(text, console.width - indent)):
+            _print(console, " " * indent if at or below else set_cell_size(f" {label}", column), line, head_style="dim")
+
+
+def _print_listed(console: "Console", table: Table[Any]) -> None:
+    """A line for each row: its names whole, its marks, and as much of its reason as there is room for.
+
+    Where names leave no room for reasons all but the first go, then that one gets a line of its own.
+    """
+    rows = list(table.rows)
+    columns = {column.name: column for column in table.of("text")}
+    cells = [{name: _cell(column, row) for name, column in columns.items()} for row in rows]
+    first = next(name for name, column in columns.items() if column.role == "name")
+    last = [name for name, column in columns.items() if column.role == "why"][-1:]
+    marks = [name for name, column in columns.items() if column.role == "mark"]
+
+    def sized(names: Iterable[str], heads: Mapping[str, str]) -> dict[str, int]:
+        return {name: max([len(heads[name]), *(row[name].cell_len for row in cells)]) for name in names}
+
+    whole = {name: column.head for name, column in columns.items()}
+    short = {name: column.short or column.head for name, column in columns.items()}
+    for heads, names in ((whole, [name for name in columns if name not in last]), (short, [first, *marks]), (short, marks)):
+        sizes = sized(names, heads)
+        room = console.width - sum(sizes.values()) - 2 * (len(sizes) + 1)
+        if room >= max(20, console.width // 3):
+            break
+    sizes |= dict.fromkeys(last, max(10, room))
+    _print_row(console, {name: _text(heads[name]) for name in sizes}, sizes, marks, "dim")
+    for row in cells:
+        if first not in sizes:
+            print_line(console, f" {row[first]}")
+        _print_row(console, row, sizes, marks)
+
+
+def _cell(column: Column[Any], row: Any) -> "Text":
+    from rich.text import Text
+
+    return Text(clean(text_of(column.cell(row))), style=column.style(row) if column.style is not None else "")
+
+
+def _text(words: str) -> "Text":
+    from rich.text import Text
+
+    return Text(words)
+
+
+def _print_row(console: "Console", cells: "Mapping[str, Text]", sizes: Mapping[str, int], marks: Sequence[str], style: str = "") -> None:
+    """The cells that have a size, side by side in columns of those sizes; what is longer ends in an ellipsis, marks are centred."""
+    from rich.text import Text
+
+    parts = []
+    for name, size in sizes.items():
+        cell = cells[name].copy()
+        cell.truncate(size, overflow="ellipsis")
+        cell.align("center" if name in marks else "left", size)
+        parts.append(cell)
+    row = Text("  ").join(parts)
+    row.rstrip()
+    console.print(Text(" ").append_text(row), style=style, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _print_table(console: "Console", table: Table[Any]) -> None:
+    """The rows side by side where all fits; else each row as a block: its names on a line, or each cell beside its title."""
+    columns = table.of("text")
+    styles = [table.style(row) for row in table.rows]
+    rows = [[clean(text_of(cell)) for cell in cells] for cells in table.cells("text")]
+    if _print_side_by_side(console, columns, rows, styles):
+        return
+    head = [clean(column.head) for column in columns]
+    n_names = sum(column.role == "name" for column in columns)
+    if n_names == 1:
+        for at, row in enumerate(rows):
+            print_pairs(console, zip(head, row, strict=True), after_a_line=at > 0)
+        return
+    widths = [max(len(row[at]) for row in [head, *rows]) if at < n_names - 1 else 0 for at in range(n_names)]
+
+    def stacked(names: Sequence[str], below: str, style: str) -> None:
+        print_line(console, " " + "  ".join(f"{name:<{width}}" for name, width in zip(names, widths, strict=True)), style)
+        print_line(console, f"{' ' * (widths[0] + 3)}{below}", style)
+
+    stacked(head[:n_names], " · ".join(head[n_names:]), "dim")
+    for row, style in zip(rows, styles, strict=True):
+        named = zip(columns[n_names:], row[n_names:], strict=True)
+        stacked(row[:n_names], " · ".join(f"{clean(column.short or column.head)} {cell}" for column, cell in named), style)
+
+
+def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
+    """Print a table in which every cell stands whole, but for columns that wrap; False where the width is too small for that.
+
+    Titles wrap between words. Columns of numbers are set to the right.
+    """
+    from rich.cells import cell_len
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    head = [clean(column.head) for column in columns]
+    wraps = [column.wraps for column in columns]
+    cells = list(zip(*rows, strict=True)) or [()] * len(head)
+    longest = [max(map(cell_len, column), default=0) for column in cells]
+    least = [
+        max(*map(cell_len, name.split()), min(size, _NARROWEST) if wrap else size, 0)
+        for name, size, wrap in zip(head, longest, wraps, strict=True)
+    ]
+    spare = console.width - sum(least) - 2 * len(least)
+    if spare < 0:
+        return False
+    sizes = list(least)
+    # What is left goes to the cells that wrap, in equal parts, and then to the titles.
+    for at in sorted(range(len(sizes)), key=lambda at: (not wraps[at], longest[at])):
+        n_left = max(1, sum(wraps[other] and sizes[other] == least[other] for other in range(len(sizes))))
+        more = min(max(longest[at], cell_len(head[at])) - least[at], spare // n_left if wraps[at] else spare)
+        sizes[at] += more
+        spare -= more
+    table = RichTable(box=None, pad_edge=True, header_style="dim")
+    for name, column, size in zip(head, cells, sizes, strict=True):
+        justify: Any = "right" if all(map(_NUMBER.fullmatch, column)) else "left"
+        table.add_column(Text(name), justify=justify, overflow="fold", width=size)
+    for row, style in zip(rows, styles, strict=True):
+        table.add_row(*map(Text, row), style=style)
+    console.print(table)
+    return True
+
+
+def _print(console: "Console", head: str, line: str, style: str = "", *, head_style: str = "") -> None:
+    from rich.text import Text
+
+    console.print(Text.assemble((head, head_style), (line, style)), no_wrap=True, overflow="ignore", crop=False)

@@ -13,11 +13,25 @@ if TYPE_CHECKING:
     from evalsuite.types import Result, Rule
 
 MOST_IDS = 8
+# Below this the smallest p-values of a report are printed as a bound.
+_LEAST_P = 0.0001
 
 
 def percent(value: float, unit: str = " %") -> str:
     """A share in [0, 1] as percent with one decimal: `70.8 %`."""
     return f"{value * 100:.1f}{unit}"
+
+
+def points(value: float | None) -> str:
+    """A difference of shares in percentage points with its sign: `+2.5`; a dash for none."""
+    return "-" if value is None else f"{value * 100 + 0.0:+.1f}" if round(value, 6) else "0.0"
+
+
+def p_value(value: float | None) -> str:
+    """A p-value with three digits, a bound for the very small."""
+    if value is None:
+        return "-"
+    return f"< {_LEAST_P}" if value < _LEAST_P else f"{value:.4f}" if value < 0.01 else f"{value:.3f}"
 
 
 def share(mean: "Mean") -> str:
@@ -27,6 +41,27 @@ def share(mean: "Mean") -> str:
     points = mean.points
     shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
     return f"{shown}/{mean.n} = {percent(mean.low)}"
+
+
+def counted(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n} {noun}" + ("" if n == 1 else "s")
+
+
+def interval_words(ends: Sequence[float] | None) -> str:
+    """`[58.9, 83.0]`, in percent; empty for none."""
+    return f"[{percent(ends[0], '')}, {percent(ends[1], '')}]" if ends else ""
+
+
+def why_of(result: "Result") -> str:
+    """Why a result is as it is, in one line: where the rules part, how; else the scorer's reason."""
+    return f"flip: {flip}" if (flip := flip_of(result)) else result.reason
+
+
+def flip_of(result: "Result") -> str:
+    """What makes the rules part on this result; empty where they do not."""
+    parts = result.official is not None and result.strict is not None and result.official != result.strict
+    return str(result.details.get("flip") or "") if parts else ""
 
 
 def counts_line(summary: "Summary") -> str:

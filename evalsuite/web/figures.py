@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.outcome import kind_of
-from evalsuite.reports import html as report
-from evalsuite.reports.page_rows import row as report_row
+from evalsuite.reports import run_page as report
+from evalsuite.reports.document import Picture
+from evalsuite.reports.instances import row as report_row
 from evalsuite.reports.pictures import histogram, intervals
 from evalsuite.reports.words import faults_by_hint
 from evalsuite.web import strips, views
@@ -74,12 +75,12 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
     else:
         headline, overview = "not judged" if average is None else f"{average:.4g}", _markup("")
         sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
-        pictures = [("Distribution of raw values", _raw_histogram(record), "")]
+        pictures = [Picture("Distribution of raw values", _raw_histogram(record))]
     return {
         "headline": headline,
         "sentences": sentences,
         "overview": overview,
-        "counts": report.counts(record),
+        "tiles": report.tiles(record),
         "pictures": pictures,
         "faults": list(faults_by_hint(record.results)),
         "warnings": [str(line) for line in record.run.get("warnings", ())],
@@ -95,14 +96,14 @@ def _raw_histogram(record: "Record") -> "Markup":
 
 def row(record: "Record", result: "Result") -> dict[str, Any]:
     """A result as a row of the list, with the number that stands in it."""
-    found = report_row(result, rules=record.rules, groups=record.groups.get(result.instance_id, ()))
+    found = report_row(result, groups=record.groups.get(result.instance_id, ()))
     return {**found, "value": value_of(result)}
 
 
 def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dict[str, Any]:
     """What the page of a comparison shows above the cases: the sections of its report, and what is drawn of it."""
-    from evalsuite.reports.comparison import said, sections
-    from evalsuite.reports.comparison_html import differences, flip_matrix
+    from evalsuite.reports.comparison_page import differences, flip_matrix
+    from evalsuite.reports.comparison_sections import headline, sections
 
     names = [told_apart(runs)[run.id] for run in runs]
     pictures = [("Averages", averages(runs), "with 95 % intervals"), ("Distribution of scores", distribution(runs), "share of the cases")]
@@ -113,7 +114,13 @@ def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dic
         title = f"{comparison.baseline} and {one.label}"
         pictures.append((title, flip_matrix(one, comparison.baseline), "cases that both were judged on"))
     warnings = [line.removesuffix(" (compared under --force)") for line in comparison.warnings]
-    return {"names": names, "pictures": pictures, "sections": list(sections(comparison)), "said": said(comparison), "warnings": warnings}
+    return {
+        "names": names,
+        "pictures": pictures,
+        "sections": list(sections(comparison)),
+        "said": headline(comparison),
+        "warnings": warnings,
+    }
 
 
 def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], query: Query) -> Page[dict[str, Any]]:

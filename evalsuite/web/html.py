@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
 from evalsuite.outcome import KINDS, sign_of
-from evalsuite.reports.page import asset, environment
+from evalsuite.reports.html import asset, environment
 from evalsuite.reports.words import percent
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def templates() -> "Environment":
     """The reports' environment (printable, then escaped) that also finds the viewer's own templates."""
     from jinja2 import FileSystemLoader
 
-    from evalsuite.reports.page import TEMPLATES
+    from evalsuite.reports.html import TEMPLATES
 
     made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
     made.globals.update(kinds=KINDS, verdict=sign_of)

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.outcome import KINDS, kind_of
-from evalsuite.reports.leaderboard_html import ranking
+from evalsuite.reports.leaderboard import ranking
 from evalsuite.web import figures, views
 from evalsuite.web.html import page, static
 from evalsuite.web.instances import instance_values

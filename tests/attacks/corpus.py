@@ -26,7 +26,7 @@ CANARY = "CANARY_GOLD_7f3a"
 RULES = ("official", "strict")
 # Parquet is written by duckdb, which the parent of a run that is measured here must not load. HTML shows gold's cells side by side unless
 # told otherwise, so that its file is written apart, as for a suite whose gold is hidden.
-TEXTS = [ending for ending in FORMATS["run"] if ending not in BINARY and ending != ".html"]
+TEXTS = [ending for ending in FORMATS if ending not in BINARY and ending != ".html"]
 
 
 @dataclass(frozen=True)

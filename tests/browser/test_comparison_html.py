@@ -7,20 +7,22 @@ import pytest
 
 pytest.importorskip("selenium", reason="Selenium is not installed (extra: test)")
 
-from evalsuite.reports import comparison_html, leaderboard_html
+from evalsuite.reports.comparison import comparison_document
+from evalsuite.reports.html import as_html
+from evalsuite.reports.leaderboard import leaderboard_document
 from tests.browser.conftest import Browser
 from tests.browser.test_html_report import CONTRAST, saved
 from tests.reports import compared
 
 PAGES: dict[str, Callable[[], str]] = {
-    "comparison": lambda: comparison_html.render(compared.usual()),
-    "comparison-of-trees": lambda: comparison_html.render(compared.trees()),
-    "leaderboard": lambda: leaderboard_html.render(compared.ranked()),
+    "comparison": lambda: as_html(comparison_document(compared.usual())),
+    "comparison-of-trees": lambda: as_html(comparison_document(compared.trees())),
+    "leaderboard": lambda: as_html(leaderboard_document(compared.ranked())),
 }
 
 
 @pytest.mark.parametrize(
-    "build", [lambda: comparison_html.render(compared.hostile()), lambda: leaderboard_html.render(compared.hostile_board())]
+    "build", [lambda: as_html(comparison_document(compared.hostile())), lambda: as_html(leaderboard_document(compared.hostile_board()))]
 )
 def test_hostile_names_and_reasons_execute_nothing(build: Callable[[], str], tmp_path: Path, browser: Browser) -> None:
     """Hostile texts are shown as they were written; nothing runs, is fetched, or breaks out of its cell."""

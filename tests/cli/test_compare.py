@@ -243,7 +243,7 @@ def test_tree_runs_are_compared_by_field(tmp_path: Path, monkeypatch: pytest.Mon
     assert {one["name"]: one["p_adjusted"] < 0.05 for one in candidate["shift"]} == {"year": True, "title": False}
 
 
-@pytest.mark.parametrize("ending", FORMATS["comparison"])
+@pytest.mark.parametrize("ending", FORMATS)
 @pytest.mark.parametrize("level", [None, *LEVELS])
 def test_no_format_shows_hidden_gold(
     ending: str, level: str | None, hidden: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -23,7 +23,7 @@ def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a run of a suite whose gold is hidden, reported live in every format."""
     folder = tmp_path_factory.mktemp("secret")
     sub, gold = hidden_suite(folder)
-    outputs = [f"--output={folder / 'live'}{ending}" for ending in FORMATS["run"]]
+    outputs = [f"--output={folder / 'live'}{ending}" for ending in FORMATS]
     assert main(["run", str(sub), "--gold", str(gold), "--out", str(folder / "run"), "--no-cache", "-q", *outputs]) == 0
     return folder
 
@@ -41,7 +41,7 @@ def marks_in(text: str) -> list[str]:
     return [mark for mark in MARKS if mark in text]
 
 
-@pytest.mark.parametrize("ending", FORMATS["run"])
+@pytest.mark.parametrize("ending", FORMATS)
 @pytest.mark.parametrize("level", LEVELS)
 def test_gold_is_shown_at_cells_only(ending: str, level: str, secret: Path) -> None:
     """Below `cells` no format holds a text or number of gold; at `cells` the data formats hold all that reasons quote."""
@@ -56,7 +56,7 @@ def test_gold_is_shown_at_cells_only(ending: str, level: str, secret: Path) -> N
         assert found
 
 
-@pytest.mark.parametrize("ending", FORMATS["run"])
+@pytest.mark.parametrize("ending", FORMATS)
 def test_hidden_gold_stays_hidden_unless_told_otherwise(ending: str, secret: Path) -> None:
     """A suite that says `hidden: true` is reported at level `class`, live and saved."""
     path = secret / f"default{ending}"
@@ -96,7 +96,7 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
     """(working folder, run folder) of a small saved run with a report of each text format made live."""
     text_submission(tmp_path / "sub", a="It is Paris", b="It is Bern")
     text_gold(tmp_path / "gold", a="Paris", b="Rome", c="Oslo")
-    outputs = [f"--output=live{ending}" for ending in FORMATS["run"] if ending not in BINARY]
+    outputs = [f"--output=live{ending}" for ending in FORMATS if ending not in BINARY]
     done = evalsuite("run", "sub", "--gold", "gold", "--out", "r1", "-q", *outputs, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return tmp_path, tmp_path / "r1"
@@ -105,10 +105,10 @@ def saved(tmp_path: Path) -> tuple[Path, Path]:
 def test_a_report_later_is_the_report_of_the_run(saved: tuple[Path, Path]) -> None:
     """Every text format of the saved run is what the run itself wrote."""
     folder, run = saved
-    outputs = [f"--output=later{ending}" for ending in FORMATS["run"] if ending not in BINARY]
+    outputs = [f"--output=later{ending}" for ending in FORMATS if ending not in BINARY]
     done = evalsuite("report", run.name, *outputs, cwd=folder)
     assert (done.returncode, done.stdout.count("wrote ")) == (0, len(outputs))
-    for ending in FORMATS["run"]:
+    for ending in FORMATS:
         if ending not in BINARY:
             live, later = (folder / f"{name}{ending}" for name in ("live", "later"))
             assert told(live) == told(later)
@@ -183,7 +183,7 @@ def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert {"report.html", "report.md", "results.csv", "results.json", "junit.xml", "results.parquet"} <= {
         p.name for p in tmp_path.iterdir()
     }
-    assert {f"`{ending}`" for ending in FORMATS["run"]} <= set(re.findall(r"`\.\w+`", page))
+    assert {f"`{ending}`" for ending in FORMATS} <= set(re.findall(r"`\.\w+`", page))
     assert all(f"`{level}`" in page for level in LEVELS)
 
 

@@ -226,15 +226,26 @@ def _format(copy: Copy, row: Row) -> None:
         """reStructuredText."""
 
 
-        def render(record):
-            """The title and the score."""
-            return f"{record.suite}\\n====\\n\\n{record.summary.score}\\n"
+        def as_rst(document):
+            """The title and the last line."""
+            return f"{document.name}\\n====\\n\\n{document.last_line}\\n"
         ''',
     )
-    copy.insert(row.place[1], '^    "run": {', f'        ".rst": Lazy("{_module(file)}:render"),')
+    copy.add_line(row, f'    ".rst": Lazy("{_module(file)}:as_rst"),')
     folders = copy.folders("written", PARIS, "Paris", suite="name: written by hand\n")
     copy.commands(f"run {folders} {RUN} --quiet -o written/report.rst")
-    assert (copy.root / "written/report.rst").read_text(encoding="utf-8") == "written by hand\n====\n\n1.0\n"
+    assert (copy.root / "written/report.rst").read_text(encoding="utf-8") == "written by hand\n====\n\ndone: 100.0 % (no gate set)\n"
+
+
+@carries_out("a column of a run's report")
+def _column(copy: Copy, row: Row) -> None:
+    copy.add_line(row, '    Column(name="length", value=lambda row: len(row.result.instance_id)),')
+    outputs = "-o columned/r.csv -o columned/r.md -o columned/r.html"
+    shown = copy.commands(f"run {copy.folders('columned', PARIS, 'Rome')} {RUN} {outputs}")
+    assert " length " in shown
+    assert (copy.root / "columned/r.csv").read_text(encoding="utf-8").startswith("length,")
+    for ending in ("md", "html"):
+        assert "length" in (copy.root / f"columned/r.{ending}").read_text(encoding="utf-8")
 
 
 @carries_out("a picture of the reports")
@@ -256,7 +267,7 @@ def _picture(copy: Copy, row: Row) -> None:
     )
     name, report = row.place
     copy.insert(
-        report, rf"^def {name}\b", f"    from {_module(file)} import draw\n    yield 'Dots', _markup(draw(record.summary.n_gold)), ''"
+        report, rf"^def {name}\b", f"    from {_module(file)} import draw\n    yield Picture('Dots', _markup(draw(record.summary.n_gold)))"
     )
     folders = copy.folders("pictured", PARIS, "Paris")
     copy.commands(f"run {folders} {RUN} --quiet -o pictured/report.html")
@@ -449,7 +460,8 @@ def _number(copy: Copy, row: Row) -> None:
                 return self.n_right
         ''').replace("\n", "\n    ").rstrip(" "))  # fmt: skip
     copy.insert(summary, r'^            "score": self\.score', '            "n_full": self.n_full,')
-    copy.insert("evalsuite/reports/terminal.py", r"^        yield \"score\", text", '        yield "full marks", str(s.n_full)')
+    name, report = row.place
+    copy.insert(report, rf"^def {name}\b.*\n    s = record.summary$", '    yield "full marks", str(s.n_full)')
     folders = copy.folders("full", PARIS, "Paris")
     shown = copy.commands(f"run {folders} {RUN} -o full/run.json")
     assert re.search(r"full marks +1\b", shown)

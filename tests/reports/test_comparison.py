@@ -5,9 +5,10 @@ import re
 import pytest
 
 from evalsuite.comparing import compare
-from evalsuite.reports.comparison import p_value, points
-from evalsuite.reports.comparison_files import as_markdown
-from evalsuite.reports.comparison_terminal import render
+from evalsuite.reports.comparison import comparison_document
+from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.terminal import as_text
+from evalsuite.reports.words import p_value, points
 from tests.comparing.made import side
 
 LONG = "20261121-102205-a-submission-with-a-long-name"
@@ -17,7 +18,7 @@ LONG = "20261121-102205-a-submission-with-a-long-name"
 def test_no_number_is_ever_cut(width: int) -> None:
     """On a narrow terminal rows become blocks of lines; every number and every instance stands whole, and the verdict is one line."""
     sides = [side("a", [1] * 20), side(LONG, [0] * 9 + [1] * 11), side("c", [1] * 20)]
-    shown = render(compare(sides), width=width)
+    shown = as_text(comparison_document(compare(sides)), width=width)
     *lines, last = shown.splitlines()
     assert max(map(len, lines)) <= width
     assert last.startswith("done: ")
@@ -28,18 +29,20 @@ def test_no_number_is_ever_cut(width: int) -> None:
 
 def test_the_seed_and_the_tests_are_printed() -> None:
     """Drawn p-values say their seed and number; exact ones that nothing was drawn."""
-    exact = render(compare([side("a", [0, 1]), side("b", [1, 1])]))
+    exact = as_text(comparison_document(compare([side("a", [0, 1]), side("b", [1, 1])])))
     assert "exact McNemar" in exact
     assert "12345, nothing was drawn" in exact
     graded = [i / 997 for i in range(400)]
-    drawn = render(compare([side("a", graded), side("b", [value * (1 + 0.9e-6 * i) for i, value in enumerate(graded)])]))
+    drawn = as_text(
+        comparison_document(compare([side("a", graded), side("b", [value * (1 + 0.9e-6 * i) for i, value in enumerate(graded)])]))
+    )
     assert "12345, 10000 resamples" in drawn
 
 
 def test_markdown_rows_have_the_columns_of_their_head() -> None:
     """Cell borders in reasons are escaped, so that every table keeps its columns."""
     groups = {"x|y": ["q0"], "z": ["q1", "q2"]}
-    text = as_markdown(compare([side("a", [0, 1, 1], groups=groups), side("b|c", [1, 0, 1])]))
+    text = as_markdown(comparison_document(compare([side("a", [0, 1, 1], groups=groups), side("b|c", [1, 0, 1])])))
     tables = [block.splitlines() for block in text.split("\n\n") if block.startswith("|")]
     assert len(tables) == 4
     for table in tables:

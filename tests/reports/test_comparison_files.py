@@ -14,9 +14,11 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.comparing import Comparison
 from evalsuite.reports import write
-from evalsuite.reports.comparison_files import INSTANCE_COLUMNS, as_csv, as_json, as_junit, as_markdown
-from evalsuite.reports.json_file import schema
-from evalsuite.reports.markdown import MOST_BYTES
+from evalsuite.reports.comparison import comparison_document, instance_table
+from evalsuite.reports.csv_file import as_csv
+from evalsuite.reports.json_file import as_json, schema
+from evalsuite.reports.junit import as_junit
+from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from tests.reports import compared
 
 
@@ -25,7 +27,7 @@ def test_the_json_keeps_to_its_schema(build: "type[Comparison]") -> None:
     """The schema is valid itself, holds for comparisons of every kind, and refuses what is unknown or out of range."""
     valid = Draft202012Validator(schema("comparison"))
     Draft202012Validator.check_schema(schema("comparison"))
-    found = json.loads(as_json(build()))
+    found = json.loads("".join(as_json(comparison_document(build()))))
     valid.validate(found)
     assert not valid.is_valid({**found, "surprise": 1})
     assert not valid.is_valid({**found, "alpha": 2})
@@ -46,7 +48,7 @@ def rows_of(made: Comparison, folder: Path) -> list[dict[str, object]]:
 def test_parquet_has_a_row_for_each_instance_and_candidate(tmp_path: Path) -> None:
     """Six instances and two candidates are twelve rows, each with its outcome, both scores, both reasons and its groups."""
     rows = rows_of(compared.usual(), tmp_path)
-    assert list(rows[0]) == list(INSTANCE_COLUMNS)
+    assert list(rows[0]) == [column.name for column in instance_table(compared.usual()).columns]
     assert [(row["candidate"], row["outcome"]) for row in rows] == [
         ("b", outcome) for outcome in ("lost", "lost", "won", "tied", "tied", "unjudged")
     ] + [("c", "tied")] * 6
@@ -66,7 +68,7 @@ def test_hostile_texts_survive_parquet(tmp_path: Path) -> None:
 
 def test_junit_fails_what_was_lost() -> None:
     """A suite a candidate; lost is failure, not judged is skipped, won and tied pass; the counts are those of the cases."""
-    root = ElementTree.fromstring("".join(as_junit(compared.usual())))
+    root = ElementTree.fromstring("".join(as_junit(comparison_document(compared.usual()))))
     first, second = root.findall("testsuite")
     outcomes = {case.get("name"): [child.tag for child in case] for case in first.iter("testcase")}
     assert outcomes == {"q0": ["failure"], "q1": ["failure"], "q2": [], "q3": [], "q4": [], "q5": ["skipped"]}
@@ -80,28 +82,28 @@ def test_junit_fails_what_was_lost() -> None:
 
 def test_hostile_texts_stay_attributes_and_cells() -> None:
     """XML stays well formed, CSV keeps its columns and quotes formulas."""
-    root = ElementTree.fromstring("".join(as_junit(compared.hostile())))
+    root = ElementTree.fromstring("".join(as_junit(comparison_document(compared.hostile()))))
     assert {node.tag for node in root.iter()} == {"testsuites", "testsuite", "properties", "property", "testcase", "failure"}
-    rows = list(csv.reader(io.StringIO(as_csv(compared.hostile()))))
+    rows = list(csv.reader(io.StringIO("".join(as_csv(comparison_document(compared.hostile()))))))
     assert {len(row) for row in rows} == {len(rows[0])}
     assert not [text for row in rows for at, text in enumerate(row) if at in (0, 2) and re.match(r"\s*[=+@＝-]", text)]
 
 
 def test_markdown_says_what_is_folded_and_stays_below_its_size() -> None:
     """Totals are open, lost, won and groups are folded with counted titles; thousands of groups keep below 60 kB and are counted."""
-    text = as_markdown(compared.usual())
+    text = as_markdown(comparison_document(compared.usual()))
     assert re.findall(r"<summary>(.+)</summary>", text) == [
         "b against a: 2 instances lost", "b against a: 1 instance won", "b by group", "c by group",
     ]  # fmt: skip
     assert text.index("| b | 5 |") < text.index("<details>") < text.index("- seed ")
-    big = as_markdown(compared.large(2000))
+    big = as_markdown(comparison_document(compared.large(2000)))
     assert len(big.encode()) <= MOST_BYTES + 500
     assert re.search(r"- \.\.\. \d+ more", big)
 
 
 def test_markdown_of_hostile_texts_is_plain() -> None:
     """No element, link, mention or heading but those of the report; every row keeps its cells."""
-    text = as_markdown(compared.hostile())
+    text = as_markdown(comparison_document(compared.hostile()))
     assert set(re.findall(r"</?[a-z!][^>]*>", text)) == {"<details>", "<summary>", "</summary>", "</details>"}
     assert Counter(re.findall("</?details>", text)) == {"<details>": text.count("</details>"), "</details>": text.count("</details>")}
     assert "@everyone" not in text
@@ -125,5 +127,5 @@ def test_paths_of_hidden_gold_are_not_named() -> None:
     """Fields are places in gold: a hidden suite's comparison has none, and its shifts go by scorer."""
     assert {field.path for field in compared.trees().candidates[0].fields} == {"year", "title"}
     hidden = compared.trees(hidden=True)
-    assert "year" not in as_json(hidden)
+    assert "year" not in "".join(as_json(comparison_document(hidden)))
     assert [one.name for one in hidden.candidates[0].shift] == ["tree_match"]

@@ -4,7 +4,9 @@ import re
 
 import pytest
 
-from evalsuite.reports.comparison_html import MOST_ROWS, differences, flip_matrix, render
+from evalsuite.reports.comparison import comparison_document
+from evalsuite.reports.comparison_page import MOST_ROWS, differences, flip_matrix
+from evalsuite.reports.html import as_html
 from evalsuite.reports.pictures.canvas import numbers
 from tests.reports import compared
 from tests.reports.test_html import Reader
@@ -12,7 +14,7 @@ from tests.reports.test_html import Reader
 
 def test_what_was_lost_and_won_stands_in_it_with_both_reasons() -> None:
     """Each flip is a row with an address of its own that its id links to."""
-    page = Reader(render(compared.usual()))
+    page = Reader(as_html(comparison_document(compared.usual())))
     texts = " ".join(page.texts)
     for words in ("b against a: 2 instances lost", "because 0.5", "b by group", "2 candidates", "baseline a"):
         assert words in texts
@@ -25,7 +27,7 @@ def test_what_was_lost_and_won_stands_in_it_with_both_reasons() -> None:
 @pytest.mark.parametrize("build", [compared.usual, compared.trees, compared.hostile])
 def test_it_holds_no_script_and_may_fetch_nothing(build: "type[compared.Comparison]") -> None:
     """No script, no handler, no address outside; the policy forbids the rest."""
-    page = Reader(render(build()))
+    page = Reader(as_html(comparison_document(build())))
     tags = {tag for tag, _ in page.elements}
     assert tags.isdisjoint({"script", "iframe", "object", "embed", "img", "form"})
     assert not [name for _, attrs in page.elements for name in attrs if name.startswith("on")]
@@ -50,6 +52,6 @@ def test_the_pictures_show_the_numbers() -> None:
 
 def test_long_lists_are_cut_and_counted() -> None:
     """A thousand lost instances stand in the page, the rest is counted."""
-    text = render(compared.large(MOST_ROWS + 7))
+    text = as_html(comparison_document(compared.large(MOST_ROWS + 7)))
     assert len(re.findall('<tr id="b/', text)) == MOST_ROWS
     assert "... 7 more" in text

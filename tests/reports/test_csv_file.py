@@ -6,7 +6,8 @@ from io import StringIO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.reports.csv_file import COLUMNS, cell, render
+from evalsuite.reports.csv_file import as_csv, cell
+from evalsuite.reports.run import run_document
 from tests.reports import made
 
 
@@ -18,7 +19,7 @@ def read(text: str) -> list[dict[str, str]]:
 def test_a_line_an_instance_in_gold_order() -> None:
     """The rows hold the results as they are; what nobody judged is an empty cell."""
     record = made.example_record()
-    rows = read("".join(render(record)))
+    rows = read("".join(as_csv(run_document(record))))
     assert [row["instance_id"] for row in rows] == [result.instance_id for result in record.results]
     assert [row["score"] for row in rows] == ["" if r.score is None else f"{r.score:g}" for r in record.results]
     assert {row["instance_id"]: row["groups"] for row in rows}["ops_001"] == "hard;databases;ops"
@@ -27,10 +28,10 @@ def test_a_line_an_instance_in_gold_order() -> None:
 
 def test_hostile_texts_stay_cells() -> None:
     """Every row has its cells, every cell one line, and none begins as a formula."""
-    text = "".join(render(made.hostile()))
+    text = "".join(as_csv(run_document(made.hostile())))
     assert text.count("\n") == 2 * len(made.HOSTILE) + 1
     rows = list(csv.reader(StringIO(text, newline="")))
-    assert {len(row) for row in rows} == {len(COLUMNS)}
+    assert {len(row) for row in rows} == {11}
     assert [field for row in rows for field in row if field.lstrip()[:1] in tuple("=+-@＝")] == []
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
 
@@ -49,4 +50,4 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 def test_graded_scores_read_back_exactly() -> None:
     """A score that is no whole number reads back as the same float."""
     record = made.record(made.result("a", 1 / 3), made.result("b", 1.0))
-    assert [float(row["score"]) for row in read("".join(render(record)))] == [1 / 3, 1.0]
+    assert [float(row["score"]) for row in read("".join(as_csv(run_document(record))))] == [1 / 3, 1.0]

@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from evalsuite.outcome import RANKS, kind_of, sign_of
-from evalsuite.reports import html_difference, page
-from evalsuite.reports.html import N_FIRST, PER_BLOCK, render
-from evalsuite.reports.record import Record
+from evalsuite.reports import html, html_difference
+from evalsuite.reports.html import as_html
+from evalsuite.reports.instances import N_FIRST, PER_BLOCK
+from evalsuite.reports.record import Record, revealed
+from evalsuite.reports.run import run_document
 from evalsuite.reveal import LEVELS, reveal_difference
 from evalsuite.types import Result
 from tests.reports import suites
@@ -52,7 +54,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 @pytest.fixture(scope="module")
 def document(record: Record) -> str:
     """Its report."""
-    return render(record)
+    return as_html(run_document(record))
 
 
 def test_the_summary_says_the_numbers_of_the_summary(record: Record, document: str) -> None:
@@ -89,15 +91,15 @@ def test_the_document_keeps_to_itself(document: str) -> None:
     """Nothing is fetched, nothing runs but the one script whose hash the policy names, and no element has a handler or a style."""
     reader = Reader(document)
     policy = next(str(a["content"]) for tag, a in reader.elements if a.get("http-equiv") == "Content-Security-Policy")
-    assert policy == page.policy()
+    assert policy == html.policy()
     assert "default-src 'none'" in policy
     assert "unsafe" not in policy
     script = re.search(r"<script>(.*?)</script>", document, re.DOTALL)
     assert script is not None
-    assert page._hash(script[1]) in policy
+    assert html._hash(script[1]) in policy
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
     assert style is not None
-    assert page._hash(style[1]) in policy
+    assert html._hash(style[1]) in policy
     for tag, attributes in reader.elements:
         assert not {name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset", "action")}, (tag, attributes)
         assert str(attributes.get("href", "#")).startswith(("#", "data:,"))
@@ -126,7 +128,7 @@ def test_each_kind_of_difference(document: str) -> None:
 
 def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
     """The report of hostile answers has the elements of the report of harmless ones, and every hostile text is readable in it."""
-    document = render(suites.hostile(tmp_path))
+    document = as_html(run_document(suites.hostile(tmp_path)))
     reader = Reader(document)
     assert {tag for tag, _ in reader.elements} & {"img", "iframe", "object", "embed", "base"} == set()
     assert sum(tag == "script" and a.get("type") is None for tag, a in reader.elements) == 1
@@ -145,7 +147,7 @@ def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
 
 def test_ten_thousand_instances_are_paged() -> None:
     """The document holds the first page as elements and all of them as JSON in blocks, whatever their number."""
-    document = render(suites.many(10_000))
+    document = as_html(run_document(suites.many(10_000)))
     reader = Reader(document)
     assert sum("instance" in str(a.get("class", "")).split() for tag, a in reader.elements if tag == "details") == N_FIRST + 1
     assert len(json.loads(reader.blocks[0])["rows"]) == 10_000
@@ -156,8 +158,8 @@ def test_ten_thousand_instances_are_paged() -> None:
 
 def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of a file that opens fast the further rows say that they are left out; the worst ones stay."""
-    monkeypatch.setattr("evalsuite.reports.html.MOST_BODIES", 5_000)
-    opened = bodies(render(suites.many(60)))
+    monkeypatch.setattr("evalsuite.reports.instances.MOST_BODIES", 5_000)
+    opened = bodies(as_html(run_document(suites.many(60))))
     left_out = [name for name, body in opened.items() if "Left out to keep this file small" in body]
     assert 0 < len(left_out) < 60
     assert "case_00003" not in left_out
@@ -166,7 +168,7 @@ def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_may_be_seen(record: Record, level: str) -> None:
     """Below `cells` no value of gold is in the document, and it says so; the totals stay."""
-    document = render(record, reveal=level)
+    document = as_html(run_document(revealed(record, level)))
     secrets = ("286930", "1284", "Aurora Desk Lamp", "1815", "the cat sat on the mat")
     shown = [secret for secret in secrets if secret in document]
     assert shown == (list(secrets) if level == "cells" else [])
@@ -197,14 +199,14 @@ SAID = {
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_differences_say_what_they_cut(kind: str) -> None:
     """Each kind shows its texts escaped and its counts whole."""
-    shown = html_difference.render(DIFFERENCES[kind])
+    shown = html_difference.render_difference(DIFFERENCES[kind])
     assert all(words in shown for words in SAID[kind])
 
 
 def test_a_difference_of_an_unknown_kind_is_left_out() -> None:
     """A kind that this report does not know, or one of which only the kind may be seen, makes no empty block."""
-    assert html_difference.render({"kind": "hologram", "x": 1}) == ""
-    assert html_difference.render(reveal_difference(DIFFERENCES["tree"], "class")) == ""
+    assert html_difference.render_difference({"kind": "hologram", "x": 1}) == ""
+    assert html_difference.render_difference(reveal_difference(DIFFERENCES["tree"], "class")) == ""
 
 
 @pytest.mark.parametrize(
@@ -223,13 +225,13 @@ def test_verdicts_are_never_rounded_to_right_or_wrong(value: float | None, shown
 
 def test_an_empty_suite() -> None:
     """A run of no instance is a report that says so."""
-    assert "There was nothing to score." in render(suites.many(0))
+    assert "There was nothing to score." in as_html(run_document(suites.many(0)))
 
 
 def test_json_blocks_cannot_be_left() -> None:
     """No text in a JSON block ends it."""
-    assert json.loads(page.json_block("</script><!--&\u2028")) == "</script><!--&\u2028"
-    assert not set(page.json_block("</script><!--&\u2028")) & set("<>&\u2028")
+    assert json.loads(html.json_block("</script><!--&\u2028")) == "</script><!--&\u2028"
+    assert not set(html.json_block("</script><!--&\u2028")) & set("<>&\u2028")
 
 
 def test_kinds_cover_every_status() -> None:
@@ -247,12 +249,12 @@ def test_evidence_is_of_the_run(tmp_path: Path) -> None:
     """A changed gold file ends the differences with a note, for they would be of another question; a changed answer leaves out its own."""
     record = suites.every_kind(tmp_path)
     (tmp_path / "submission" / "tree" / "a.json").write_text("{", encoding="utf-8")
-    document = render(record)
+    document = as_html(run_document(record))
     assert "1 answer changed since the run" in document
     assert 'class="difference"' in bodies(document)["table"]
     assert 'class="difference"' not in bodies(document)["tree"]
     (tmp_path / "gold" / "table" / "g.csv").write_text("city,people,rank\nOslo,1,1\n", encoding="utf-8")
-    document = render(record)
+    document = as_html(run_document(record))
     assert "gold has changed since the run" in document
     assert 'class="difference"' not in bodies(document)["table"]
 

@@ -7,8 +7,9 @@ import pytest
 from jsonschema import Draft202012Validator
 
 import evalsuite
-from evalsuite.reports.json_file import render, schema
+from evalsuite.reports.json_file import as_json, schema
 from evalsuite.reports.record import Record, of_entry, revealed
+from evalsuite.reports.run import run_document
 from evalsuite.store.history import read_run
 from tests.conftest import ROOT
 from tests.reports import made
@@ -19,7 +20,7 @@ from tests.reports import made
 def test_every_report_keeps_to_the_schema(build: "type[Record]", level: str) -> None:
     """The schema of the package is itself valid and holds for runs of every kind at every level."""
     Draft202012Validator.check_schema(schema())
-    Draft202012Validator(schema()).validate(json.loads("".join(render(revealed(build(), level)))))
+    Draft202012Validator(schema()).validate(json.loads("".join(as_json(run_document(revealed(build(), level))))))
 
 
 @pytest.mark.parametrize(
@@ -36,7 +37,7 @@ def test_every_report_keeps_to_the_schema(build: "type[Record]", level: str) -> 
 )
 def test_the_schema_can_say_no(where: tuple[str | int, ...], key: str, value: object) -> None:
     """A key that is unknown and a value out of its range are refused."""
-    report = json.loads("".join(render(made.graded())))
+    report = json.loads("".join(as_json(run_document(made.graded()))))
     part = report
     for step in where:
         part = part[step]
@@ -49,7 +50,7 @@ def test_it_says_what_the_run_folder_says(tmp_path: Path) -> None:
     evalsuite.evaluate(ROOT / "example_submission_folder", ROOT / "gold", out=tmp_path / "run", only=("sales_001", "sales_004", "ops_007"))
     entry = read_run(tmp_path / "run")
     assert entry is not None
-    report = json.loads("".join(render(of_entry(entry))))
+    report = json.loads("".join(as_json(run_document(of_entry(entry)))))
     lines = (tmp_path / "run" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert report.pop("results") == [json.loads(line) for line in lines]
     assert (report.pop("name"), report.pop("tags")) == ("run", [])
@@ -58,6 +59,6 @@ def test_it_says_what_the_run_folder_says(tmp_path: Path) -> None:
 
 def test_it_comes_in_pieces_of_plain_ascii() -> None:
     """No piece holds more than one result, and no character needs an encoding."""
-    pieces = list(render(made.hostile()))
+    pieces = list(as_json(run_document(made.hostile())))
     assert len(pieces) == 2 * len(made.HOSTILE) + 2
     assert "".join(pieces).isascii()

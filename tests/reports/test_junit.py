@@ -2,7 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 
-from evalsuite.reports.junit import render
+from evalsuite.reports.junit import as_junit
+from evalsuite.reports.run import run_document
 from tests.reports import made
 
 
@@ -15,7 +16,7 @@ def parse(text: str) -> ElementTree.Element:
 
 def test_failed_is_not_error() -> None:
     """Wrong, partly right and missing are failures; faults are errors with their code; what has no verdict is skipped."""
-    suite = parse("".join(render(made.graded())))
+    suite = parse("".join(as_junit(run_document(made.graded()))))
     found = {case.get("name"): [(child.tag, child.get("type")) for child in case] for case in suite.iter("testcase")}
     assert found == {
         "right": [],
@@ -37,7 +38,7 @@ def test_failed_is_not_error() -> None:
 def test_the_counts_are_those_of_the_cases() -> None:
     """tests, failures, errors and skipped are what the cases say, for the example and for no instance at all."""
     for record in (made.example_record(), made.graded(), made.record()):
-        suite = parse("".join(render(record)))
+        suite = parse("".join(as_junit(run_document(record))))
         cases = list(suite.iter("testcase"))
         counts = {name: sum(case.find(tag) is not None for case in cases) for name, tag in COUNTED.items()}
         assert {name: suite.get(name) for name in COUNTED} == {name: str(count) for name, count in counts.items()}
@@ -49,7 +50,7 @@ COUNTED = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 
 def test_hostile_texts_stay_attributes() -> None:
     """The document is well formed and has no element that this report did not make."""
-    text = "".join(render(made.hostile()))
+    text = "".join(as_junit(run_document(made.hostile())))
     root = ElementTree.fromstring(text)
     assert {node.tag for node in root.iter()} == {"testsuites", "testsuite", "properties", "property", "testcase", "failure"}
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []

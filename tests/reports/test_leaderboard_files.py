@@ -13,10 +13,12 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.leaderboard import Leaderboard
 from evalsuite.reports import write
-from evalsuite.reports.json_file import schema
-from evalsuite.reports.leaderboard_files import COLUMNS, as_csv, as_json, as_junit, as_markdown, numbers
-from evalsuite.reports.leaderboard_html import ranking, render
-from evalsuite.reports.markdown import MOST_BYTES
+from evalsuite.reports.csv_file import as_csv
+from evalsuite.reports.html import as_html
+from evalsuite.reports.json_file import as_json, schema
+from evalsuite.reports.junit import as_junit
+from evalsuite.reports.leaderboard import leaderboard_document, ranking
+from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from evalsuite.reports.pictures.canvas import numbers as drawn
 from evalsuite.runner.entries import Entry
 from tests.leaderboard.test_leaderboard import board, entry
@@ -31,7 +33,7 @@ def test_the_json_keeps_to_its_schema(build: "type[Leaderboard]") -> None:
     """The schema is valid itself, holds for boards of every kind, and refuses what is unknown or out of range."""
     Draft202012Validator.check_schema(schema("leaderboard"))
     valid = Draft202012Validator(schema("leaderboard"))
-    found = json.loads(as_json(build()))
+    found = json.loads("".join(as_json(leaderboard_document(build()))))
     valid.validate(found)
     assert not valid.is_valid({**found, "surprise": 1})
     found["rows"][0]["score"] = 1.5
@@ -44,21 +46,24 @@ def test_parquet_has_a_row_for_each_submission(tmp_path: Path) -> None:
     write(made, tmp_path / "b.parquet", "leaderboard")
     with duckdb.connect() as connection:
         found = connection.execute("SELECT * FROM read_parquet(?)", [str(tmp_path / "b.parquet")])
-        assert [column[0] for column in found.description or ()] == list(COLUMNS)
-        rows = [dict(zip(COLUMNS, row, strict=True)) for row in found.fetchall()]
+        names = [column[0] for column in found.description or ()]
+        assert names == [column.name for column in leaderboard_document(made).tables["parquet"].columns]
+        rows = [dict(zip(names, row, strict=True)) for row in found.fetchall()]
     assert [(row["submission"], row["rank"], row["score"]) for row in rows] == [("good", 1, 0.5), ("bad", 2, 0.0), ("broken", None, None)]
     assert (rows[0]["by"], rows[0]["faults"], rows[0]["metadata"]) == ({"even": 0.5}, {"gold_fault": 1}, {"model_name": "model of good"})
     assert (rows[0]["fault"], rows[2]["fault"]) == (None, BROKEN.fault)
-    lines = list(csv.DictReader(io.StringIO(as_csv(made))))
+    lines = list(csv.DictReader(io.StringIO("".join(as_csv(leaderboard_document(made))))))
     assert list(lines[0])[:3] == ["rank", "submission", "score_higher_is_better"]
     for row, line in zip(rows, lines, strict=True):
-        for name in set(numbers(made, made.rows[0])) - {"score", "fault"}:
+        for name in set(rows[0]) & set(line) - {"fault", "faults"}:
             assert line[name] == ("" if row[name] is None else str(row[name]))
 
 
 def test_junit_makes_a_fault_an_error() -> None:
     """A case a submission; who was ranked passes, who could not be read is an error with the code of the fault."""
-    root = ElementTree.fromstring("".join(as_junit(compared.ranked(BROKEN, Entry(name="odd", scores=None, fault="gone")))))
+    root = ElementTree.fromstring(
+        "".join(as_junit(leaderboard_document(compared.ranked(BROKEN, Entry(name="odd", scores=None, fault="gone")))))
+    )
     found = {case.get("name"): [(child.tag, child.get("type"), child.get("message")) for child in case] for case in root.iter("testcase")}
     assert found == {
         "good": [],
@@ -72,7 +77,7 @@ def test_junit_makes_a_fault_an_error() -> None:
 def test_the_page_shows_the_scores() -> None:
     """Heading, every row and the facts stand in it; the picture draws scores and limits; no script is in it or may run."""
     made = compared.ranked(BROKEN)
-    page = Reader(render(made))
+    page = Reader(as_html(leaderboard_document(made)))
     assert {"good", "broken", "40.0 %"} & set(page.texts) == {"good", "broken"}
     assert "script-src 'none'" in next(str(attrs["content"]) for tag, attrs in page.elements if "http-equiv" in attrs)
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "form"})
@@ -84,15 +89,15 @@ def test_the_page_shows_the_scores() -> None:
 def test_hostile_names_stay_text_everywhere() -> None:
     """No element, formula or mention of a name comes alive; the tables keep their columns."""
     made = compared.hostile_board()
-    page = Reader(render(made))
+    page = Reader(as_html(leaderboard_document(made)))
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "iframe"})
-    assert {node.tag for node in ElementTree.fromstring("".join(as_junit(made))).iter()} == {
+    assert {node.tag for node in ElementTree.fromstring("".join(as_junit(leaderboard_document(made)))).iter()} == {
         "testsuites", "testsuite", "properties", "property", "testcase", "error",
     }  # fmt: skip
-    rows = list(csv.reader(io.StringIO(as_csv(made))))
+    rows = list(csv.reader(io.StringIO("".join(as_csv(leaderboard_document(made))))))
     assert {len(row) for row in rows} == {len(rows[0])}
     assert not [row[1] for row in rows if re.match(r"\s*[=+@＝-]", row[1])]
-    markdown = as_markdown(made)
+    markdown = as_markdown(leaderboard_document(made))
     assert not re.findall(r"</?[a-z!][^>]*>", markdown)
     assert "@everyone" not in markdown
     assert len({len(re.findall(r"(?<!\\)\|", line)) for line in markdown.splitlines() if line.startswith("|")}) == 1
@@ -101,7 +106,7 @@ def test_hostile_names_stay_text_everywhere() -> None:
 def test_a_long_board_stays_a_comment() -> None:
     """A thousand submissions keep below 60 kB, and how many are left out is said."""
     made = compared.ranked(*(Entry(name=f"{at} {'é' * 100}", scores=None, fault="") for at in range(1000)))
-    text = as_markdown(made)
+    text = as_markdown(leaderboard_document(made))
     assert len(text.encode()) <= MOST_BYTES
     shown = sum(line.startswith("|") for line in text.splitlines()) - 2
     assert f"... {1002 - shown} more" in text

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from evalsuite.reports.markdown import MOST_BYTES, cell, code, render
+from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code
+from evalsuite.reports.run import run_document
 from tests.reports import made
 
 
@@ -49,7 +50,7 @@ OWN_TAGS = {"h3", "p", "strong", "br", "table", "thead", "tbody", "tr", "th", "t
 def test_it_says_the_numbers() -> None:
     """Score with interval, the other rules, counts, groups, and every failing instance with its reason."""
     record = made.example_record()
-    text = render(record)
+    text = as_markdown(run_document(record))
     assert "**27/40 = 67.5 %** under official rules" in text
     assert "12 flips: 6 down, 6 up" in text
     page = Page(text)
@@ -63,7 +64,7 @@ def test_it_says_the_numbers() -> None:
 
 def test_hostile_texts_mean_nothing() -> None:
     """No tag, link, mention, heading or workflow command comes out of a text; all of it stands in code spans."""
-    text = render(made.hostile())
+    text = as_markdown(run_document(made.hostile()))
     page = Page(text)
     assert page.tags <= OWN_TAGS
     assert page.links == []
@@ -82,7 +83,7 @@ def test_no_text_leaves_its_code_span(text: str) -> None:
     assert page.outside.split() == ["before", "after"]
     if text:
         assert page.codes[1:] == [clean(text)]
-    table = Page(f"| a | b |\n|--|--|\n| {cell(text)} | end |\n")
+    table = Page(f"| a | b |\n|--|--|\n| {code(text.replace('|', '¦'), 60)} | end |\n")
     assert table.tags <= {"table", "thead", "tbody", "tr", "th", "td", "code"}
     assert table.outside.split() == ["a", "b", "end"]
 
@@ -90,7 +91,7 @@ def test_no_text_leaves_its_code_span(text: str) -> None:
 @pytest.mark.parametrize("n", [0, 1, 10_000])
 def test_it_fits_into_a_comment(n: int) -> None:
     """Whatever the size of the run, the text stays below 60 kB, is closed, and counts what it leaves out."""
-    text = render(made.large(n))
+    text = as_markdown(run_document(made.large(n)))
     assert len(text.encode()) < MOST_BYTES
     assert text.count("<details>") == text.count("</details>")
     if n == 10_000:
@@ -102,4 +103,4 @@ def test_ids_of_any_script_keep_it_small() -> None:
     """The size is counted in bytes: 2,000 long ids of four bytes a character stay below the limit too."""
     results = [made.result("𝔘" * 200 + str(at), 0.0, reason="𝔘" * 400, strict=1.0, details={"flip": "𝔘" * 400}) for at in range(2000)]
     groups = {"𝔊" * 90 + str(at): [results[at].instance_id] for at in range(50)}
-    assert len(render(made.record(*results, groups=groups)).encode()) < MOST_BYTES
+    assert len(as_markdown(run_document(made.record(*results, groups=groups))).encode()) < MOST_BYTES

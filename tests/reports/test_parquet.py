@@ -7,15 +7,16 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.reports.parquet import COLUMNS, render
+from evalsuite.reports.parquet import as_parquet
 from evalsuite.reports.record import Record
+from evalsuite.reports.run import run_document
 from tests.reports import made
 
 
 def read(record: Record, folder: Path) -> list[dict[str, Any]]:
     """The rows of the record's Parquet file."""
     path = folder / "r.parquet"
-    path.write_bytes(render(record))
+    path.write_bytes(as_parquet(run_document(record)))
     with duckdb.connect() as connection:
         answer = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
         names = [column[0] for column in answer.description or ()]
@@ -26,7 +27,7 @@ def test_rows_hold_the_results(tmp_path: Path) -> None:
     """One row an instance in gold order with numbers as numbers, groups as a list and details as JSON; unknown is NULL."""
     record = made.example_record()
     rows = read(record, tmp_path)
-    assert list(rows[0]) == list(COLUMNS)
+    assert list(rows[0]) == [column.name for column in run_document(record).tables["parquet"].of("parquet")]
     for row, result in zip(rows, record.results, strict=True):
         assert (row["instance_id"], row["status"], row["score"]) == (result.instance_id, result.status, result.score)
         assert (row["strict"], row["reason"], row["fault"]) == (result.strict, result.reason, result.fault)

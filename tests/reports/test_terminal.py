@@ -6,7 +6,8 @@ import pytest
 
 import evalsuite
 from evalsuite.reports.record import Record, of_entry
-from evalsuite.reports.terminal import MOST_ROWS, render
+from evalsuite.reports.run import MOST_ROWS, run_document
+from evalsuite.reports.terminal import as_text
 from evalsuite.store.ceiling import Ceiling, keep_ceiling, signature_of
 from evalsuite.store.history import read_run
 from evalsuite.types import Rule
@@ -25,7 +26,7 @@ def runs() -> dict[Rule, Record]:
 def test_every_width_is_readable(runs: dict[Rule, Record], width: int) -> None:
     """No line is wider than asked, no instance is lost, and no flip, fault or number is cut off."""
     run = runs["official"]
-    text = render(run, width=width)
+    text = as_text(run_document(run), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert all(result.instance_id in text for result in run.results)
     _, _, numbers = text.partition("BAD_GOLD_FILE  ")
@@ -40,7 +41,7 @@ def test_names_and_numbers_stay_whole(width: int) -> None:
     """An id of any length that the width can hold stands whole, and so do a share and an interval; only a reason is cut."""
     ids = ["an_id_of_30_characters________", "spider2-local-query-with-a-longer-name/0041-a-b-c", "short"]
     record = made.record(*(made.result(id_, 0.25, reason="a reason of many words " * 9) for id_ in ids), name="n" * 40)
-    text = render(record, width=width)
+    text = as_text(run_document(record), width=width)
     assert max(map(len, text.splitlines())) <= width
     assert [text.count(id_) for id_ in ids] == [1, 1, 1]
     assert text.count("0.25 ") == 6
@@ -53,7 +54,7 @@ def test_names_and_numbers_stay_whole(width: int) -> None:
 def test_both_rules_by_scorer_and_group(runs: dict[Rule, Record], rule: Rule, other: Rule) -> None:
     """Each scorer and group shows what is right under the rule that counts, and under the other one beside it."""
     run = runs[rule]
-    text = " ".join(render(run, width=200).split())
+    text = " ".join(as_text(run_document(run), width=200).split())
     for name, row in (*run.summary.by_scorer.items(), *run.summary.by_group.items()):
         n_right = {r: sum(result_value == 1 for result_value in values(run, name, r)) for r in ("official", "strict")}
         assert f"{name} {n_right[rule]}/{row['n']} ({other} {n_right[other]}/{row['n']})" in text
@@ -68,7 +69,7 @@ def values(run: Record, name: str, rule: str) -> list[float | None]:
 
 def test_flips_are_grouped_by_cause(runs: dict[Rule, Record]) -> None:
     """Flips down and up stand on a line each, a cause with its instances."""
-    lines = render(runs["official"], width=200).splitlines()
+    lines = as_text(run_document(runs["official"]), width=200).splitlines()
     down = next(line for line in lines if line.startswith(" flips down"))
     up = next(line for line in lines if line.startswith(" flips up"))
     assert "rows scrambled (sales_007)" in down
@@ -79,7 +80,7 @@ def test_flips_are_grouped_by_cause(runs: dict[Rule, Record]) -> None:
 @pytest.mark.parametrize("width", range(60, 201, 20))
 def test_hostile_texts_at_every_width(width: int) -> None:
     """Hostile ids, scorers, groups and reasons neither widen a line nor break one, and every row begins with its id."""
-    text = render(made.hostile(), width=width)
+    text = as_text(run_document(made.hostile()), width=width)
     assert max(map(len, text.split("\n"))) <= width
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
 
@@ -93,7 +94,7 @@ def test_a_saved_run_reads_as_the_live_one(tmp_path: Path) -> None:
     assert entry is not None
     from evalsuite.reports.record import of_run
 
-    assert render(of_entry(entry)) == render(of_run(run))
+    assert as_text(run_document(of_entry(entry))) == as_text(run_document(of_run(run)))
 
 
 def test_only_failures() -> None:
@@ -106,7 +107,7 @@ def test_only_failures() -> None:
 
     record = made.example_record()
     stream = StringIO()
-    show(record, Console(file=stream, width=150), failures=True, verbose=True, durations=2)
+    show(run_document(record, failures=True, verbose=True, durations=2), Console(file=stream, width=150))
     table, _, rest = stream.getvalue().partition("more, right under every rule")
     rows = [line.split()[0] for line in table.splitlines()[3:] if line.strip()]
     both_right = {r.instance_id for r in record.results if r.official == 1 and r.strict == 1}
@@ -119,7 +120,7 @@ def test_only_failures() -> None:
 
 def test_a_very_long_report_is_cut_with_a_count() -> None:
     """Of 2,500 wrong answers the first 2,000 are shown, and the rest is counted."""
-    lines = render(made.large(2500), width=100).splitlines()
+    lines = as_text(run_document(made.large(2500)), width=100).splitlines()
     assert sum(line.startswith(" instance_") for line in lines) == MOST_ROWS
     assert any(f"{2500 - MOST_ROWS} more not shown" in line for line in lines)
 
@@ -128,9 +129,9 @@ def test_the_ceiling_of_gold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     """Where gold was checked, the report says how far gold itself comes; for a part of gold it does not."""
     monkeypatch.chdir(tmp_path)
     record = made.example_record()
-    assert "gold reaches" not in render(record)
+    assert "gold reaches" not in as_text(run_document(record))
     hash_ = str(record.run["gold"]["hash"])
     keep_ceiling(Ceiling(gold_hash=hash_, name="x", n=40, n_untried=0, official=38, strict=39, made_by=signature_of(hash_)), [])
-    assert "gold reaches 38/40 (strict 39/40)" in " ".join(render(record).split())
+    assert "gold reaches 38/40 (strict 39/40)" in " ".join(as_text(run_document(record)).split())
     part = made.record(made.result("a"), hash=hash_, n_instances=40)
-    assert "gold reaches" not in render(part)
+    assert "gold reaches" not in as_text(run_document(part))

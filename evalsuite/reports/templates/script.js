@@ -14,9 +14,9 @@
   const buttons = [...document.querySelectorAll(".list-head [data-sort]")];
   const blocks = [...document.querySelectorAll(".es-bodies")];
   const known = new Map();
-  const rows = index.rows.map(([id, kind, official, strict, scorer, groups, flip, why, at], gold) => ({
+  const rows = index.rows.map(([id, kind, official, strict, scorer, groups, flip, why, at, signs, more], gold) => ({
     id, kind: index.kinds[kind].name, rank: kind, official, strict, scorer: index.scorers[scorer], groups: groups.map((g) => index.groups[g]),
-    flip, why, at, gold, text: (id + "\n" + why + "\n" + flip).toLowerCase(),
+    flip, why, at, signs, more, gold, text: [id, why, flip, ...more].join("\n").toLowerCase(),
   }));
   const byId = new Map(rows.map((row) => [row.id, row]));
   const state = { text: "", kind: "", scorer: "", group: "", sort: "kind", way: "up", page: 0 };
@@ -27,7 +27,6 @@
     if (!known.has(part)) known.set(part, JSON.parse(blocks[part].textContent));
     return known.get(part)[row.at % index.per_block];
   };
-  const value = (x) => (x === null ? "–" : x === 1 ? "✓" : x === 0 ? "✗" : Math.min(0.99, Math.max(0.01, x)).toFixed(2));
 
   const fits = (row) =>
     (!state.text || row.text.includes(state.text.toLowerCase())) &&
@@ -60,8 +59,8 @@
     made.querySelector(".sign .unseen").textContent = kind.words;
     made.querySelector(".id").textContent = row.id;
     made.querySelector(".scorer").textContent = row.scorer;
-    official.lastChild.textContent = " " + value(row.official);
-    strict.lastChild.textContent = " " + value(row.strict);
+    official.lastChild.textContent = " " + row.signs[0];
+    strict.lastChild.textContent = " " + row.signs[1];
     const why = made.querySelector(".why");
     why.textContent = row.why;
     if (row.flip) {
@@ -71,6 +70,13 @@
       flip.textContent = "flip";
       why.prepend(flip, " ");
     }
+    [...row.more.entries()].reverse().forEach(([column, text]) => {
+      if (!text) return;
+      const title = document.createElement("span");
+      title.className = "quiet";
+      title.textContent = index.more[column];
+      why.prepend(title, ` ${text} · `);
+    });
     const fill = () => {
       const place = made.querySelector(".body");
       if (!place.hasChildNodes()) place.innerHTML = body(row);

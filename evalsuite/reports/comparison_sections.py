@@ -1,0 +1,228 @@
+"""A comparison in words: its first and last line, and its parts for people in reading order."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from evalsuite import __version__
+from evalsuite.reports.clean import clean
+from evalsuite.reports.document import Column, Section, Table
+from evalsuite.reports.words import counted, p_value, percent, points, some
+
+if TYPE_CHECKING:
+    from evalsuite.comparing import Candidate, Comparison
+    from evalsuite.comparing.fields import FieldRow
+    from evalsuite.comparing.pairs import Paired
+    from evalsuite.comparing.rows import Row
+    from evalsuite.comparing.shift import Shift
+
+MOST_FLIPS = 10
+MOST_FIELDS = 20
+
+
+def heading(comparison: "Comparison") -> str:
+    """The first line: what was compared, and under which rules."""
+    n = max(one.total.n for one in comparison.candidates)
+    parts = (
+        f"evalsuite {__version__}",
+        comparison.suite,
+        f"baseline {comparison.baseline}",
+        f"rules {comparison.rules}",
+        f"{n} instances paired",
+    )
+    return " · ".join(clean(part) for part in parts if part)
+
+
+def verdict_line(comparison: "Comparison", *, gate: bool = False) -> str:
+    """The last line: each candidate in a few words, or, with a gate, whether it was met, with the exit code where it was not."""
+    lost = comparison.regressions
+    if gate and lost:
+        return f"done: worse than {clean(comparison.baseline)}: {clean(', '.join(lost))} (exit 1)"
+    if gate:
+        return f"done: no regression shown at alpha {comparison.alpha:g}"
+    return f"done: {headline(comparison)} (no gate set)"
+
+
+def headline(comparison: "Comparison") -> str:
+    """Each candidate in a few words: `v2: worse (-25.0 points, p 0.0063)`."""
+    return " · ".join(map(_in_words, comparison.candidates))
+
+
+def _in_words(one: "Candidate") -> str:
+    judged = f" ({points(one.total.difference)} points, p {p_value(one.total.p_adjusted)})" if one.verdict in ("better", "worse") else ""
+    return f"{clean(one.label)}: {one.verdict}{judged}"
+
+
+def sections(comparison: "Comparison", *, everything: bool = False) -> Iterator[Section]:
+    """The parts of the report in reading order; parts without content are left out."""
+    if comparison.warnings:
+        yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
+    yield _totals(comparison)
+    for one in comparison.candidates:
+        yield from _flips(comparison, one, everything)
+        yield from _parts(comparison, one, everything)
+    yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in small_print(comparison)))
+
+
+def _totals(comparison: "Comparison") -> Section:
+    columns: list[Column[Candidate]] = [
+        *_columns(comparison, "candidate", lambda one: one.total, family=len(comparison.candidates)),
+        Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
+        Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
+        Column(name="verdict", words=lambda one: one.verdict),
+    ]
+    lines = [line for one in comparison.candidates for line in _lines(comparison, one)]
+    table = Table(columns=columns, rows=comparison.candidates)
+    return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
+
+
+def _lines(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
+    label, base = clean(one.label), clean(comparison.baseline)
+    if one.detectable is not None:
+        seen = f"{counted(one.total.n, 'instance')} that differ as these do"
+        text = f"{label}: {seen} show a difference of {one.detectable * 100:.1f} points with 80 % power"
+        if one.n_needed is not None:
+            text += f"; {points(one.total.difference)} would take about {counted(one.n_needed, 'instance')}"
+        yield text
+    if one.unjudged:
+        span = f": the difference over all lies in {_span(*one.bounds)}" if one.bounds else ""
+        yield f"{label}: {counted(len(one.unjudged), 'instance')} not judged on both sides, left out ({_names(one.unjudged)}){span}"
+    for ids, owner in ((one.only_baseline, base), (one.only_candidate, label)):
+        if ids:
+            yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_names(ids)})"
+    if one.total.note:
+        yield f"{label}: {one.total.note}"
+
+
+def _flips(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
+    base, label = clean(comparison.baseline), clean(one.label)
+    for word, flips in (
+        ("lost", [flip for flip in one.flips if (flip.change or 0) < 0]),
+        ("won", [flip for flip in one.flips if (flip.change or 0) > 0]),
+    ):
+        shown = flips if everything else flips[:MOST_FLIPS]
+        if shown:
+            yield Section(
+                title=f"{label} against {base}: {counted(len(flips), 'instance')} {word}",
+                kind=word,
+                of=one.label,
+                table=Table(columns=_flip_columns(base, label), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
+                below=_rest(len(flips) - len(shown), word),
+                is_folded=True,
+            )
+
+
+def _flip_columns(base: str, label: str) -> "list[Column[Paired]]":
+    return [
+        Column(name="instance", words=lambda flip: flip.instance_id, role="name"),
+        Column(name="scorer", words=lambda flip: flip.scorer),
+        Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}"),
+        Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.reason_a, role="why", wraps=True),
+        Column(name="reason", title=f"why {label}", words=lambda flip: flip.reason_b, role="why", wraps=True),
+    ]
+
+
+def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
+    """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
+    label = clean(one.label)
+    for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
+        rows: Sequence[Row] = getattr(one, attribute)
+        if any(row.n < one.total.n for row in rows):
+            columns = _columns(comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates))
+            yield Section(title=f"{label} by {name}", kind=name, of=one.label, table=Table(columns=columns, rows=rows), is_folded=True)
+    if one.fields:
+        ordered = sorted(one.fields, key=lambda field: -abs(field.f1.difference or 0))
+        shown = ordered if everything else ordered[:MOST_FIELDS]
+        family = sum(len(c.fields) for c in comparison.candidates)
+        by_field: list[Column[FieldRow]] = [
+            *_columns(comparison, "field (F1)", lambda field: field.f1, family=family),
+            Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
+            Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
+        ]
+        yield Section(
+            title=f"{label} by field, the largest difference first",
+            kind="field",
+            of=one.label,
+            table=Table(columns=by_field, rows=shown),
+            below=_rest(len(ordered) - len(shown), "fields"),
+            is_folded=True,
+        )
+    if one.shift:
+        yield _shift(comparison, one, everything)
+
+
+def _shift(comparison: "Comparison", one: "Candidate", everything: bool) -> Section:
+    shown = one.shift if everything else one.shift[:MOST_FIELDS]
+    family = sum(len(c.shift) for c in comparison.candidates)
+    columns: list[Column[Shift]] = [
+        Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
+        Column(name="n", words=lambda s: str(s.n_a) if s.n_a == s.n_b else f"{s.n_a}, {s.n_b}", is_number=True),
+        Column(name="baseline", title=clean(comparison.baseline), words=lambda s: percent(s.mean_a), is_number=True),
+        Column(name="score", title=clean(one.label), words=lambda s: percent(s.mean_b), is_number=True),
+        Column(name="distance", words=lambda s: f"{s.distance:.3f}", is_number=True),
+        Column(name="p", words=lambda s: p_value(s.p), is_number=True),
+        Column(name="p_adjusted", title=f"p (Holm, {family})", words=lambda s: p_value(s.p_adjusted), is_number=True),
+    ]
+    return Section(
+        title=f"{clean(one.label)}: have the scores moved?",
+        kind="shift",
+        of=one.label,
+        table=Table(columns=columns, rows=shown),
+        below=_rest(len(one.shift) - len(shown), "rows"),
+        is_folded=True,
+    )
+
+
+def small_print(comparison: "Comparison") -> Iterator[tuple[str, str]]:
+    """(label, text) of how the numbers were made: what a reader needs to repeat them."""
+    totals = [one.total for one in comparison.candidates]
+    tests = ", ".join(sorted({row.method for row in totals if row.method}))
+    intervals = ", ".join(sorted({row.interval_method for row in totals if row.interval_method}))
+    if tests:
+        yield "tests", f"two-sided, {tests}; intervals {intervals}, not adjusted; Holm over the rows of a part"
+    drawn = any(row.seed is not None for row in totals) or any(s.seed is not None for one in comparison.candidates for s in one.shift)
+    how = f"{comparison.n_resamples} resamples" if drawn else "nothing was drawn, all totals are exact"
+    yield "seed", f"{comparison.seed}, {how}"
+    if comparison.clusters:
+        yield "clusters", clean(comparison.clusters)
+    if comparison.signature:
+        yield "signature", clean(comparison.signature)
+    if comparison.level != "cells":
+        yield "reveal", f"gold's values are not shown here (level: {comparison.level})"
+    for label, source in ((comparison.baseline, comparison.source), *((one.label, one.source) for one in comparison.candidates)):
+        if source and source != label:
+            yield clean(label), clean(source)
+
+
+def _columns(comparison: "Comparison", name: str, row_of: "Callable[[Any], Row]", *, family: int) -> list[Column[Any]]:
+    """The columns of paired differences; Holm's stands only where there is more than one row in the family."""
+    second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
+
+    def number(key: str, title: str, words: "Callable[[Row], str]") -> Column[Any]:
+        return Column(name=key, title=title, words=lambda one: words(row_of(one)), is_number=True)
+
+    return [
+        Column(name=name, words=lambda one: row_of(one).name or "(root)", role="name"),
+        number("n", "n", lambda row: str(row.n)),
+        number("baseline", clean(comparison.baseline), lambda row: "-" if row.a is None else percent(row.a)),
+        number("score", second, lambda row: "-" if row.b is None else percent(row.b)),
+        number("difference", "points", lambda row: points(row.difference)),
+        number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _span(row.low, row.high)),
+        number("p", "p", lambda row: p_value(row.p)),
+        *([number("p_adjusted", f"p (Holm, {family})", lambda row: p_value(row.p_adjusted))] if family > 1 else []),
+    ]
+
+
+def _span(low: float | None, high: float | None) -> str:
+    return "-" if low is None or high is None else f"[{points(low)}, {points(high)}]"
+
+
+def _signed(value: float | None) -> str:
+    return "-" if value is None else f"{value + 0.0:+.2f}" if round(value, 6) else "0"
+
+
+def _rest(n: int, what: str) -> tuple[str, ...]:
+    return (f"... {n} more {what} (--all lists them)",) if n > 0 else ()
+
+
+def _names(ids: Sequence[str]) -> str:
+    return some([clean(name) for name in ids])

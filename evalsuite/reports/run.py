@@ -1,0 +1,233 @@
+"""A run as a document: its numbers in words, and its parts for each form."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from evalsuite import __version__
+from evalsuite.outcome import FAULTY, kind_of
+from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
+from evalsuite.reports.run_columns import suite_of, table_of
+from evalsuite.reports.words import (
+    caused_by,
+    ceiling_words,
+    corrected_words,
+    counted,
+    counts_line,
+    faults_by_hint,
+    flips_by_kind,
+    flips_line,
+    interval_words,
+    judge_words,
+    percent,
+    row_words,
+    share,
+    some,
+    verdict_line,
+)
+from evalsuite.store.run_folder import SCHEMA_VERSION
+from evalsuite.store.signature import rules_name
+
+if TYPE_CHECKING:
+    from evalsuite.reports.record import Record
+    from evalsuite.types import Result
+
+# Above this many instances the right ones are folded into one line.
+ROWS_IN_FULL = 200
+# Nobody reads on; laying out 10,000 rows would take longer than scoring them.
+MOST_ROWS = 2000
+MOST_WARNINGS = 8
+WORST_GROUPS = 10
+
+
+def run_document(record: "Record", *, failures: bool = False, verbose: bool = False, durations: int = 0) -> Document:
+    """The report of a run as it may be seen.
+
+    On a terminal `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one
+    shown, and `durations` the slowest n instances.
+    """
+
+    def sections(form: Form) -> Iterator[Section]:
+        if form == "text":
+            yield from _for_terminals(record, failures=failures, verbose=verbose, durations=durations)
+        elif form == "markdown":
+            yield from _for_comments(record)
+        elif form == "html":
+            from evalsuite.reports.run_page import page_sections
+
+            yield from page_sections(record, table_of(record))
+
+    s = record.summary
+    parts = (
+        f"evalsuite {__version__}",
+        f"{record.suite} ({counted(s.n_gold, 'instance')}{'' if record.layout == 'original' else f', layout {record.layout}'})",
+        f"{record.submission} ({s.n_submitted} handed in)",
+        f"rules {rules_name(record.rules, record.layout)}",
+    )
+    forms: tuple[Form, ...] = ("csv", "json", "parquet")
+    return Document(
+        name=record.suite,
+        title=" · ".join(parts),
+        heading=(Code(record.suite, 80), " · ", Code(record.submission, 80)),
+        sections=sections,
+        last_line=verdict_line(s),
+        tables={form: table_of(record) for form in forms},
+        whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)},
+        rows_key="results",
+        suites=lambda: [suite_of(record)],
+        width=120,
+        last_stands_apart=False,
+        has_script=True,
+    )
+
+
+def _for_terminals(record: "Record", *, failures: bool, verbose: bool, durations: int) -> Iterator[Section]:
+    shown, left_out = _in_order(record, failures=failures)
+    yield Section(table=table_of(record, shown), below=left_out)
+    if verbose:
+        from evalsuite.reports.instance import render_instance
+
+        for result in shown:
+            yield Section(look="block", lines=render_instance(result).rstrip("\n").split("\n"))
+    if durations:
+        slowest = sorted(record.results, key=lambda result: -result.seconds)[:durations]
+        lines = [f"{result.seconds:9.3f} s  {result.instance_id}  {result.scorer or result.status}" for result in slowest]
+        yield Section(title=f"slowest {len(slowest)}", look="quiet", lines=lines)
+    yield Section(pairs=list(faults_by_hint(record.results)))
+    yield Section(pairs=list(_numbers(record)))
+    notes = [f"  {kind}  {some(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
+    if notes:
+        yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
+    if warnings := record.run["warnings"]:
+        rest = len(warnings) - MOST_WARNINGS
+        more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
+        yield Section(
+            title=counted(len(warnings), "warning"),
+            look="warning",
+            lines=[f"  {line}" for line in warnings[:MOST_WARNINGS]],
+            below=more,
+        )
+
+
+def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
+    """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out."""
+
+    def rank(result: "Result") -> int:
+        if result.status in FAULTY:
+            return 0
+        if result.status == "missing":
+            return 3
+        if result.official is not None and result.strict is not None and result.official != result.strict:
+            return 2
+        return 4 if result.score == 1 else 1
+
+    ordered = sorted(record.results, key=rank)
+    if len(ordered) <= ROWS_IN_FULL and not failures:
+        return ordered, []
+    shown = [result for result in ordered if rank(result) < 4]
+    n_cut, n_right = max(0, len(shown) - MOST_ROWS), len(ordered) - len(shown)
+    more = [f"...  {n_cut} more not shown; -o FILE.csv lists all"] if n_cut else []
+    return shown[:MOST_ROWS], [*more, *([f"...  {n_right} more, right under every rule that judged them"] if n_right else [])]
+
+
+def _numbers(record: "Record") -> Iterator[tuple[str, str]]:
+    s = record.summary
+    yield counted(s.n_gold, "instance"), counts_line(s)
+    if s.n_gold:
+        text = share(s.chosen)
+        if cause := caused_by(s):
+            text += f" {interval_words((s.chosen.low, s.chosen.high))}: {cause}"
+        if s.interval:
+            text += f"    95 % CI {interval_words(s.interval)}"
+        if s.clusters and s.clusters["interval_95"]:
+            text += f", over {s.clusters['n_clusters']} clusters {interval_words(s.clusters['interval_95'])}"
+        yield "score", text
+    if corrected := corrected_words(record):
+        yield "corrected", corrected
+    if s.other is not None and s.n_gold:
+        yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
+    for way, down in (("flips down", True), ("flips up", False)):
+        if flips := flips_by_kind(s, down=down):
+            yield way, flips
+    if s.reference_ratio is not None:
+        right = round(s.reference_ratio * s.n_reference)
+        yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over what was handed in; for comparison only)"
+    for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
+        if rows:
+            yield label, " · ".join(row_words(name, row, s.rules) for name, row in rows.items())
+    if reached := ceiling_words(record):
+        yield "gold reaches", reached
+    if judge := record.run.get("judge"):
+        yield "judge", judge_words(judge)
+    yield "signature", str(record.run["signature"])
+    isolation = str(record.run["receipt"]["isolation"])
+    yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
+    yield "saved", str(record.folder) if record.folder is not None else "not saved"
+
+
+def _for_comments(record: "Record") -> Iterator[Section]:
+    """The numbers, the worst groups, and everything else folded away."""
+    s = record.summary
+    if s.n_gold:
+        cause = f" · {interval_words((s.chosen.low, s.chosen.high))}: {caused_by(s)}" if caused_by(s) else ""
+        interval = f" · 95 % CI {interval_words(s.interval)}" if s.interval else ""
+        more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None else []
+        rest = (("corrected", corrected_words(record)), ("gold reaches", ceiling_words(record)))
+        more += [f"{label} {words}" for label, words in rest if words]
+        yield Section(prose=((Strong(share(s.chosen)), Own(f" under {record.rules} rules{interval}{cause}")), *map(Own, more)))
+        yield Section(prose=(Own(counts_line(s)),))
+    else:
+        yield Section(prose=("no instance to score",))
+    yield from _worst_groups(record)
+    yield from _folds(record)
+    yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
+
+
+def _worst_groups(record: "Record") -> Iterator[Section]:
+    """A table of the groups, or of the scorers where the suite has no groups, the worst first."""
+    s = record.summary
+    name, rows = ("group", s.by_group) if s.by_group else ("scorer", s.by_scorer)
+    if len(rows) < 2:
+        return
+    worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
+
+    def right(item: tuple[str, Any]) -> Own:
+        return Own("not judged" if item[1]["score"] is None else f"{item[1]['n_right']}/{item[1]['n']}")
+
+    columns: list[Column[tuple[str, Any]]] = [
+        Column(name=name, words=lambda item: Code(item[0], 60)),
+        Column(name="right", words=right, is_number=True),
+        Column(name="score", words=lambda item: Own("" if item[1]["score"] is None else percent(item[1]["score"])), is_number=True),
+        Column(name="95 % CI", words=lambda item: Own(interval_words(item[1].get("interval_95")))),
+    ]
+    rest = len(worst) - WORST_GROUPS
+    yield Section(
+        prose=(Strong(f"{name.capitalize()}s, worst first"),),
+        table=Table(columns=columns, rows=worst[:WORST_GROUPS]),
+        below=[f"... {rest} more"] if rest > 0 else (),
+    )
+
+
+def _folds(record: "Record") -> Iterator[Section]:
+    by_kind: dict[str, list[Result]] = {}
+    for result in record.results:
+        kind = kind_of(result).name
+        by_kind.setdefault("fault" if kind in FAULTY else kind, []).append(result)
+    faults, wrong, partly = (by_kind.get(name, []) for name in ("fault", "wrong", "partial"))
+    hints = [(Own("hint: "), Code(code), " ", Code(text)) for code, text in faults_by_hint(record.results)]
+    yield Section(title=counted(len(faults), "fault"), table=table_of(record, faults), lines=hints, is_folded=True)
+    yield Section(title=f"{len(wrong)} wrong", table=table_of(record, wrong), is_folded=True)
+    worst_first = sorted(partly, key=lambda result: result.score or 0.0)
+    yield Section(title=f"{len(partly)} partly right, worst first", table=table_of(record, worst_first), is_folded=True)
+    flips = [
+        (
+            Code(flip["instance_id"], 80),
+            Own(f" {'down' if flip['strict'] < flip['official'] else 'up'} ({flip['official']:g} to {flip['strict']:g}) "),
+            Code(flip["cause"]),
+        )
+        for flip in record.summary.flips
+    ]
+    yield Section(title=counted(len(flips), "flip") + " between the rules", lines=flips, is_folded=True)
+    missing = [Code(result.instance_id) for result in by_kind.get("missing", [])]
+    yield Section(title=f"{len(missing)} not handed in", lines=missing, is_folded=True)
+    warnings = [Code(warning) for warning in record.run.get("warnings", ())]
+    yield Section(title=counted(len(warnings), "warning"), lines=warnings, is_folded=True)

@@ -1,0 +1,151 @@
+"""The one table of a run's columns: what is added to `COLUMNS` stands in every format. And a run as test cases."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evalsuite.errors import FAULTS
+from evalsuite.outcome import FAULTY, KINDS, kind_of, sign_under
+from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
+from evalsuite.reports.words import percent, why_of
+
+if TYPE_CHECKING:
+    from evalsuite.reports.record import Record
+    from evalsuite.types import Result
+
+_STYLES = {"right": "green", "wrong": "red", "partial": "cyan", "missing": "dim"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A result with what a report knows of it besides: its run's name and its groups."""
+
+    result: "Result"
+    run: str
+    groups: tuple[str, ...] = ()
+
+
+def _whole(value: float | None) -> float | None:
+    """The number as results.jsonl has it: 1, not 1.0."""
+    return int(value) if value is not None and value == int(value) else value
+
+
+def _mark(name: str, short: str) -> Column[Row]:
+    """The column of one rule's verdict."""
+
+    def look(row: Row) -> str:
+        sign = sign_under(row.result, getattr(row.result, name))
+        return next((style for kind, style in _STYLES.items() if KINDS[kind].sign == sign), "cyan" if "." in sign else "yellow")
+
+    return Column(
+        name=name,
+        short=short,
+        role="mark",
+        type="DOUBLE",
+        value=lambda row: _whole(getattr(row.result, name)),
+        words=lambda row: sign_under(row.result, getattr(row.result, name)),
+        style=look,
+        forms=MACHINES | {"text", "html"},
+    )
+
+
+# The order is that of the machines; a person reads names first, then verdicts, then everything else, and the reason last.
+COLUMNS: tuple[Column[Row], ...] = (
+    Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
+    Column(
+        name="instance_id",
+        title="instance",
+        role="name",
+        value=lambda row: row.result.instance_id,
+        words=lambda row: Code(row.result.instance_id, 80),
+        forms=EVERYWHERE - {"junit"},
+    ),
+    Column(
+        name="status",
+        value=lambda row: row.result.status,
+        words=lambda row: Own(row.result.status if row.result.status in FAULTY else ""),
+        role="name",
+        forms=MACHINES | {"markdown"},
+    ),
+    Column(
+        name="score",
+        type="DOUBLE",
+        value=lambda row: _whole(row.result.score),
+        words=lambda row: Own(f"{row.result.score:.2f}" if kind_of(row.result).name == "partial" else ""),
+        role="mark",
+        forms=MACHINES | {"markdown"},
+    ),
+    _mark("official", "off"),
+    _mark("strict", "str"),
+    Column(
+        name="scorer",
+        role="name",
+        value=lambda row: row.result.scorer,
+        words=lambda row: Code(row.result.scorer or "", 40),
+        forms=EVERYWHERE - {"junit"},
+    ),
+    Column(
+        name="reason",
+        title="why",
+        role="why",
+        value=lambda row: row.result.reason,
+        words=lambda row: Code(row.result.reason),
+        forms=MACHINES | {"markdown"},
+    ),
+    Column(name="why", role="why", words=lambda row: why_of(row.result), forms=frozenset({"text", "html"})),
+    Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
+    Column(name="flip", value=lambda row: row.result.details.get("flip") or None, forms=frozenset({"csv"})),
+    Column(name="groups", type="VARCHAR[]", value=lambda row: list(row.groups), forms=frozenset({"csv", "parquet"})),
+    Column(name="details", type="JSON", value=lambda row: row.result.details, forms=frozenset({"json", "parquet"})),
+    Column(name="seconds", type="DOUBLE", value=lambda row: round(row.result.seconds, 6), spelled="{:.6f}".format, forms=MACHINES),
+)
+
+
+def table_of(record: "Record", results: "Sequence[Result] | None" = None) -> Table[Row]:
+    """The results, by default all in gold order, as a table; its rows are made as they are read, once."""
+    groups = record.groups
+    chosen = record.results if results is None else results
+    rows = (Row(result, record.name, groups.get(result.instance_id, ())) for result in chosen)
+    return Table(columns=COLUMNS, rows=rows, is_listed=True, is_long=True)
+
+
+def ci_outcome(result: "Result") -> tuple[str, str]:
+    """(`passed`, `failure`, `error` or `skipped`; its type: wrong, partly_right, missing, or the fault code).
+
+    A wrong answer, one that is only partly right and one that was not handed in are failures; what could not be read or judged is an error
+    with its fault code; what nobody gave a verdict on is skipped.
+    """
+    if result.status == "scored" and result.score is not None:
+        return ("passed", "") if result.score == 1 else ("failure", "partly_right" if result.score else "wrong")
+    if result.status == "missing":
+        return "failure", "missing"
+    if result.status == "scored":
+        # Judged, and nobody may know how: `--reveal none`.
+        return "skipped", "not_shown"
+    if result.status == "unscored":
+        return "skipped", result.fault or result.status
+    return "error", result.fault or result.status
+
+
+def suite_of(record: "Record") -> Suite:
+    """The test cases of all results in gold order, classed by suite and scorer."""
+    score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
+    properties = [("submission", record.submission), ("rules", record.rules), *score, ("signature", str(record.run["signature"]))]
+    columns = [column for column in COLUMNS if "junit" in column.forms]
+    return Suite(name=record.suite, cases=[_case(record.suite, row, columns) for row in table_of(record).rows], properties=properties)
+
+
+def _case(suite: str, row: Row, columns: Sequence[Column[Row]]) -> Case:
+    result = row.result
+    kind, type_ = ci_outcome(result)
+    why = f"{result.score:.2f}: {result.reason}" if type_ == "partly_right" else result.reason
+    why = why or (FAULTS[result.fault].message if result.fault in FAULTS else result.status)
+    return Case(
+        name=result.instance_id,
+        classname=f"{suite}.{result.scorer or result.status}",
+        kind=kind,
+        type=type_,
+        message=why,
+        seconds=result.seconds,
+        properties=[(column.head, text_of(column.cell(row))) for column in columns],
+    )
