@@ -16,8 +16,7 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.cassette import Cassette
-from evalsuite.judge.request import Reply, Request, reply_of
+from evalsuite.judge.replies import Cassette, Reply, Request, reply_of
 from evalsuite.judge.settings import Settings
 from evalsuite.judge.transport import Response, TransportError, post
 from evalsuite.memo import Memo

@@ -11,7 +11,7 @@ from evalsuite.errors import FaultError
 from evalsuite.judge.client import Client, Wait
 from evalsuite.judge.parsing import Reading, Verdict
 from evalsuite.judge.prompts import Message
-from evalsuite.judge.request import Reply, Request
+from evalsuite.judge.replies import Reply, Request
 from evalsuite.judge.settings import Settings
 
 # How often a reply that cannot be read is asked for again.

@@ -10,8 +10,7 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge
-from evalsuite.judge.cassette import Cassette
-from evalsuite.judge.request import Request
+from evalsuite.judge.replies import Cassette, Request
 from evalsuite.memo import FILE
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve

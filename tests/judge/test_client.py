@@ -12,7 +12,7 @@ import pytest
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge, Settings
 from evalsuite.judge.client import Client
-from evalsuite.judge.request import Request
+from evalsuite.judge.replies import Request
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, completion, prompt_of
@@ -228,7 +228,7 @@ def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: P
     assert KEY not in repr(score)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2
-    assert [file for file in files if KEY in file.read_text()] == []
+    assert [file for file in files if KEY.encode() in file.read_bytes()] == []
 
 
 def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
