@@ -56,16 +56,10 @@ def raw_column(table: Table, index: int) -> list[str]:
     return ["" if cell is None else cell for cell in cells] if None in cells else cells
 
 
-def official_columns(table: Table, needed: Sequence[int] | None = None) -> list[list[Any]]:
-    """The lists of `df.iloc[:, needed].transpose().values.tolist()` for a text table (all columns where `needed` is None).
-
-    Raises IndexError where `needed` names a column the table has not.
-    """
-    return [column.values for column in official_frame(table, needed)]
-
-
 def official_frame(table: Table, needed: Sequence[int] | None = None) -> list[Typed]:
-    """The needed columns, typed; when all are numbers of different kinds they all become floats, as the transposed frame does."""
+    """The needed columns (all where `needed` is None), typed as those of `df.iloc[:, needed].transpose()` are: numbers of different kinds
+    side by side all become floats. Raises IndexError where `needed` names a column the table has not.
+    """
     chosen = range(len(table.columns)) if needed is None else needed
     columns = [typed_column(raw_column(table, index)) for index in chosen]
     kinds = {column.kind for column in columns}

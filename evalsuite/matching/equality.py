@@ -13,7 +13,7 @@ from uuid import UUID
 
 from evalsuite.matching.cells import NAN
 
-ABS_TOL: Final = 1e-2
+ABS_TOL: Final = 0.01
 
 # Which suite of Spider 2.0 is the reference; those of result files (lite and snow) read an empty cell as the number 0.
 Reference = Literal["original", "lite", "snow", "dbt"]

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, Final
 
+from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.outlines import place
 from evalsuite.matching.table_strict import Column, Matching
 from evalsuite.matching.values import Cell
 from evalsuite.types import Table
 
-OFFICIAL_TOLERANCE: Final = 0.01
 OTHER_COLUMNS: Final = "dtype of other columns"
 
 
@@ -87,7 +87,7 @@ def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, order
         return "true and false"
     x, y = place(gold), place(predicted)
     if x is not None and y is not None:
-        if abs(x - y) > OFFICIAL_TOLERANCE:
+        if abs(x - y) > ABS_TOL:
             return "tolerance by size"
         return "typed by column" if ordered else "text sort"
     if isinstance(gold, tuple) and gold[0] == "instant":

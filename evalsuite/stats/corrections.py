@@ -19,28 +19,18 @@ def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float
     n = len(p_values)
     if method == "bonferroni":
         return [min(1.0, p * n) for p in p_values]
-    order = sorted(range(n), key=p_values.__getitem__)
-    adjusted = [0.0] * n
-    if method in ("holm", "holm_sidak"):
-        worst = 0.0
-        for rank, i in enumerate(order):
-            left = n - rank
-            worst = max(worst, p_values[i] * left if method == "holm" else 1 - (1 - p_values[i]) ** left)
-            adjusted[i] = min(1.0, worst)
-        return adjusted
-    scale = sum(1 / k for k in range(1, n + 1)) if method == "by" else 1.0
-    best = 1.0
-    for rank, i in reversed(list(enumerate(order, start=1))):
-        best = min(best, p_values[i] * n * scale / rank)
-        adjusted[i] = best
+    if method == "bh" or method == "by":
+        from scipy.stats import false_discovery_control
+
+        return [float(p) for p in false_discovery_control(p_values, method=method)] if n else []
+    adjusted, worst = [0.0] * n, 0.0
+    for rank, i in enumerate(sorted(range(n), key=p_values.__getitem__)):
+        left = n - rank
+        worst = max(worst, p_values[i] * left if method == "holm" else 1 - (1 - p_values[i]) ** left)
+        adjusted[i] = min(1.0, worst)
     return adjusted
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
     """The n p-values adjusted by Holm's step-down method."""
     return adjust(p_values, "holm")
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """The n p-values adjusted for the false discovery rate."""
-    return adjust(p_values, "bh")

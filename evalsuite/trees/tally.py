@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 from evalsuite.trees.results import FieldResult
 
-COUNTED = ("match", "mismatch", "omission", "hallucination")
-
 
 @dataclass(slots=True)
 class Tally:

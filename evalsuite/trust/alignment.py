@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
+from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.outlines import place
 from evalsuite.matching.strict_columns import read_columns
 from evalsuite.matching.table_strict import Column
@@ -21,7 +22,6 @@ from evalsuite.types import Rule, Table
 MOST_CELLS: Final = 2_000_000
 MOST_COLUMNS: Final = 100
 MOST_PARTNERS: Final = 64
-OFFICIAL_TOLERANCE: Final = 0.01
 LONGEST_NUMBER: Final = 40
 
 
@@ -108,7 +108,7 @@ class _Cells:
         if self.rules == "strict":
             return equal(gold, predicted, self.gold[j].tolerance)
         x, y = place(gold), place(predicted)
-        return x is not None and y is not None and math.isclose(x, y, abs_tol=OFFICIAL_TOLERANCE)
+        return x is not None and y is not None and math.isclose(x, y, abs_tol=ABS_TOL)
 
 
 def _official_key(cell: Cell, value: Any) -> Any:

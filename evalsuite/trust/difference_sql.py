@@ -10,7 +10,6 @@ from evalsuite.trust.search_tables import TablePair
 from evalsuite.types import Rule
 
 _DECIMALS: Final[dict[Rule, int]] = {"official": 2, "strict": 6}
-COMPRESSED: Final = {".gz": "gzip", ".zst": "zstd"}
 
 
 def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> str:

@@ -147,7 +147,7 @@ def _decoder() -> Any:
 
 
 def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """`math.isclose(gold, predicted, abs_tol=0.01)` for each pair, where empty equals empty."""
+    """`math.isclose(gold, predicted, abs_tol=ABS_TOL)` for each pair, where empty equals empty."""
     import numpy as np
 
     with np.errstate(invalid="ignore", over="ignore"):

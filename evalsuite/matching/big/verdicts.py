@@ -8,6 +8,7 @@ from evalsuite.matching.big.ordered import Compared, compare_in_order, first_row
 from evalsuite.matching.big.pairs import Difference, Pair
 from evalsuite.matching.big.streamed import OddError, StreamedTable
 from evalsuite.matching.big.unordered import Bagged, compare_bags, join_rows
+from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_refusal, kind_of_form
 from evalsuite.matching.strict_columns import read_columns
 from evalsuite.matching.table_reasons import nearest_column
@@ -199,7 +200,7 @@ def _official_bags(found: Bagged, gold: StreamedTable, prediction: StreamedTable
     i, k = found.join.refused
     reason = (
         f"gold column {i + 1} {shorten(gold.header[i])} has no equal: a near one is predicted column {k + 1} "
-        f"{shorten(prediction.header[k])}, whose numbers cannot be paired within {0.01:g}"
+        f"{shorten(prediction.header[k])}, whose numbers cannot be paired within {ABS_TOL:g}"
     )
     n_found = len(found.chosen) - len(found.unlike)
     details = {"n_found": n_found, "n_needed": len(found.chosen), "gold_column": i + 1, "n_rows": found.gold.n_rows}

@@ -1,7 +1,7 @@
 """All answers that are made for one check of one instance, and the tasks that hand them in."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -226,14 +226,3 @@ def _writer(gold: Gold, instance: GoldInstance, check: Check, reads: str, tables
         return lambda made, folder, name: write_tables(made, tables, folder, name)
     file = gold.folder / inside(instance.instance_id, check.parameters["gold"])
     return lambda made, folder, name: write_database(made, file, folder, name)
-
-
-def subjects(gold: Gold, limits: Mapping[str, int | float], *, seed: int) -> Iterator[Subject | tuple[Check, str, str]]:
-    """Each check of a suite as a subject, or (the check, its instance, why not)."""
-    others = all_golds(gold)
-    for instance in gold.instances:
-        for check in instance.checks:
-            try:
-                yield subject(gold, instance, check, others, limits, seed=seed)
-            except NotAuditedError as why:
-                yield check, instance.instance_id, str(why)

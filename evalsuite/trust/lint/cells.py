@@ -7,10 +7,10 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
+from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.values import Number, read_text
 from evalsuite.trust.lint.book import Found, GoldTable, Kind
 
-ABS_TOL = 0.01
 BIG = 10**10
 _NULL_WORDS = frozenset({"NA", "N/A", "n/a", "#N/A", "NULL", "null", "None", "none", "NaN", "nan", "<NA>", "NONE", "Null"})
 _ISO_MIDNIGHT = re.compile(r"\d{4}-\d{2}-\d{2}[T ]00:00(:00(\.0+)?)?")
@@ -91,11 +91,13 @@ def sizes(table: GoldTable) -> Iterator[Found]:
             message = f"{table.column(index)} holds integers from 10,000,000,000 on: official takes neighbours for equal"
             yield table.found("large-integers", message, hint="the strict rules compare every digit")
         if len(finite) > 1 and finite[-1] - finite[0] <= ABS_TOL:
-            message = f"{table.column(index)}: all values lie within 0.01 of one another, which official takes for equal"
+            message = f"{table.column(index)}: all values lie within {ABS_TOL:g} of one another, which official takes for equal"
             yield table.found("values-in-tolerance", message, hint="give a larger unit, or use the strict rules")
         elif any(0 < abs(value) <= ABS_TOL for value in finite):
             small = next(value for value in finite if 0 < abs(value) <= ABS_TOL)
-            yield table.found("value-near-zero", f"{table.column(index)}: {small:g} lies within 0.01 of 0, which official takes for equal")
+            yield table.found(
+                "value-near-zero", f"{table.column(index)}: {small:g} lies within {ABS_TOL:g} of 0, which official takes for equal"
+            )
 
 
 def _float(value: Decimal) -> float:
