@@ -19,7 +19,7 @@ def command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
     """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
-    from evalsuite.reports.agreement import lines
+    from evalsuite.reports.agreement import agreement_lines
     from evalsuite.trust.agreement import agree
     from evalsuite.trust.labels import read_rater
 
@@ -31,5 +31,5 @@ def command(
 
         print(json.dumps(found.to_json(), indent=2))
     else:
-        print("\n".join(lines(found, most=most)))
+        print("\n".join(agreement_lines(found, most=most)))
     return EXIT_OK

@@ -92,10 +92,10 @@ def _check_reveal(gold: Path, reveal: str | None) -> None:
 
 
 def _write(found: "Bundle", output: Path | None, *, signature: str) -> None:
-    from evalsuite.reports.bundle import render
+    from evalsuite.reports.bundle import bundle_markdown
     from evalsuite.trust.bundle_files import write
 
-    text = render(found, signature=signature)
+    text = bundle_markdown(found, signature=signature)
     if output is None:
         sys.stdout.write(text)
         return

@@ -99,7 +99,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     import json
 
     from evalsuite.cli.explain import evidence
-    from evalsuite.reports.explain import render as render_evidence
+    from evalsuite.reports.explain import evidence_text
     from evalsuite.reports.instance import render_instance
     from evalsuite.reveal import level_for, reveal
     from evalsuite.store.run_folder import result_line
@@ -116,7 +116,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
     print(render_instance(reveal(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
-        print(render_evidence(name, found), end="")
+        print(evidence_text(name, found), end="")
 
 
 def _folder(gold_dir: Path | None, gold: Sequence[str]) -> Path:

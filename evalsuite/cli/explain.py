@@ -58,7 +58,7 @@ def show(
 ) -> None:
     """Print the evidence of one instance, cut to what may be shown."""
     from evalsuite.readers.layouts import read_gold
-    from evalsuite.reports.explain import render
+    from evalsuite.reports.explain import evidence_text
     from evalsuite.reveal import level_for
 
     level = level_for(read_gold(gold), level)
@@ -69,7 +69,7 @@ def show(
     if as_json:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **cut}, ensure_ascii=True))
     else:
-        print(render(instance_id, cut), end="")
+        print(evidence_text(instance_id, cut), end="")
 
 
 def evidence(

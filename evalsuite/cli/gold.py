@@ -38,7 +38,7 @@ def check(
     Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
     gold.errata.yaml nor the instance's lint_ignore answers for it.
     """
-    from evalsuite.reports.gold_check import lines, verdict
+    from evalsuite.reports.gold import gold_check_lines, gold_check_verdict
     from evalsuite.store.ceiling import keep_ceiling
     from evalsuite.trust.gold_check import check_gold
 
@@ -49,11 +49,11 @@ def check(
     if json_:
         _print_json(found.to_json())
     else:
-        _say(*lines(found))
+        _say(*gold_check_lines(found))
         _say(f"saved {kept}: reports of this suite print it" if kept else "not saved")
     ceiling = found.ceiling
     if fail_under is None:
-        fails, line = bool(found.failing), verdict(found)
+        fails, line = bool(found.failing), gold_check_verdict(found)
     else:
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
         line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
@@ -72,12 +72,12 @@ def lint(
     plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
 ) -> int:
     """Say what can be seen wrong with gold without scoring anything: errors, likely mistakes, and what official rules misread."""
-    from evalsuite.reports.lint import FORMATS, render
+    from evalsuite.reports.gold import LINT_FORMATS, lint_text
     from evalsuite.trust.lint import CODES
     from evalsuite.trust.lint import lint as look
 
     load_plugins(plugin)
-    one_of(form, FORMATS, "--format")
+    one_of(form, LINT_FORMATS, "--format")
     codes = [code.strip() for code in ignore.split(",") if code.strip()]
     for code in codes:
         one_of(code, tuple(CODES), "--ignore")
@@ -94,7 +94,7 @@ def lint(
         elif write:
             _say(f"{fixes.write(found)} findings mended", to=sys.stderr)
         return EXIT_OK
-    print(render(found, form))
+    print(lint_text(found, form))
     return EXIT_GATE if found.count("error") or (strict and found.count("warning")) else EXIT_OK
 
 
@@ -110,7 +110,7 @@ def contamination(
     """Say how much of gold (questions, answers, table cells) stands in given text files, such as training data."""
     from evalsuite.readers.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
-    from evalsuite.reports.contamination import lines
+    from evalsuite.reports.gold import contamination_lines
     from evalsuite.trust.contamination import contamination as measure
     from evalsuite.trust.contamination import text_files
     from evalsuite.trust.gold_texts import GoldText, gold_texts
@@ -126,7 +126,7 @@ def contamination(
     if json_:
         _print_json({**found.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]})
     else:
-        _say(*lines(found))
+        _say(*contamination_lines(found))
     for fault in faults:
         _say(f"warning: {fault.where}: {fault.detail}", to=sys.stderr)
     over = found.over(fail_over) if fail_over is not None else []

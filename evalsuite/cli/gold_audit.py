@@ -28,7 +28,7 @@ def audit(
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
     from evalsuite.cli.progress import ProgressBar
-    from evalsuite.reports.audit import FORMATS, render
+    from evalsuite.reports.audit import FORMATS, audit_text
     from evalsuite.trust.audit.audit import audit_gold
 
     share(fail_under, "--fail-under")
@@ -48,7 +48,7 @@ def audit(
             jobs=job_count(jobs),
             progress=progress,
         )
-    print(render(found, form, rules=chosen, most=top))
+    print(audit_text(found, form, rules=chosen, most=top))
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:
         print(f"below the gate of {fail_under * 100:.1f} % (exit 1)", file=sys.stdout if form == "text" else sys.stderr)

@@ -29,7 +29,7 @@ def suspects(
 ) -> int:
     """List the instances whose gold may be wrong: submissions agree against it, nobody solves it, or better submissions do worse."""
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.suspects import lines
+    from evalsuite.reports.gold import suspects_lines
     from evalsuite.store.history import one_run
     from evalsuite.trust.suspects import suspects as find
 
@@ -40,7 +40,7 @@ def suspects(
     if json_:
         print(json.dumps(found.to_json(), indent=2))
     else:
-        for line in lines(found, most=most):
+        for line in suspects_lines(found, most=most):
             print(clean(line))
     return EXIT_OK
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_SHOWN = 20
 
 
-def lines(found: "RaterAgreement", *, most: int = MOST_SHOWN) -> Iterator[str]:
+def agreement_lines(found: "RaterAgreement", *, most: int = MOST_SHOWN) -> Iterator[str]:
     """The report line by line; at most `most` disagreements, and how many more there are."""
     a, b = map(clean, found.names)
     yield f"A {a}"

@@ -15,7 +15,7 @@ MOST_SHOWN: Final = 20
 _HEAD: Final = ("made", "official", "strict")
 
 
-def render(found: "Audit", form: str, *, rules: Rule, most: int = MOST_SHOWN) -> str:
+def audit_text(found: "Audit", form: str, *, rules: Rule, most: int = MOST_SHOWN) -> str:
     """The audit in a format of `FORMATS`, the `most` weakest checks under `rules` shown (JSON has all)."""
     if form == "json":
         return json.dumps(found.to_json(rules), indent=2)

@@ -15,7 +15,7 @@ from evalsuite.trust.bundle_files import CASE, SPEC, File, files_of, spec_of
 _LANGUAGES = {"csv": "csv", "json": "json", "jsonl": "json", "duckdb": "sql"}
 
 
-def render(bundle: Bundle, *, signature: str = "") -> str:
+def bundle_markdown(bundle: Bundle, *, signature: str = "") -> str:
     """The Markdown, about as long as the case."""
     files = files_of(bundle)
     sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in bundle.sizes)

@@ -1,7 +1,7 @@
 """The rows of a document as CSV, for spreadsheets and data frames."""
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from io import StringIO
 from itertools import islice
 from typing import Any
@@ -19,9 +19,9 @@ def as_csv(document: Document) -> Iterator[str]:
     table = document.tables["csv"]
     columns = table.of("csv")
     yield _lines([[cell(column.name) for column in columns]])
-    rows = iter(table.values("csv"))
+    rows = iter(table.rows)
     while some := list(islice(rows, _ROWS_A_PIECE)):
-        yield _lines([[_spelled(column, value) for column, value in zip(columns, row, strict=True)] for row in some])
+        yield _lines(zip(*(_cells(column, some) for column in columns), strict=True))
 
 
 def cell(text: str) -> str:
@@ -30,16 +30,19 @@ def cell(text: str) -> str:
     return f"'{text}" if text.lstrip()[:1] in _FORMULA and text.strip() else text
 
 
-def _spelled(column: Column[Any], value: Any) -> Any:
-    if column.spelled is not None and value is not None:
-        return column.spelled(value)
-    if isinstance(value, list | tuple):
-        value = ";".join(map(str, value))
-    # A number is no text: -1 stays one.
-    return value if value is None or isinstance(value, int | float) else cell(str(value))
+def _cells(column: Column[Any], rows: list[Any]) -> list[Any]:
+    """A column's cells in these rows; a number is no text: -1 stays one."""
+    values = map(column.value, rows)
+    if (spelled := column.spelled) is not None:
+        return [None if value is None else spelled(value) for value in values]
+    return [value if value is None or isinstance(value, int | float) else cell(_text(value)) for value in values]
 
 
-def _lines(rows: list[list[Any]]) -> str:
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _lines(rows: Iterable[Sequence[Any]]) -> str:
     text = StringIO()
     csv.writer(text, lineterminator="\n").writerows(rows)
     return text.getvalue()

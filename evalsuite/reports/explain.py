@@ -12,7 +12,7 @@ WIDEST: Final = 28
 Data = Mapping[str, Any]
 
 
-def render(instance_id: str, evidence: Data) -> str:
+def evidence_text(instance_id: str, evidence: Data) -> str:
     """Plain lines of one instance's evidence, already cut to what may be shown; every value made printable."""
     lines = [f" instance    {clean(instance_id)}"]
     if evidence.get("status"):

@@ -1,4 +1,4 @@
-"""Everything known about one instance, or about one score, for `evalsuite check`."""
+"""Everything known about one instance, or about one score, for `evalsuite check`; the fields of a tree score as tables, worst first."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -6,11 +6,16 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, describe
 from evalsuite.reports.clean import clean
-from evalsuite.reports.tree import TABLED, is_tree, render_tree
 from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
 
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
 LONGEST_VALUE = 400
+TABLED = ("fields", "records", "confusions", "wrong")
+N_FIELDS = 30
+N_RECORDS = 10
+BAR = 8
+LONGEST_CELL = 40
+_COUNTS = ("matches", "mismatches", "omissions", "hallucinations")
 
 
 def render_instance(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
@@ -113,3 +118,81 @@ def _value(value: float | None) -> str:
 def _short(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... ({len(text)} characters)"
+
+
+def is_tree(details: Mapping[str, Any]) -> bool:
+    """Whether these are the details of a score by fields."""
+    return isinstance(details.get("fields"), list) and isinstance(details.get("confusions"), list)
+
+
+def render_tree(details: Mapping[str, Any]) -> str:
+    """Up to three tables with a blank line before each; empty where the details are of another kind."""
+    if not is_tree(details):
+        return ""
+    found = _field_rows(details["fields"], int(details["n_fields"]))
+    if details["n_records"] > 1:
+        found += _record_rows(details["records"], int(details["n_records"]))
+    return found + _confusion_rows(details["confusions"])
+
+
+def bar(value: float | None) -> str:
+    """The value as `BAR` cells and two decimals; a dash where there is none."""
+    if value is None:
+        return "-".ljust(BAR + 5)
+    # Full only for 1: rounding must not show a field as right that is not.
+    cells = int(value * BAR)
+    return "█" * cells + "░" * (BAR - cells) + f" {value:.2f}"
+
+
+def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
+    head = ("field, worst first", "P", "R", "F1", "match", "mismatch", "omission", "hallucination")
+    rows = [
+        (
+            _cell_text(row["path"] or "(root)"),
+            *(bar(row[key]) for key in ("precision", "recall", "f1")),
+            *(str(row[key]) for key in _COUNTS),
+        )
+        for row in fields[:N_FIELDS]
+    ]
+    return _table(head, rows) + _rest(n_fields - len(rows), "fields")
+
+
+def _record_rows(records: Sequence[Mapping[str, Any]], n_records: int) -> str:
+    worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
+    rows = [(_cell_text(row["record"]), *(bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
+    of = "record, worst first" if n_records == len(records) else f"record, worst of the first {len(records)}"
+    return _table((of, "P", "R", "F1"), rows) + _rest(n_records - len(rows), "records")
+
+
+def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:
+    if not confusions:
+        return ""
+    rows = [
+        (
+            f"{row['n']} x {_cell_text(row['path'] or '(root)')}",
+            "(nothing)" if row["status"] == "hallucination" else _cell_value(row["expected"]),
+            "(nothing)" if row["status"] == "omission" else _cell_value(row["got"]),
+            row["status"],
+        )
+        for row in confusions
+    ]
+    return _table(("commonest confusions", "expected", "got", ""), rows)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
+    return "\n" + "".join(f" {line}\n" for line in lines)
+
+
+def _rest(n: int, what: str) -> str:
+    return f" ... {n} more {what}\n" if n > 0 else ""
+
+
+def _cell_value(value: Any) -> str:
+    return _cell_text(value if isinstance(value, str) else json.dumps(value))
+
+
+def _cell_text(value: Any) -> str:
+    text = clean(str(value))
+    return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"

@@ -7,7 +7,7 @@ from evalsuite import __version__
 from evalsuite.outcome import KINDS, RANKS, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
 from evalsuite.reports.evidence import Evidence, evidence_of
-from evalsuite.reports.instances import listing
+from evalsuite.reports.page_list import listing
 from evalsuite.reports.words import caused_by, corrected_words, counts_line, faults_by_hint, flips_by_kind, percent, share
 from evalsuite.trust.evidence import failing_rule
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.outcome import kind_of
 from evalsuite.reports import run_page as report
 from evalsuite.reports.document import Picture
-from evalsuite.reports.instances import row as report_row
+from evalsuite.reports.page_list import row as report_row
 from evalsuite.reports.pictures import histogram, intervals
 from evalsuite.reports.words import faults_by_hint
 from evalsuite.web import strips, views

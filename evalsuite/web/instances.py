@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.reports.evidence import Evidence, evidence_of
-from evalsuite.reports.instances import body
+from evalsuite.reports.page_list import body
 from evalsuite.web import figures, views
 from evalsuite.web.answers import contexts, outputs, submission_of
 from evalsuite.web.kept import Kept, stamp_of

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.outcome import RANKS, kind_of, sign_of
 from evalsuite.reports import html, html_difference
 from evalsuite.reports.html import as_html
-from evalsuite.reports.instances import N_FIRST, PER_BLOCK
+from evalsuite.reports.page_list import N_FIRST, PER_BLOCK
 from evalsuite.reports.record import Record, revealed
 from evalsuite.reports.run import run_document
 from evalsuite.reveal import LEVELS, reveal_difference
@@ -158,7 +158,7 @@ def test_ten_thousand_instances_are_paged() -> None:
 
 def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of a file that opens fast the further rows say that they are left out; the worst ones stay."""
-    monkeypatch.setattr("evalsuite.reports.instances.MOST_BODIES", 5_000)
+    monkeypatch.setattr("evalsuite.reports.page_list.MOST_BODIES", 5_000)
     opened = bodies(as_html(run_document(suites.many(60))))
     left_out = [name for name, body in opened.items() if "Left out to keep this file small" in body]
     assert 0 < len(left_out) < 60

@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
-from evalsuite.reports.audit import render
+from evalsuite.reports.audit import audit_text
 from evalsuite.scorers import SCORERS
 from evalsuite.trust.audit.audit import audit_gold
 from evalsuite.trust.audit.found import Audit
@@ -149,7 +149,7 @@ def test_limits(example: Audit) -> None:
     assert [one.kind for one in one.checks[0].verdicts] == [OWN, "rows scrambled"]
     late = audit_gold(ROOT / "gold", seconds=1e-9, isolation="none")
     assert (late.checks, late.n_left) == ((), sum(1 for _ in late.untried) + late.n_left)
-    assert "left when the time was over" in render(late, "text", rules="official")
+    assert "left when the time was over" in audit_text(late, "text", rules="official")
     with pytest.raises(UsageError):
         audit_gold(ROOT / "gold", only=("nobody",))
 
@@ -207,5 +207,5 @@ def test_reports_make_text_harmless(tmp_path: Path) -> None:
     (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
     found = audit_gold(tmp_path, isolation="none")
     for form in ("text", "md"):
-        assert "\x1b" not in render(found, form, rules="official")
-    assert "q\\|1" in render(found, "md", rules="official")
+        assert "\x1b" not in audit_text(found, form, rules="official")
+    assert "q\\|1" in audit_text(found, "md", rules="official")

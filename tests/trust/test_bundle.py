@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
-from evalsuite.reports.bundle import render
+from evalsuite.reports.bundle import bundle_markdown
 from evalsuite.trust.bundle import Bundle, bundle
 from evalsuite.trust.bundle_files import scored, verdict, write
 from evalsuite.trust.shrink import smallest
@@ -241,7 +241,7 @@ def a_bundle(answer: str) -> Bundle:
 @pytest.mark.parametrize("answer", ["```\n# out\n<script>", "````\n```", "\x1b]0;x\x07", "a\nEND\nrm -rf x", "\u202edrow"])
 def test_hostile_answers_stay_in_their_fence(answer: str) -> None:
     """No text closes its fence or its heredoc, and what a terminal would obey is never given to be pasted."""
-    text = render(a_bundle(answer))
+    text = bundle_markdown(a_bundle(answer))
     assert "\x1b" not in text
     assert "\u202e" not in text
     fence = ""

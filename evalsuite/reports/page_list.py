@@ -182,8 +182,8 @@ def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
     """Precision, recall and F1 of the worst twelve fields of a tree score, None for other scores."""
     from markupsafe import Markup
 
+    from evalsuite.reports.instance import is_tree
     from evalsuite.reports.pictures import bars
-    from evalsuite.reports.tree import is_tree
 
     if not is_tree(details) or not details["fields"]:
         return None
