@@ -1,6 +1,8 @@
 """`evalsuite doctor`: which walls this machine gives round hostile work."""
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Iterator
 from typing import Annotated
 
@@ -17,8 +19,10 @@ def command(json_: Annotated[bool, typer.Option("--json", help="print one JSON o
 
         print(json.dumps({name: {"stands": stands, "what": what} for name, stands, what in rows}, indent=2))
         return EXIT_OK
+    width = shutil.get_terminal_size().columns
     for name, stands, what in rows:
-        print(f" {name:<12} {'yes' if stands else 'no':<4} {what}")
+        head = f" {name:<12} {'yes' if stands else 'no':<4} "
+        print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
     absent = [name for name, stands, _ in rows if not stands]
     print("done: every wall stands" if not absent else f"done: not on this machine: {', '.join(absent)}; SECURITY.md says what that means")
     return EXIT_OK

@@ -100,6 +100,7 @@ COMMANDS = (
     Command("compare model_a model_b", last="done: model_b: worse", whole=("model_a", "model_b"), main=True, set=True),
     Command(f"compare first '{SPACED}' --all", last="done: ", whole=(SPACED, TABLE), set=True),
     Command('sql "select scorer, count(*) as n, avg(strict) as strict from results group by all"', whole=("string_match",)),
+    Command("doctor", whole=("processes", "limits", "landlock", "seccomp", "jail"), last="done: "),
     Command("connections list --gold gold", whole=("local",)),
     Command("connections test --gold gold --databases databases", last="done: 1 of 1 work"),
     Command("agree first labels.csv"),
