@@ -8,35 +8,41 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from evalsuite.matching.numbers import SLACK, ZERO_TOL, Number, Tolerance, exact_of, reach, within
 from evalsuite.matching.outlines import Outline, place
-from evalsuite.matching.values import INT_REL_TOL, SLACK, Cell, Number, Tolerance, accepted_interval, close, equal
+from evalsuite.matching.values import Cell, equal
 
 # A cluster with more pairs of distinct cells than this is called incomplete without looking: the flow decides.
 _PAIRS_LOOKED_AT: Final = 2_000
-_INTEGERS_ONLY: Final = Tolerance(rel=INT_REL_TOL, abs=0.0, rounding=False)
+# Numbers that show more decimals than this are looked for as if they showed so many: half of that last place is next to nothing.
+_MOST_DECIMALS: Final = 12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ColumnPair:
-    """A gold and a predicted column whose bags of keys are equal: n_rows keys each.
+    """A gold and a predicted column, as they are read beside each other, whose bags of keys are equal: n_rows keys each.
 
     `complete` says that cells with equal keys are always equal, so that the keys alone decide.
     """
 
+    gold: Outline
+    predicted: Outline
     gold_keys: Sequence[Any]
     predicted_keys: Sequence[Any]
     complete: bool
 
 
 def pair_columns(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
-    """The pair, or None where no order of the rows can make the columns equal."""
-    if cannot_pair(gold, predicted, tolerance):
-        return None
-    if not _needs_clusters(gold, predicted, tolerance):
-        return ColumnPair(gold_keys=gold.keys, predicted_keys=predicted.keys, complete=True)
-    if not gold.has_decimals and not tolerance.integers:
-        tolerance = _INTEGERS_ONLY
-    return _pair_by_clusters(gold, predicted, tolerance)
+    """The pair, in the first reading of percent signs that allows one, or None where no order of the rows can make the columns equal."""
+    for g, p in _readings(gold, predicted):
+        if _cannot_pair(g, p, tolerance):
+            continue
+        if not _needs_clusters(g, p, tolerance):
+            return ColumnPair(gold=g, predicted=p, gold_keys=g.keys, predicted_keys=p.keys, complete=True)
+        pair = _pair_by_clusters(g, p, tolerance)
+        if pair is not None:
+            return pair
+    return None
 
 
 def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
@@ -44,51 +50,66 @@ def cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool
 
     If numbers can be paired within a distance at all, then they can in order of size: the i-th smallest with the i-th smallest.
     """
+    return all(_cannot_pair(g, p, tolerance) for g, p in _readings(gold, predicted))
+
+
+def _readings(gold: Outline, predicted: Outline) -> Sequence[tuple[Outline, Outline]]:
+    """The columns in each reading of their percent signs, the same for both."""
+    a, b = gold.readings, predicted.readings
+    n = max(len(a), len(b))
+    return [(a[i if len(a) > 1 else 0], b[i if len(b) > 1 else 0]) for i in range(n)]
+
+
+def _cannot_pair(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
     if not _needs_clusters(gold, predicted, tolerance):
         return gold.bag_hash != predicted.bag_hash or gold.bag != predicted.bag
     a, b = gold.line, predicted.line
     if len(a) != len(b) or gold.others != predicted.others:
         return True
-    reach = predicted.reach(tolerance)
+    reach = predicted.reach(tolerance, gold.coarsest)
     return bool(a) and any(abs(a[k] - b[k]) > reach for k in (0, len(a) // 2, -1))
 
 
 def _needs_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> bool:
-    return gold.has_decimals or predicted.has_loose or (tolerance.integers and gold.has_integers)
+    return gold.coarsest is not None or predicted.has_loose or (tolerance.own and gold.has_integers)
 
 
 def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
-    names, clusters = _clusters(gold.distinct, predicted.distinct, tolerance)
+    intervals = _intervals(predicted, tolerance, gold.coarsest)
+    names, clusters = _clusters(gold.distinct, intervals)
     gold_keys = [names[0].get(cell, cell) for cell in gold.cells]
     predicted_keys = [names[1].get(cell, cell) for cell in predicted.cells]
     if Counter(gold_keys) != Counter(predicted_keys):
         return None
     complete, same = True, gold.bag == predicted.bag
-    for points, intervals in clusters:
-        if _all_pairs_equal(points, intervals, tolerance):
+    for points, accepting in clusters:
+        if _all_pairs_equal(points, accepting, tolerance):
             continue
         complete = False
-        if not same and not _greedy(points, intervals, gold.distinct, predicted.distinct, tolerance):
+        if not same and not _greedy(points, [(*intervals[p], predicted.distinct[p]) for p in accepting], gold.distinct):
             return None
-    return ColumnPair(gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
+    return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
+
+
+def _intervals(predicted: Outline, tolerance: Tolerance, coarsest: int | None) -> dict[Cell, tuple[float, float]]:
+    """For each predicted number the widest interval (low, high) of gold numbers that it may equal."""
+    found = {}
+    for cell in predicted.distinct:
+        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, coarsest)) is not None:
+            value = _place_of(cell)
+            found[cell] = (value - span, value + span)
+    return found
 
 
 def _clusters(
-    gold: Counter[Cell], predicted: Counter[Cell], tolerance: Tolerance
+    gold: Counter[Cell], intervals: dict[Cell, tuple[float, float]]
 ) -> tuple[tuple[dict[Cell, Any], dict[Cell, Any]], list[tuple[list[Cell], list[Cell]]]]:
     """Names of clusters for the numbers of either side, and each cluster's distinct gold and predicted cells.
 
     A number that no chain reaches from the other side is a cluster of its own, which the bags will refuse.
     """
-    events: list[tuple[float, float, bool, Cell]] = []
-    for cell in gold:
-        value = place(cell)
-        if value is not None:
-            events.append((value, value, True, cell))
-    for cell in predicted:
-        interval = accepted_interval(cell, tolerance)
-        if interval is not None:
-            events.append((*interval, False, cell))
+    events: list[tuple[float, float, bool, Cell]] = [(low, high, False, cell) for cell, (low, high) in intervals.items()]
+    events += [(value, value, True, cell) for cell in gold if (value := place(cell)) is not None]
     events.sort(key=lambda event: event[:2])
     names: tuple[dict[Cell, Any], dict[Cell, Any]] = ({}, {})
     clusters: list[tuple[list[Cell], list[Cell]]] = []
@@ -104,33 +125,36 @@ def _clusters(
 
 
 def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
-    """Whether every gold cell of a cluster equals every predicted one. If the far ends are within tolerance, so is all between them."""
+    """Whether every gold cell of a cluster equals every predicted one."""
     if not points or not intervals:
         return True
-    ends = ((min(points, key=_place_of), max(intervals, key=_place_of)), (max(points, key=_place_of), min(intervals, key=_place_of)))
-    if not all(equal(g, p, tolerance) for g, p in ends):
-        return False
-    tolerant = tolerance.integers or all(isinstance(g, Number) for g in points)
-    if tolerant and all(close(g.exact if isinstance(g, Number) else Decimal(g), p, tolerance) for g, p in ends):
+    if tolerance.own and _spans(points, intervals, tolerance):
         return True
     if len(points) * len(intervals) > _PAIRS_LOOKED_AT:
         return False
     return all(equal(g, p, tolerance) for g in points for p in intervals)
 
 
+def _spans(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether a check's own tolerance covers even the far ends of a cluster, so that all between them is equal."""
+    golds, predictions = list(map(exact_of, points)), list(map(exact_of, intervals))
+    low, high = min(golds), max(golds)
+    # The share of gold is smallest where gold is.
+    smallest = min(abs(low), abs(high)) if low * high > 0 else Decimal(0)
+    return all(within(distance, smallest, tolerance) for distance in (abs(max(predictions) - low), abs(high - min(predictions))))
+
+
 def _place_of(cell: Cell) -> float:
     return place(cell) or 0.0
 
 
-def _greedy(
-    points: Sequence[Cell], intervals: Sequence[Cell], gold_bag: Counter[Cell], predicted_bag: Counter[Cell], tolerance: Tolerance
-) -> bool:
-    """Whether the points can be covered one to one by the intervals: always the open interval with the earliest right end.
+def _greedy(points: Sequence[Cell], accepting: Sequence[tuple[float, float, int]], bag: Counter[Cell]) -> bool:
+    """Whether the points can be covered one to one by the intervals (low, high, how often): always the open one with the earliest end.
 
     A necessary condition only, because the intervals are the widest that a prediction may accept; rows are decided by `equal`.
     """
-    waiting = sorted(((*_interval(p, tolerance), predicted_bag[p]) for p in intervals), key=lambda item: item[0])
-    places = sorted((_place_of(g), gold_bag[g]) for g in points)
+    waiting = sorted(accepting, key=lambda item: item[0])
+    places = sorted((_place_of(g), bag[g]) for g in points)
     heap: list[list[float]] = []
     at = 0
     for value, needed in places:
@@ -152,20 +176,19 @@ def _greedy(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Windows:
-    """For each gold number the predictions near enough to be looked at: a stretch (start, stop) of `order`."""
+    """For each gold number the predictions near enough to be looked at: stretches (start, stop) of the `orders` by decimals shown."""
 
-    order: Sequence[int]
-    stretches: Sequence[tuple[int, int]]
+    orders: Sequence[Sequence[int]]
+    stretches: Sequence[Sequence[tuple[int, int]]]
 
     @property
     def width(self) -> int:
         """How many pairs there are to look at."""
-        return sum(stop - start for start, stop in self.stretches)
+        return sum(stop - start for row in self.stretches for start, stop in row)
 
-    def __getitem__(self, row: int) -> Sequence[int]:
+    def __getitem__(self, row: int) -> list[int]:
         """The indices of the predictions to compare with gold number `row`."""
-        start, stop = self.stretches[row]
-        return self.order[start:stop]
+        return [k for order, (start, stop) in zip(self.orders, self.stretches[row], strict=True) for k in order[start:stop]]
 
 
 def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Windows | None:
@@ -173,20 +196,29 @@ def windows_of(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Toler
     places = [place(cell) for cell in predicted]
     if any(value is None for value in places) or any(place(cell) is None for cell in gold):
         return None
-    order = sorted(range(len(predicted)), key=lambda k: places[k] or 0.0)
-    line = [places[k] or 0.0 for k in order]
-    half = max((0.5 * 10.0**-cell.decimals for cell in predicted if isinstance(cell, Number) and cell.decimals >= 2), default=0.0)
-    rel, least = max(tolerance.rel, INT_REL_TOL), max(tolerance.abs, half if tolerance.rounding else 0.0)
+    groups: dict[int, list[int]] = {}
+    for k, cell in enumerate(predicted):
+        groups.setdefault(0 if tolerance.own else _shown(cell), []).append(k)
+    orders = [sorted(group, key=lambda k: places[k] or 0.0) for group in groups.values()]
+    lines = [[places[k] or 0.0 for k in order] for order in orders]
     stretches = []
     for cell in gold:
-        value = _place_of(cell)
-        exact = isinstance(cell, int) and not tolerance.integers
-        near = (abs(value) * INT_REL_TOL if exact else max(abs(value) * rel, least)) * SLACK
-        stretches.append((bisect_left(line, value - near), bisect_right(line, value + near)))
-    return Windows(order=order, stretches=stretches)
+        value, row = _place_of(cell), []
+        for decimals, line in zip(groups, lines, strict=True):
+            near = _nearness(cell, decimals, tolerance)
+            row.append((bisect_left(line, value - near), bisect_right(line, value + near)))
+        stretches.append(row)
+    return Windows(orders=orders, stretches=stretches)
 
 
-def _interval(cell: Cell, tolerance: Tolerance) -> tuple[float, float]:
-    interval = accepted_interval(cell, tolerance)
-    assert interval is not None
-    return interval
+def _shown(cell: Cell) -> int:
+    return min(cell.decimals, _MOST_DECIMALS) if isinstance(cell, Number) else 0
+
+
+def _nearness(gold: Cell, decimals: int, tolerance: Tolerance) -> float:
+    """How far a prediction that shows so many decimals may be from a gold number at most."""
+    if tolerance.own:
+        return max(abs(_place_of(gold)) * tolerance.rel, tolerance.abs, ZERO_TOL) * SLACK
+    # As a prediction reaches for gold, gold reaches for a prediction; a rounding shows the decimals of the coarser side.
+    coarsest = None if isinstance(gold, int) else decimals
+    return (reach(gold, tolerance, coarsest) or 0.0) * SLACK

@@ -2,15 +2,14 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
-from evalsuite.matching.equality import ABS_TOL
+from evalsuite.matching.numbers import Number
 from evalsuite.matching.outlines import place
 from evalsuite.matching.table_strict import Column, Matching
-from evalsuite.matching.values import Cell
+from evalsuite.matching.values import Cell, Percent, is_written_form
+from evalsuite.matching.verdict import TableCause
 from evalsuite.types import Table
-
-OTHER_COLUMNS: Final = "dtype of other columns"
 
 
 def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
@@ -55,16 +54,19 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
 
 def cause_of_acceptance(
     matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], gold_table: Table, predicted_table: Table, *, ordered: bool
-) -> str:
+) -> TableCause:
     """Why the reference may refuse what strict accepts, read off the first cells that are equal but not written alike."""
+    if matching.moved:
+        return "tie order"
     for i, k in enumerate(matching.assignment):
         if k is None:
             continue
         rows = _differently_written(gold_table.columns[gold[i].position], predicted_table.columns[predicted[k].position], ordered)
         if rows:
             texts = gold_table.columns[gold[i].position][rows[0]], predicted_table.columns[predicted[k].position][rows[1]]
-            return kind_of_form(gold[i].cells[rows[0]], predicted[k].cells[rows[1]], texts, ordered=ordered)
-    return OTHER_COLUMNS if ordered else "text sort"
+            cells = gold[i].cells[rows[0]], predicted[k].cells[rows[1]]
+            return kind_of_form(*cells, texts, ordered=ordered, own_tolerance=gold[i].tolerance.own)
+    return "dtype of other columns" if ordered else "row pairing"
 
 
 def _differently_written(gold: Sequence[Any], predicted: Sequence[Any], ordered: bool) -> tuple[int, int] | None:
@@ -77,7 +79,8 @@ def _differently_written(gold: Sequence[Any], predicted: Sequence[Any], ordered:
     return (a.index(min(only_gold)), b.index(min(only_predicted))) if only_gold and only_predicted else None
 
 
-def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool) -> str:
+def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:
+    """What the reference may stumble on in two cells that strict takes for one, with how they are written."""
     if gold is None or predicted is None:
         return "null words"
     texts = [text.strip() for text in written if isinstance(text, str)]
@@ -85,11 +88,14 @@ def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, order
         return "spaces"
     if any(text.lower() in ("true", "false") for text in texts):
         return "true and false"
-    x, y = place(gold), place(predicted)
-    if x is not None and y is not None:
-        if abs(x - y) > ABS_TOL:
-            return "tolerance by size"
-        return "typed by column" if ordered else "text sort"
+    if isinstance(gold, Percent) or isinstance(predicted, Percent):
+        return "percent form"
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        if any(is_written_form(text) for text in texts):
+            return "written form"
+        if own_tolerance:
+            return "own tolerance"
+        return "typed by column" if ordered else "row pairing"
     if isinstance(gold, tuple) and gold[0] == "instant":
         return "same instant"
-    return "spelling form"
+    return "spelling form" if len(texts) == 2 else "native types"

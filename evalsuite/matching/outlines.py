@@ -4,12 +4,10 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
-from evalsuite.matching.values import Cell, Number, Tolerance, accepted_interval, key
-
-# From here on a whole number that was written as a decimal can be within rel 1e-9 of more than one integer.
-_BIG: Final = 2e8
+from evalsuite.matching.numbers import FIRST_INEXACT, Number, Tolerance, float_of, is_whole, reach
+from evalsuite.matching.values import Cell, Percent, in_reading, key
 
 
 class Outline:
@@ -17,7 +15,7 @@ class Outline:
 
     def __init__(self, cells: Sequence[Cell]) -> None:
         self.cells = cells
-        self._reach: dict[Tolerance, float] = {}
+        self._reach: dict[tuple[Tolerance, int | None], float] = {}
 
     @cached_property
     def keys(self) -> list[Any]:
@@ -40,16 +38,21 @@ class Outline:
         return Counter(self.cells)
 
     @cached_property
-    def has_decimals(self) -> bool:
-        """Whether a cell was written as a decimal number."""
-        return any(isinstance(cell, Number) for cell in self.distinct)
+    def readings(self) -> tuple["Outline", ...]:
+        """The column as it can be read: once, or with its percent signs as figures and as shares."""
+        if not any(isinstance(cell, Percent) for cell in self.distinct):
+            return (self,)
+        return Outline(in_reading(self.cells, "figure")), Outline(in_reading(self.cells, "share"))
+
+    @cached_property
+    def coarsest(self) -> int | None:
+        """The fewest decimals that its decimal numbers show, None where it has none of them."""
+        return min((cell.decimals for cell in self.distinct if isinstance(cell, Number)), default=None)
 
     @cached_property
     def has_loose(self) -> bool:
         """Whether a decimal may equal an integer that is not its own key."""
-        return any(
-            isinstance(cell, Number) and (abs(cell.value) > _BIG or cell.exact != cell.exact.to_integral_value()) for cell in self.distinct
-        )
+        return any(isinstance(cell, Number) and (abs(cell.value) >= FIRST_INEXACT or not is_whole(cell)) for cell in self.distinct)
 
     @cached_property
     def has_integers(self) -> bool:
@@ -76,12 +79,13 @@ class Outline:
         """How far the numbers of two columns are apart when both are sorted, summed."""
         return sum(abs(a - b) for a, b in zip(self.line, other.line, strict=True))
 
-    def reach(self, tolerance: Tolerance) -> float:
-        """How far at most a gold number may be from a prediction of this column."""
-        if tolerance not in self._reach:
-            intervals = ((place(cell), accepted_interval(cell, tolerance)) for cell in self.distinct)
-            self._reach[tolerance] = max((span[1] - at for at, span in intervals if span is not None and at is not None), default=0.0)
-        return self._reach[tolerance]
+    def reach(self, tolerance: Tolerance, coarsest: int | None) -> float:
+        """How far at most a number of a gold column with such decimals may be from a prediction of this column."""
+        name = (tolerance, coarsest)
+        if name not in self._reach:
+            numbers = (cell for cell in self.distinct if isinstance(cell, int | Number))
+            self._reach[name] = max((reach(cell, tolerance, coarsest) or 0.0 for cell in numbers), default=0.0)
+        return self._reach[name]
 
 
 class Shelf:
@@ -94,14 +98,14 @@ class Shelf:
             self._shelves.setdefault(outline.shape, []).append((outline.line[0] if outline.line else 0.0, k))
         for shelf in self._shelves.values():
             shelf.sort()
-        self._reach: dict[tuple[tuple[int, int], Tolerance], float] = {}
+        self._reach: dict[tuple[tuple[int, int], Tolerance, int | None], float] = {}
 
     def near(self, gold: Outline, tolerance: Tolerance) -> list[int]:
         """The columns whose smallest number is near gold's, all that can be paired with it among them."""
         shelf = self._shelves.get(gold.shape, [])
-        name = (gold.shape, tolerance)
+        name = (gold.shape, tolerance, gold.coarsest)
         if name not in self._reach:
-            self._reach[name] = max((self._outlines[k].reach(tolerance) for _, k in shelf), default=0.0)
+            self._reach[name] = max((self._outlines[k].reach(tolerance, gold.coarsest) for _, k in shelf), default=0.0)
         first = gold.line[0] if gold.line else 0.0
         start, stop = (
             bisect_left(shelf, (first - self._reach[name],)),
@@ -112,11 +116,4 @@ class Shelf:
 
 def place(cell: Cell) -> float | None:
     """A finite number's place on the line, None for every other cell."""
-    if isinstance(cell, Number):
-        return cell.value
-    if isinstance(cell, int):
-        try:
-            return float(cell)
-        except OverflowError:
-            return None
-    return None
+    return float_of(cell) if isinstance(cell, int | Number) else None

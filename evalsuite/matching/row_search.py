@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from evalsuite.matching.assignment import saturating_flow
 from evalsuite.matching.clusters import ColumnPair, windows_of
-from evalsuite.matching.values import Cell, Tolerance, equal, key
+from evalsuite.matching.numbers import Tolerance
+from evalsuite.matching.values import Cell, equal, key
 
 CELL_CAP: Final = 5_000_000
 EDGE_CAP: Final = 3_000_000
@@ -78,28 +79,27 @@ class Classes:
 class RowSearch:
     """Depth first over assignments. `options[i]` holds the predicted columns that gold column i may take, in the order of trying.
 
-    `gold` and `predicted` are columns of n_rows cells; `twin[k]` is equal for predicted columns that hold the very same cells, of which
-    only one needs trying.
+    `classes` says for each place which rows may change places with each other; `twin[k]` is equal for predicted columns that hold the
+    very same cells, of which only one needs trying.
     """
 
     def __init__(
         self,
-        gold: Sequence[Sequence[Cell]],
-        predicted: Sequence[Sequence[Cell]],
         options: Sequence[Mapping[int, ColumnPair]],
         *,
+        classes: Sequence[int],
         tolerances: Sequence[Tolerance],
         twin: Mapping[int, int],
         work: Work,
     ) -> None:
-        self.gold, self.predicted, self.options, self.tolerances, self.twin, self.work = gold, predicted, options, tolerances, twin, work
-        self.order = sorted(range(len(gold)), key=lambda i: len(options[i]))
+        self.options, self.classes, self.tolerances, self.twin, self.work = options, list(classes), tolerances, twin, work
+        self.order = sorted(range(len(options)), key=lambda i: len(options[i]))
         self._widths: dict[tuple[int, int], int] = {}
 
     def run(self) -> tuple[int, ...] | None:
         """The predicted column of each gold column, or None where no assignment makes the rows agree. Raises `CapReachedError`."""
-        start = [0] * len(self.gold[0])
-        levels = [self._steps((), Classes(gold=start, predicted=start, n=1))]
+        start = Classes(gold=self.classes, predicted=self.classes, n=len(set(self.classes)))
+        levels = [self._steps((), start)]
         while levels:
             step = next(levels[-1], None)
             if step is None:
@@ -112,7 +112,7 @@ class RowSearch:
             self.work.assignments += 1
             assignment = dict(zip(self.order, chosen, strict=True))
             if self._rows_agree(assignment, classes):
-                return tuple(assignment[i] for i in range(len(self.gold)))
+                return tuple(assignment[i] for i in range(len(self.options)))
         return None
 
     def _steps(self, chosen: tuple[int, ...], classes: Classes) -> Iterator[tuple[tuple[int, ...], Classes]]:
@@ -136,16 +136,18 @@ class RowSearch:
             return True
         self.work.look(_LOOKS_AT_END * len(loose) * len(classes.gold))
         loose.sort(key=lambda i: self._width(i, assignment[i]))
-        gold_rows = _grouped(classes.gold, [self.gold[i] for i in loose])
-        predicted_rows = _grouped(classes.predicted, [self.predicted[assignment[i]] for i in loose])
+        pairs = [self.options[i][assignment[i]] for i in loose]
+        gold_rows = _grouped(classes.gold, [pair.gold.cells for pair in pairs])
+        predicted_rows = _grouped(classes.predicted, [pair.predicted.cells for pair in pairs])
         tolerances = [self.tolerances[i] for i in loose]
         return all(self._class_agrees(rows, predicted_rows[name], tolerances) for name, rows in gold_rows.items())
 
     def _width(self, i: int, k: int) -> int:
         """How many predicted cells are near enough to a gold cell to be looked at, summed over the distinct cells of a pair."""
         if (i, k) not in self._widths:
-            windows = windows_of(list(set(self.gold[i])), list(set(self.predicted[k])), self.tolerances[i])
-            self._widths[i, k] = windows.width if windows is not None else len(self.gold[i]) ** 2
+            pair = self.options[i][k]
+            windows = windows_of(list(pair.gold.distinct), list(pair.predicted.distinct), self.tolerances[i])
+            self._widths[i, k] = windows.width if windows is not None else len(pair.gold.cells) ** 2
         return self._widths[i, k]
 
     def _class_agrees(self, gold: Rows, predicted: Rows, tolerances: Sequence[Tolerance]) -> bool:

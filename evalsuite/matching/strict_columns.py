@@ -1,29 +1,76 @@
-"""The columns of a table as the strict rules see them: cells with a value, and the tolerance of each."""
+"""The columns of a table as the strict rules see them: cells with a value, the tolerance of each, and the label it bears."""
 
+import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
+from evalsuite.matching.numbers import Tolerance
 from evalsuite.matching.table_strict import Column
-from evalsuite.matching.values import Cell, Tolerance, read_native, read_text
+from evalsuite.matching.values import Cell, Percent, read_native, read_text
 from evalsuite.types import Table
 
 PerColumn = float | Mapping[str, float] | None
+Labels = Literal["judge", "ignore"]
+
+# Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, a single letter, digits; folded as below.
+_MADE: Final = re.compile(r"[a-z]?|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
 
 
-def read_columns(table: Table, chosen: Sequence[int], *, abs_tol: PerColumn = None, rel_tol: PerColumn = None) -> list[Column]:
+def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
+    """For each column its name, folded, where that names one column of either table and is not made up; else None.
+
+    Two columns with different labels contradict each other: each one's name stands on another column of the other table.
+    """
+    mine, theirs = list(map(_folded, header)), list(map(_folded, other))
+    n_mine, n_theirs = Counter(mine), Counter(theirs)
+    return [name if n_mine[name] == n_theirs[name] == 1 and not _MADE.fullmatch(name) else None for name in mine]
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a check may say of how strictly cells are compared: tolerances of its own (for all columns or by header or position), whether
+    a number may be a percentage, and whether labels that contradict the values count."""
+
+    abs_tol: PerColumn = None
+    rel_tol: PerColumn = None
+    percentage: bool = False
+    heeds_labels: bool = True
+
+    def tolerance(self, table: Table, index: int) -> Tolerance:
+        """The tolerance of a gold column."""
+        absolute, relative = _of_column(self.abs_tol, table, index), _of_column(self.rel_tol, table, index)
+        if absolute is None and relative is None:
+            return Tolerance()
+        return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, own=True)
+
+
+PLAIN_TERMS: Final = Terms()
+
+
+def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
     """The chosen columns as cells; equal texts become the same object, so that most comparisons end at once."""
-    return [
-        Column(
-            cells=_cells(table, index),
+    found = []
+    for index in chosen:
+        cells = _cells(table, index, terms.percentage)
+        column = Column(
+            cells=cells,
             name=table.header[index] if index < len(table.header) else "",
             position=index,
-            tolerance=tolerance_of(table, index, abs_tol, rel_tol),
+            tolerance=terms.tolerance(table, index),
+            label=labelled[index] if index < len(labelled) else None,
+            has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
         )
-        for index in chosen
-    ]
+        found.append(column)
+    return found
 
 
-def _cells(table: Table, index: int) -> list[Cell]:
+def _cells(table: Table, index: int, percentage: bool) -> list[Cell]:
     column = table.columns[index]
     if table.types is not None:
         return [read_native(value) for value in column]
@@ -31,16 +78,9 @@ def _cells(table: Table, index: int) -> list[Cell]:
     cells = []
     for text in column:
         if text not in known:
-            known[text] = read_text(text)
+            known[text] = read_text(text, percentage=percentage)
         cells.append(known[text])
     return cells
-
-
-def tolerance_of(table: Table, index: int, abs_tol: PerColumn, rel_tol: PerColumn) -> Tolerance:
-    absolute, relative = _of_column(abs_tol, table, index), _of_column(rel_tol, table, index)
-    if absolute is None and relative is None:
-        return Tolerance()
-    return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, rounding=False, integers=True)
 
 
 def _of_column(value: PerColumn, table: Table, index: int) -> float | None:

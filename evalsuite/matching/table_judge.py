@@ -8,11 +8,12 @@ from evalsuite.errors import describe
 from evalsuite.matching.big.digested import agreed_rows
 from evalsuite.matching.big.streamed import StreamedTable, exact_table
 from evalsuite.matching.big.verdicts import strict_verdict
-from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_acceptance
+from evalsuite.matching.flip_causes import cause_of_acceptance
 from evalsuite.matching.identical import identical_columns
-from evalsuite.matching.strict_columns import PerColumn, read_columns, tolerance_of
+from evalsuite.matching.strict_columns import PLAIN_TERMS, Terms, labels, read_columns
 from evalsuite.matching.table_reasons import explain
 from evalsuite.matching.table_strict import Column, Matching, match_columns
+from evalsuite.matching.values import key
 from evalsuite.matching.verdict import Strict, join
 from evalsuite.matching.wording import count, shorten
 from evalsuite.types import Fault, Score, Table
@@ -21,14 +22,17 @@ from evalsuite.types import Fault, Score, Table
 def judge_table(
     prediction: Table,
     gold: Table,
+    terms: Terms = PLAIN_TERMS,
     *,
     needed: Sequence[int] = (),
     ignore_order: bool = False,
-    abs_tol: PerColumn = None,
-    rel_tol: PerColumn = None,
+    order_by: Sequence[int] = (),
 ) -> Strict:
-    """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning."""
-    found = _streamed(prediction, gold, needed, ignore_order, abs_tol, rel_tol)
+    """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning.
+
+    Where order counts, rows that are equal in the gold columns `order_by` may still change places.
+    """
+    found = _streamed(prediction, gold, terms, needed, ignore_order, order_by)
     if found is not None:
         return found
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
@@ -43,45 +47,69 @@ def judge_table(
         detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     chosen = _chosen(needed, len(gold.columns))
+    mine, theirs = _labels(gold, prediction, terms)
     same = identical_columns(gold, prediction, chosen)
-    if same is not None and (sink := _kitchen_sink(gold, prediction, zip(chosen, same, strict=True))):
-        return sink
-    if same is not None:
-        return _agreement(gold, needed, gold.n_rows, chosen, same)
-    expected = read_columns(gold, chosen, abs_tol=abs_tol, rel_tol=rel_tol)
-    predicted = read_columns(prediction, range(len(prediction.columns)))
-    matching = match_columns(expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
+    if same is not None and not any(_contradict(mine[i], theirs[k]) for i, k in zip(chosen, same, strict=True)):
+        return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
+    expected = read_columns(gold, chosen, terms, labelled=mine)
+    predicted = read_columns(prediction, range(len(prediction.columns)), terms, labelled=theirs)
+    ties = None if ignore_order else _ties(gold, order_by)
+    sizes = {"n_gold": gold.n_rows, "n_predicted": prediction.n_rows}
+    matching = match_columns(expected, predicted, **sizes, ordered=not ignore_order, ties=ties)
     details = _details(matching, expected, predicted, needed, gold)
     if matching.is_equal:
         sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
         if sink is not None:
             return sink
         reason = _agreeing(gold.n_rows, len(expected))
-        kind = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
-        return Strict(value=1.0, reason=reason, kind=kind, details=details)
-    found = explain(matching, expected, predicted, n_gold=gold.n_rows, n_predicted=prediction.n_rows, ordered=not ignore_order)
+        cause = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
+        return Strict(value=1.0, reason=reason, cause=cause, details=details)
+    found = explain(matching, expected, predicted, **sizes, ordered=not ignore_order)
     return replace(found, details={**details, **found.details})
+
+
+def _labels(gold: Table, prediction: Table, terms: Terms) -> tuple[list[str | None], list[str | None]]:
+    """What the columns of either side say they are."""
+    if not terms.heeds_labels:
+        return [None] * len(gold.header), [None] * len(prediction.header)
+    return labels(gold.header, prediction.header), labels(prediction.header, gold.header)
+
+
+def _contradict(mine: str | None, theirs: str | None) -> bool:
+    return None not in (mine, theirs) and mine != theirs
+
+
+def _ties(gold: Table, order_by: Sequence[int]) -> list[int] | None:
+    """For each row a number that is equal for rows that are equal in these columns; None where gold has none of them."""
+    columns = [column.cells for column in read_columns(gold, [i for i in order_by if 0 <= i < len(gold.columns)])]
+    if not columns:
+        return None
+    names: dict[Any, int] = {}
+    return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
 
 
 def _agreement(gold: Table, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
     """The strict 1 of columns that hold the very same values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
-    return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), kind=OTHER_COLUMNS, details=details)
+    return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), cause="dtype of other columns", details=details)
 
 
 def _streamed(
-    prediction: Table, gold: Table, needed: Sequence[int], ignore_order: bool, abs_tol: PerColumn, rel_tol: PerColumn
+    prediction: Table, gold: Table, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
 ) -> Strict | None:
     """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
-    if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)):
+    if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)) or terms.percentage:
         return None
     chosen = _chosen(needed, len(gold.header))
-    tolerances = [tolerance_of(gold, index, abs_tol, rel_tol) for index in chosen]
+    tolerances = [terms.tolerance(gold, index) for index in chosen]
     found = strict_verdict(prediction, gold, chosen, tolerances, ignore_order=ignore_order)
     if found is None:
         return None
     verdict, pairs = found
+    mine, theirs = _labels(gold, prediction, terms)
+    if any(_contradict(mine[i], theirs[k]) for i, k in pairs) or (verdict.value == 0 and order_by and verdict.kind != "row count"):
+        return None
     return _kitchen_sink(gold, prediction, pairs) or replace(verdict, details={**verdict.details, **_warning(needed, gold)})
 
 
@@ -106,11 +134,11 @@ def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int
 def judge_any(
     prediction: Table,
     golds: Sequence[Table | Fault],
+    terms: Terms,
     *,
     needed: Any,
     ignore_order: bool | Sequence[bool],
-    abs_tol: PerColumn,
-    rel_tol: PerColumn,
+    order_by: Any = (),
 ) -> Strict:
     """The strict verdict against the first gold that matches, else against the nearest; a gold that cannot be read leaves a 0 open."""
     verdicts: list[Strict] = []
@@ -118,8 +146,8 @@ def judge_any(
         if isinstance(gold, Fault):
             verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
             continue
-        columns, order = columns_for(needed, i, len(golds)), order_for(ignore_order, i)
-        verdict = judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol)
+        columns, order, by = columns_for(needed, i, len(golds)), order_for(ignore_order, i), columns_for(order_by, i, len(golds))
+        verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by)
         if len(golds) > 1:
             reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
             verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
@@ -133,12 +161,11 @@ def judge_any(
 def judge_each(
     predictions: Sequence[Table | Fault],
     golds: Sequence[Table | Fault],
+    terms: Terms,
     *,
     names: Sequence[str],
     needed: Any,
     ignore_orders: Any,
-    abs_tol: PerColumn = None,
-    rel_tol: PerColumn = None,
 ) -> Strict:
     """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
     if len(predictions) != len(golds):
@@ -151,23 +178,24 @@ def judge_each(
             verdict = Strict(value=0.0, reason=describe(prediction), kind="missing table", fault=prediction)
         else:
             columns, order = columns_for(needed, i, len(golds)), order_for(ignore_orders, i)
-            verdict = judge_table(prediction, gold, needed=columns, ignore_order=order, abs_tol=abs_tol, rel_tol=rel_tol)
+            verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order)
         prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
         verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
     for value in (0.0, None):
         for verdict in verdicts:
             if verdict.value == value:
                 return verdict
-    kind = next((verdict.kind for verdict in verdicts if verdict.kind != OTHER_COLUMNS), OTHER_COLUMNS)
+    cause = next((verdict.cause for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0].cause)
     reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
-    return Strict(value=1.0, reason=reason, kind=kind, details=verdicts[0].details)
+    return Strict(value=1.0, reason=reason, cause=cause, details=verdicts[0].details)
 
 
-def join_verdicts(official: Score, strict: Strict) -> Score:
-    """Both verdicts on tables as one score; where strict accepts what official refused, its kind says what the reference stumbled on."""
-    if not official.details.get("reference_fails"):
-        return join(official, strict, up=strict.kind)
-    return join(official, strict, up="null in an integer column" if "an empty cell" in official.reason else "cells the reference dies of")
+def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False) -> Score:
+    """Both verdicts on tables as one score; `own_options` says that strict read the check's options for each gold by itself."""
+    if official.details.get("reference_fails"):
+        is_null = "an empty cell" in official.reason
+        return join(official, strict, up="null in an integer column" if is_null else "cells the reference dies of")
+    return join(official, strict, up="per-gold options" if own_options else None)
 
 
 def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from evalsuite.matching.clusters import pair_columns
 from evalsuite.matching.flip_causes import cause_of_refusal, likest
 from evalsuite.matching.outlines import Outline
-from evalsuite.matching.table_strict import Column, Matching
+from evalsuite.matching.table_strict import Column, Matching, crossed
 from evalsuite.matching.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_order
 from evalsuite.matching.values import Cell, equal, show
 from evalsuite.matching.verdict import Strict
@@ -26,6 +26,8 @@ def explain(
     if matching.verdict == "limit":
         reason = f"no agreeing column assignment among {matching.n_tried} tried"
         return Strict(value=0.0, reason=f"LIMIT: {reason}", kind="limit", fault=Fault(code="LIMIT", detail=reason))
+    if matching.verdict == "labels":
+        return _labels(matching, gold, predicted)
     if matching.verdict == "no column":
         return _no_column(matching, gold, predicted, ordered)
     if matching.verdict == "not injective":
@@ -40,6 +42,17 @@ def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_p
     kind = "one column for two" if n_gold else "header only"
     reason = f"{kind}: gold needs {count(len(gold), 'column')}, {len(predicted)} handed in"
     return Strict(value=0.0, reason=reason, kind=kind, details={"n_columns": len(predicted)})
+
+
+def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column]) -> Strict:
+    i, k = crossed(matching, gold, predicted)[0]
+    own = next(column for column in predicted if column.label == gold[i].label)
+    reason = (
+        f"labels: gold column {gold[i].position + 1} {shorten(gold[i].name)} agrees only with predicted column "
+        f"{predicted[k].position + 1} {shorten(predicted[k].name)}, and predicted column {own.position + 1} {shorten(own.name)} is another"
+    )
+    details = {"gold_column": gold[i].position + 1, "predicted_column": predicted[k].position + 1}
+    return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
 
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool) -> Strict:

@@ -1,25 +1,25 @@
-"""Whether an answer holds gold's texts, as a careful judge reads it: whole words, and letters that look alike count as alike.
+"""Whether an answer holds gold's texts, as a careful judge reads it: whole tokens, in any spelling form.
 
-Both sides are NFKC, case-folded, with collapsed spaces and without zero-width characters. A gold that begins or ends with a letter or a
-digit must begin or end a word there, and a number ends only where its decimals do: `3` is not in `3.14`. Scripts that write no spaces
-(Chinese, Japanese, Thai ...) have no such boundary. Excluded texts are looked for in the same way, with letters of other alphabets that
-look Latin folded first, so that no disguise dodges them.
+Both sides are NFKC, case-folded, with collapsed spaces and without characters that are never shown. A gold that begins or ends with a
+letter or a digit must begin or end a token there: letters and digits, one of `- _ . & ' / @ + #` between two of them, `+` and `#` directly
+behind a word (`C++`); a possessive `'s` is none of it. Scripts that write no spaces (Chinese, Japanese, Thai ...) have no such boundary.
+A gold that is a number is named by its value (`text_numbers`). Excluded texts are looked for by what they look like (`exclusions`).
 """
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from evalsuite.matching.characters import visible
+from evalsuite.matching.exclusions import excluded_token
+from evalsuite.matching.text_numbers import names_number, number_gold
 from evalsuite.matching.verdict import Strict
+from evalsuite.matching.words import is_joined, is_spaceless
 
 MAX_SHOWN: Final = 60
-_HIDDEN: Final = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff]")
-_LOOK_ALIKES: Final = str.maketrans(
-    "аеорсухіјѕԁԛԝһкмтвнАВЕКМНОРСТУХІЈЅΑΒΕΖΗΙΚΜΝΟΡΤΥΧοανρτυχικɡıᴏ",
-    "aeopcyxijsdqwhkmtbhABEKMHOPCTYXIJSABEZHIKMNOPTYXoavptuxikgio",
-)
-_NO_SPACES: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
+_JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
+_BELONGING: Final = frozenset("+#")
+_APOSTROPHES: Final = frozenset("'\u2019")
 
 
 def match_text_strictly(
@@ -31,11 +31,13 @@ def match_text_strictly(
         return Strict(value=0.0, reason=f"the answer holds the excluded text {_cut(forbidden)!r}", kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
     text = fold(answer)
-    missing = [item for item in golds if not holds(text, fold(item))]
+    missing = [item for item in golds if not _names(answer, text, item, golds)]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
-        which = "every gold text" if conj == "and" and len(golds) > 1 else repr(_cut(next(g for g in golds if g not in missing)))
-        return Strict(value=1.0, reason=f"the answer holds {which}", details=details)
+        met = [item for item in golds if item not in missing]
+        which = "every gold text" if conj == "and" and len(golds) > 1 else repr(_cut(met[0]))
+        is_number = all(number_gold(item) is not None for item in met)
+        return Strict(value=1.0, reason=f"the answer holds {which}", cause="number form" if is_number else "spelling form", details=details)
     inside = next((item for item in missing if fold(item) in text), None)
     if inside is not None:
         word = word_around(text, fold(inside))
@@ -52,71 +54,67 @@ def match_text_strictly(
     return Strict(value=0.0, reason=f"the answer lacks {what}", kind="lacking", details=details)
 
 
+def _names(answer: str, folded: str, gold: str, golds: Sequence[str]) -> bool:
+    """Whether the answer names one gold: by its value where it is a number, else as whole tokens."""
+    number = number_gold(gold)
+    return holds(folded, fold(gold)) if number is None else names_number(answer, number, golds)
+
+
 def fold(text: str) -> str:
-    """The text as it is compared: NFKC, case folded, zero-width characters gone, runs of white space one space."""
-    text = _HIDDEN.sub("", text)
+    """The text as it is compared: NFKC, case folded, invisible characters gone, runs of white space one space."""
+    text = visible(text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     return " ".join(text.casefold().split())
 
 
 def holds(text: str, part: str) -> bool:
-    """Whether folded `part` stands in folded `text` with word boundaries where it begins or ends with a letter or a digit."""
+    """Whether folded `part` stands in folded `text` as whole tokens where it begins or ends with a letter or a digit."""
     if not part:
         return False
     at = text.find(part)
     while at >= 0:
         end = at + len(part)
-        if not (_joined(text, at) or _joined(text, end)):
+        if not (_goes_on_before(text, at) or _goes_on_behind(text, end)):
             return True
         at = text.find(part, at + 1)
     return False
 
 
-def excluded_token(answer: str, exclude: str | Sequence[str]) -> str | None:
-    """The first excluded text that stands in the answer as whole words, disguises folded; a bare text is one exclusion."""
-    items = [exclude] if isinstance(exclude, str) else exclude
-    if not items:
-        return None
-    text = fold(_undisguised(answer))
-    return next((item for item in items if holds(text, fold(_undisguised(item)))), None)
-
-
 def word_around(text: str, part: str) -> str:
-    """The word of the text in which `part` stands."""
+    """The token of the text in which `part` stands."""
     at = text.find(part)
     start, end = at, at + len(part)
-    while start > 0 and _joined(text, start):
+    while start > 0 and _goes_on_before(text, start):
         start -= 1
-    while end < len(text) and _joined(text, end):
+    while end < len(text) and _goes_on_behind(text, end):
         end += 1
     return text[start:end]
 
 
-def _joined(text: str, at: int) -> bool:
-    """Whether the characters on both sides of a place belong to one word; a point between digits joins them."""
-    if at <= 0 or at >= len(text):
-        return False
-    left, right = text[at - 1], text[at]
-    if _is_point(text, at - 1) or _is_point(text, at):
+def _goes_on_before(text: str, at: int) -> bool:
+    """Whether the token that begins at a place has begun before it."""
+    if is_joined(text[at - 1 : at], text[at : at + 1]):
         return True
-    return _in_word(left) and _in_word(right) and not (_spaceless(left) or _spaceless(right))
+    return at > 1 and text[at - 1] in _JOINING and _links(text[at - 2], text[at : at + 1])
 
 
-def _is_point(text: str, at: int) -> bool:
-    return text[at] == "." and text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit()
+def _goes_on_behind(text: str, end: int) -> bool:
+    """Whether the token that ends at a place goes on behind it."""
+    last, sign, following = text[end - 1 : end], text[end : end + 1], text[end + 1 : end + 2]
+    if is_joined(last, sign):
+        return True
+    if sign not in _JOINING or not last.isalnum():
+        return False
+    if sign in _BELONGING and not is_spaceless(last):
+        return True
+    is_possessive = sign in _APOSTROPHES and following == "s" and not text[end + 2 : end + 3].isalnum()
+    return _links(last, following) and not is_possessive
 
 
-def _in_word(char: str) -> bool:
-    return char.isalnum() or unicodedata.combining(char) != 0
-
-
-def _spaceless(char: str) -> bool:
-    return not char.isascii() and unicodedata.name(char, "").startswith(_NO_SPACES)
-
-
-def _undisguised(text: str) -> str:
-    return text if text.isascii() else _HIDDEN.sub("", text).translate(_LOOK_ALIKES)
+def _links(left: str, right: str) -> bool:
+    """Whether a sign between these two characters makes one token of them."""
+    return left.isalnum() and right.isalnum() and not (is_spaceless(left) or is_spaceless(right))
 
 
 def _cut(text: str) -> str:

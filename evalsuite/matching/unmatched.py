@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from evalsuite.matching.assignment import largest_flow
 from evalsuite.matching.clusters import windows_of
+from evalsuite.matching.numbers import Tolerance
 from evalsuite.matching.outlines import place
-from evalsuite.matching.values import Cell, Tolerance, equal, key
+from evalsuite.matching.values import Cell, equal, key
 
 MOST_EDGES: Final = 100_000
 

@@ -1,27 +1,22 @@
 """One cell as a careful judge reads it: null, integer, decimal, instant or text, each by itself, whatever the rest of its column holds.
 
 The equality of two cells is `equal`; `key` gives a hashable form for the cells whose equality is plain (everything but decimals).
-Rules (gold decides):
 - null words in any case are null; null equals only null.
 - `true` and `false` are the integers 1 and 0.
-- an integer (`[+-]?(0|[1-9]\\d*)`, so 007 is text) equals that integer; a decimal must be it within rel 1e-9.
-- a gold cell with decimals equals a number within rel 1e-4 or abs 1e-9, or the number it gives when rounded to the decimals that the
-  prediction shows, if these are at least 2 and the prediction has at least 2 significant digits; rounding never makes a zero.
+- numbers are equal as `numbers` says. Groups of thousands and one currency sign are read away; 007 is text. `%` is text, unless the
+  check says `percentage`: then a cell may be a percent figure or a share, one reading for a whole column (`in_reading`).
 - infinities equal themselves. ISO dates and timestamps are instants (naive = UTC). Text is stripped and NFC; its case counts.
 """
 
 import math
 import re
 import unicodedata
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
-from functools import cache
-from typing import Any, Final, NamedTuple
+from decimal import Decimal
+from typing import Any, Final, Literal, NamedTuple
 
-INT_REL_TOL: Final = 1e-9
-REL_TOL: Final = 1e-4
-ABS_TOL: Final = 1e-9
+from evalsuite.matching.numbers import Number, Tolerance, exact_of, number_of, numbers_equal
 
 _NA_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>"})
 _ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
@@ -32,53 +27,46 @@ _INSTANT: Final = re.compile(
     r"(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?)?\s?(Z|UTC|[+-]\d{2}(?::?\d{2})?)?", re.ASCII
 )
 _LONGEST_NUMBER = 400
-# Floats decide a comparison alone where they are farther than this share of gold from the edge; exact arithmetic decides the rest.
-_FLOAT_NOISE = 1e-15
-SLACK: Final = 1 + 1e-6  # what is only bounded is bounded generously, beyond all rounding of floats
+_CURRENCY: Final = "$€£¥"
+_WRITTEN: Final = re.compile(rf"([+-]?)[{_CURRENCY}]?((?:[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)")
+
+Reading = Literal["figure", "share"]
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How near a number must be to a gold number with decimals: within `rel` of gold or within `abs`.
+class Percent(NamedTuple):
+    """A number with a percent sign: `12.5%` as the figure 12.5 and as the share 0.125."""
 
-    `rounding` says whether a prediction rounded to its own decimals counts; a check that sets its own tolerance turns it off.
-    """
-
-    rel: float = REL_TOL
-    abs: float = ABS_TOL
-    rounding: bool = True
-    integers: bool = False
-
-
-class Number(NamedTuple):
-    """A decimal number: its exact value, the value as a float, and how many decimals and significant digits it was written with."""
-
-    exact: Decimal
-    value: float
-    decimals: int
-    significant: int
+    figure: int | Number
+    share: Number
 
 
 Cell = Any
-"""A cell as `read` makes it: None, int, `Number`, or a tuple (kind, value) for infinities, instants, texts and other values."""
+"""A cell as `read` makes it: None, int, `Number`, `Percent`, or a tuple (kind, value) for infinities, instants, texts and other values."""
 
 
-def read_text(text: str | None) -> Cell:
-    """The cell behind a CSV field."""
+def read_text(text: str | None, *, percentage: bool = False) -> Cell:
+    """The cell behind a CSV field; with `percentage` a number with a percent sign is a `Percent`."""
     if text is None:
         return None
     text = text.strip()
     if text in _NA_AS_WRITTEN or text.lower() in _ANY_CASE:
         return None
     first = text[0]
-    if first.isascii() and (first.isdigit() or first in "+-."):
-        return _number_or_instant(text)
+    if percentage and text[-1] == "%" and (figure := _finite(_number_or_text(text[:-1].rstrip()))) is not None:
+        return Percent(figure, number_of(exact_of(figure).scaleb(-2)))
+    if (first.isascii() and (first.isdigit() or first in "+-.")) or first in _CURRENCY:
+        return _number_or_text(text)
     lowered = text.lower()
     if lowered == "true" or lowered == "false":
         return int(lowered == "true")
     if lowered in _INFINITY:
         return ("inf", _INFINITY[lowered])
     return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+def is_written_form(text: str) -> bool:
+    """Whether the text of a number shows groups of thousands or a currency sign."""
+    return "," in text or text.lstrip("+-")[:1] in tuple(_CURRENCY)
 
 
 def read_native(value: Any) -> Cell:
@@ -90,7 +78,10 @@ def read_native(value: Any) -> Cell:
             return None
         return ("inf", value) if math.isinf(value) else _number(Decimal(repr(value)))
     if isinstance(value, Decimal):
-        return _number(value) if value.is_finite() else ("inf", float(value))
+        if not value.is_finite():
+            return ("inf", float(value))
+        # A DECIMAL without decimals is written as an integer is.
+        return int(value) if value.as_tuple().exponent == 0 else _number(value)
     if isinstance(value, str):
         return ("text", value if value.isascii() else unicodedata.normalize("NFC", value))
     if isinstance(value, datetime):
@@ -109,34 +100,19 @@ def key(cell: Cell) -> Any:
 
 def equal(gold: Cell, predicted: Cell, tolerance: Tolerance) -> bool:
     """Whether the predicted cell is the gold cell under the rules of this module."""
-    if isinstance(gold, Number):
-        return _near(gold, predicted, tolerance)
-    if isinstance(gold, int):
-        if tolerance.integers and isinstance(predicted, int | Number):
-            return close(Decimal(gold), predicted, tolerance)
-        if isinstance(predicted, Number):
-            return predicted.exact == gold or abs(predicted.exact - gold) <= _exact(INT_REL_TOL) * abs(gold)
-        return isinstance(predicted, int) and predicted == gold
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        return numbers_equal(gold, predicted, tolerance)
     return bool(gold == predicted) and type(gold) is type(predicted)
 
 
-def accepted_interval(predicted: Cell, tolerance: Tolerance) -> tuple[float, float] | None:
-    """The interval (low, high) of gold values that a predicted number can equal at most; None for a cell that is no number."""
-    if isinstance(predicted, Number):
-        value, decimals = predicted.value, predicted.decimals
-        half = 0.5 * 10.0**-decimals if _rounds(predicted, tolerance) else 0.0
-    elif isinstance(predicted, int):
-        try:
-            value, half = float(predicted), 0.0
-        except OverflowError:
-            return None
-    else:
-        return None
-    rel = max(tolerance.rel, INT_REL_TOL)
-    if rel >= 1:
-        return -math.inf, math.inf
-    reach = max(abs(value) * (rel / (1 - rel)), tolerance.abs, half) * SLACK
-    return value - reach, value + reach
+def in_reading(cells: Sequence[Cell], reading: Reading) -> list[Cell]:
+    """The cells of a column with the numbers behind percent signs read in one way."""
+    return [getattr(cell, reading) if isinstance(cell, Percent) else cell for cell in cells]
+
+
+def readings(gold: Sequence[Cell], predicted: Sequence[Cell]) -> list[tuple[Sequence[Cell], Sequence[Cell]]]:
+    """Two columns as they can be read beside each other: with all percent signs as figures, then all as shares."""
+    return [(in_reading(gold, reading), in_reading(predicted, reading)) for reading in ("figure", "share")]
 
 
 def show(cell: Cell) -> str:
@@ -145,6 +121,8 @@ def show(cell: Cell) -> str:
         return "null"
     if isinstance(cell, Number):
         return str(cell.exact)
+    if isinstance(cell, Percent):
+        return f"{show(cell.figure)}%"
     if isinstance(cell, int):
         return str(cell) if cell.bit_length() < 1000 else "a huge integer"
     kind, value = cell[0], cell[1]
@@ -164,54 +142,14 @@ def _shown_instant(nanoseconds: int) -> str:
         return f"{nanoseconds} ns"
 
 
-def _near(gold: Number, predicted: Cell, tolerance: Tolerance) -> bool:
-    if not isinstance(predicted, int | Number):
-        return False
-    rounds = isinstance(predicted, Number) and _rounds(predicted, tolerance)
-    if isinstance(predicted, Number):
-        distance, noise = abs(gold.value - predicted.value), _FLOAT_NOISE * abs(gold.value)
-        reach = max(tolerance.rel * abs(gold.value), tolerance.abs)
-        if distance + noise < reach:
-            return True
-        if distance > 1.001 * (max(reach, 0.5 * 10.0**-predicted.decimals if rounds else 0.0) + noise):
-            return False
-    if close(gold.exact, predicted, tolerance):
-        return True
-    return isinstance(predicted, Number) and rounds and rounds_to(gold.exact, predicted)
-
-
-def close(gold: Decimal, predicted: int | Number, tolerance: Tolerance) -> bool:
-    """Whether the numbers are within the tolerance, rounding aside."""
-    exact = predicted.exact if isinstance(predicted, Number) else Decimal(predicted)
-    if gold == exact:
-        return True
-    distance = abs(gold - exact)
-    return distance <= _exact(tolerance.abs) or distance <= _exact(tolerance.rel) * abs(gold)
-
-
-@cache
-def _exact(share: float) -> Decimal:
-    return Decimal(repr(share))
-
-
-def _rounds(predicted: Number, tolerance: Tolerance) -> bool:
-    return tolerance.rounding and predicted.decimals >= 2 and predicted.significant >= 2 and predicted.exact != 0
-
-
-def rounds_to(gold: Decimal, predicted: Number) -> bool:
-    """Whether gold, rounded half up or half to even to the prediction's decimals, is the prediction."""
-    unit = Decimal(1).scaleb(-predicted.decimals)
-    try:
-        return any(gold.quantize(unit, rounding) == predicted.exact for rounding in (ROUND_HALF_UP, ROUND_HALF_EVEN))
-    except InvalidOperation:
-        return False
-
-
-def _number_or_instant(text: str) -> Cell:
-    if _INTEGER.fullmatch(text):
-        return int(text) if len(text) <= _LONGEST_NUMBER else ("text", text)
-    if _DECIMAL.fullmatch(text):
-        return _number(Decimal(text)) if len(text) <= _LONGEST_NUMBER else ("text", text)
+def _number_or_text(text: str) -> Cell:
+    if len(text) <= _LONGEST_NUMBER:
+        if _INTEGER.fullmatch(text):
+            return int(text)
+        if _DECIMAL.fullmatch(text):
+            return _number(Decimal(text))
+        if (written := _WRITTEN.fullmatch(text)) is not None:
+            return _number_or_text(written[1] + written[2].replace(",", ""))
     if text.lower() in _INFINITY:
         return ("inf", _INFINITY[text.lower()])
     instant = _INSTANT.fullmatch(text)
@@ -222,13 +160,13 @@ def _number_or_instant(text: str) -> Cell:
     return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
 
 
+def _finite(cell: Cell) -> int | Number | None:
+    return cell if isinstance(cell, int | Number) else None
+
+
 def _number(exact: Decimal) -> Cell:
-    _, digits, exponent = exact.as_tuple()
-    assert isinstance(exponent, int)
-    value = float(exact)
-    if math.isinf(value):
-        return ("huge", exact)  # no infinity: it equals itself only
-    return Number(exact, value, max(0, -exponent), len(digits))
+    number = number_of(exact)
+    return ("huge", exact) if math.isinf(number.value) else number  # no infinity: it equals itself only
 
 
 def _instant(match: re.Match[str]) -> int | None:

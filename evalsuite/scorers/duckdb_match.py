@@ -8,6 +8,7 @@ from evalsuite.matching.big.digested import DigestedTable, agreed_rows, held
 from evalsuite.matching.database import list_problem, match_database, needs_quotes
 from evalsuite.matching.equality import Reference
 from evalsuite.matching.fetched import turns_into_floats
+from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.matching.wording import shorten
 from evalsuite.registry import scorer
@@ -41,6 +42,7 @@ def duckdb_match(
     ignore_orders: list[bool] | None = None,
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
+    labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
     """1 where each of gold's tables (`condition_tabs`, or all) matches the answer's table of that name, as in `table_match`; else 0.
@@ -55,8 +57,9 @@ def duckdb_match(
         condition_tabs: the tables that count; none means all base tables of gold.
         condition_cols: for each table the gold columns that count, from 0; [] means all.
         ignore_orders: for each table whether rows may stand in any order.
-        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
+        labels: strict only, `ignore` where columns may bear each other's headers.
         reference: official only, whose rules these are, as in `table_match`: original, or dbt, the suite as it stands since July 2025.
 
     Example:
@@ -69,8 +72,7 @@ def duckdb_match(
         names=names,
         needed=condition_cols,
         ignore_orders=ignore_orders,
-        abs_tol=abs_tol,
-        rel_tol=rel_tol,
+        terms=Terms(abs_tol=abs_tol, rel_tol=rel_tol, heeds_labels=labels != "ignore"),
         reference=reference,
     )
     score = judged(held(prediction, apart), held(gold, apart))
@@ -110,8 +112,7 @@ def _score(
     names: Sequence[str],
     needed: list[list[int]] | None,
     ignore_orders: list[bool] | None,
-    abs_tol: float | dict[str, float] | None,
-    rel_tol: float | dict[str, float] | None,
+    terms: Terms,
     reference: Reference,
 ) -> Score:
     """Both verdicts on the named tables."""
@@ -122,10 +123,9 @@ def _score(
     strict = judge_each(
         [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names],
         [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names],
+        terms,
         names=names,
         needed=needed,
         ignore_orders=ignore_orders,
-        abs_tol=abs_tol,
-        rel_tol=rel_tol,
     )
     return join_verdicts(official, strict)

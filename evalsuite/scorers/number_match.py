@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from evalsuite.matching.number import gold_numbers, match_number
 from evalsuite.matching.number_strict import match_number_strictly
-from evalsuite.matching.verdict import Strict, join
+from evalsuite.matching.verdict import Cause, Strict, join
 from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
 from evalsuite.types import Problem, Score
@@ -42,8 +42,8 @@ def number_match(
     """1 where a number in the answer lies within 10**-precision of a gold (of each one with `conj: and`), else 0.
 
     Official: with one gold that is text or has decimals the answer must hold exactly one number; signs are not seen; `percentage`
-    accepts 100 times the gold too. Strict: signed numbers within rel 1e-6 or equal when rounded to the decimals shown; dates, years
-    beside other numbers and repeats do not disqualify, more different numbers than golds do.
+    accepts 100 times the gold too. Strict: signed numbers, a whole gold exactly, any other but for float noise and rounding to the
+    decimals shown; dates, years beside other numbers and repeats do not disqualify, more different numbers than golds do.
 
     Args:
         prediction: the answer.
@@ -52,7 +52,7 @@ def number_match(
         precision: decimal places that must agree; a value other than 4 widens the strict tolerance too.
         conj: `or`, one gold is enough; `and`, all are needed.
         exclude: texts that must not stand in the answer.
-        abs_tol: strict only, how far a number may be from gold.
+        abs_tol: strict only, how far a number may be from gold, whole golds too.
         rel_tol: strict only, the same as a share of gold.
 
     Example:
@@ -65,10 +65,10 @@ def number_match(
     return join(official, strict, up=_why_refused(official, strict))
 
 
-def _why_refused(official: Score, strict: Strict) -> str:
+def _why_refused(official: Score, strict: Strict) -> Cause:
     """The cause where only strict accepts."""
     if official.reason.startswith("the answer holds the excluded"):
         return "exclude inside a word"
-    if "takes exactly one" in official.reason and not strict.kind.endswith(" form"):
-        return "context numbers"
-    return strict.kind or "number form"
+    # Where context did not keep the reference from a number that is written plainly, characters did that it does not read as strict does.
+    is_context = "takes exactly one" in official.reason or strict.cause != "context numbers"
+    return strict.cause if is_context else "number form"

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 from evalsuite.matching.text import excluded_text, match_text
 from evalsuite.matching.text_strict import match_text_strictly
-from evalsuite.matching.verdict import join
+from evalsuite.matching.verdict import Cause, join
 from evalsuite.registry import scorer
 from evalsuite.types import Problem, Score
 
@@ -57,6 +57,6 @@ def string_match(
     return join(official, strict, up=_why_refused(prediction, exclude))
 
 
-def _why_refused(prediction: str, exclude: str | Sequence[str]) -> str:
+def _why_refused(prediction: str, exclude: str | Sequence[str]) -> Cause:
     """The cause where only strict accepts: an exclusion that stands inside a word, or a spelling form."""
     return "exclude inside a word" if excluded_text(prediction, exclude) is not None else "spelling form"

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.matching.equality import RESULT_SUITES, Reference
+from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table import match_any_table
 from evalsuite.matching.table_judge import join_verdicts, judge_any
 from evalsuite.matching.table_references import needed_columns
@@ -52,22 +53,29 @@ def table_match(
     gold: Table | Fault | Sequence[Table | Fault],
     condition_cols: Sequence[int | list[int] | None] | None = (),
     ignore_order: bool | list[bool] = False,
+    order_by: Sequence[int | list[int]] = (),
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
+    percentage: bool = False,
+    labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
     """1 where each needed gold column (`condition_cols`, from 0; none = all) equals some predicted column, of any accepted gold table.
 
     Headers and further columns do not count. Official: columns are compared one by one within 0.01, sorted apart under `ignore_order`.
-    Strict: each gold column has its own predicted column and rows stay together; numbers within rel 1e-4 or rounded as shown.
+    Strict: each gold column has its own predicted column, whose header does not say otherwise, and rows stay together; numbers are equal
+    but for float noise and rounding to at least two decimals.
 
     Args:
         prediction: the CSV file handed in.
         gold: the gold CSV file, or a list of accepted ones.
         condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds.
         ignore_order: whether rows may stand in any order; per gold under strict.
-        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        order_by: strict only, the gold columns (from 0) that rows are ordered by: rows equal in all of them may change places.
+        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
+        percentage: strict only, whether a cell like `12.5%` may be 0.125 or 12.5, one of them for a whole column.
+        labels: strict only, `ignore` where columns may bear each other's headers.
         reference: official only, whose rules these are: those of Spider 2.0 (original), Lite, Snow or dbt. In Lite and Snow an empty cell
             is 0; in dbt two columns that cannot be compared are not equal, where the original gives up.
 
@@ -75,7 +83,10 @@ def table_match(
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
     golds: Sequence[Table | Fault] = [gold] if isinstance(gold, Table | Fault) else gold
-    strict = judge_any(prediction, golds, needed=condition_cols, ignore_order=ignore_order, abs_tol=abs_tol, rel_tol=rel_tol)
+    terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
+    strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by)
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference)
-    return join_verdicts(official, strict)
+    # A list of orders is only true or false to the reference.
+    own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
+    return join_verdicts(official, strict, own_options=own_options)

@@ -5,6 +5,7 @@ from typing import Any
 
 from evalsuite.matching.database import list_problem
 from evalsuite.matching.equality import Reference
+from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table import match_table_list
 from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.registry import scorer
@@ -32,6 +33,8 @@ def tables_match(
     ignore_orders: list[bool] | None = None,
     abs_tol: float | dict[str, float] | None = None,
     rel_tol: float | dict[str, float] | None = None,
+    percentage: bool = False,
+    labels: Labels = "judge",
     reference: Reference = "original",
 ) -> Score:
     """1 where the i-th table of the answer matches the i-th gold table for all of them, else 0.
@@ -43,15 +46,18 @@ def tables_match(
         gold: the gold CSV files.
         condition_cols: for each gold the columns that count, from 0; [] means all.
         ignore_orders: for each gold whether rows may stand in any order.
-        abs_tol: strict only, how far a number may be from gold: one value, or per gold column by header or position.
+        abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.
         rel_tol: strict only, the same as a share of gold.
+        percentage: strict only, whether a cell like `12.5%` may be 0.125 or 12.5, one of them for a whole column.
+        labels: strict only, `ignore` where columns may bear each other's headers.
         reference: official only, whose rules these are, as in `table_match`.
 
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
     """
     names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
-    strict = judge_each(prediction, gold, names=names, needed=condition_cols, ignore_orders=ignore_orders, abs_tol=abs_tol, rel_tol=rel_tol)
+    terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
+    strict = judge_each(prediction, gold, terms, names=names, needed=condition_cols, ignore_orders=ignore_orders)
     message = list_problem(len(gold), condition_cols, ignore_orders) or ("" if gold else "gold names no file")
     if message:
         return join_verdicts(Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message)), strict)

@@ -155,21 +155,22 @@ def _lone(a: Alignment, row: int, *, gold: bool) -> Data:
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     """The numbers of an answer with their distance to the nearest gold, and the tolerance they are held to."""
     from evalsuite.matching.number_reading import find_numbers, read_number
+    from evalsuite.matching.numbers import exact_of
 
     gold = parameters.get("gold", [])
     golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
     tolerance = 10.0 ** -int(parameters.get("precision", 4))
     numbers = []
     for found in find_numbers(answer):
-        value = found.readings[0].value
-        nearest = min(golds, key=lambda item: abs(item.value - value), default=None)
+        value = float(exact_of(found.readings[0]))
+        nearest = min(golds, key=lambda item: abs(float(exact_of(item)) - value), default=None)
         if nearest is not None:
-            distance = abs(float(nearest.exact - found.readings[0].exact))
+            distance = abs(float(exact_of(nearest) - exact_of(found.readings[0])))
             numbers.append(
                 {
                     "text": _cut(found.text),
                     "value": _safe(value),
-                    "nearest_gold": _safe(nearest.value),
+                    "nearest_gold": _safe(float(exact_of(nearest))),
                     "distance": _safe(distance),
                     "within": distance <= tolerance,
                 }
@@ -177,7 +178,7 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     shown = sorted(numbers, key=lambda row: not row["within"])[:MOST_ROWS]
     return {
         "kind": "number",
-        "gold": [str(item.exact) for item in golds][:MOST_ROWS],
+        "gold": [str(exact_of(item)) for item in golds][:MOST_ROWS],
         "conj": parameters.get("conj", "or"),
         "tolerance": tolerance,
         "numbers": shown,

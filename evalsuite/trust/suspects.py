@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.matching.number_reading import find_numbers, read_number
+from evalsuite.matching.numbers import exact_of
 from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
@@ -264,7 +265,7 @@ def _cell(value: Any) -> str:
 
 def _numbers(text: str) -> str:
     """The numbers of an answer, each once; empty where there are none."""
-    return " ".join(sorted({format(found.readings[0].value, ".10g") for found in find_numbers(text) if not found.context}))
+    return " ".join(sorted({format(float(exact_of(found.readings[0])), ".10g") for found in find_numbers(text) if not found.context}))
 
 
 def _words(text: str) -> Iterator[str]:

@@ -81,12 +81,12 @@ def hadamard(order: int) -> list[list[str]]:
 def dense(n_columns: int, n_rows: int, seed: int, spread: float = 1.0) -> list[list[str]]:
     """Floats within `spread` of 1, all different."""
     rng = random.Random(seed)
-    return [[f"{1 + rng.random() * spread:.9f}" for _ in range(n_rows)] for _ in range(n_columns)]
+    return [[f"{1 + rng.random() * spread:.15f}" for _ in range(n_rows)] for _ in range(n_columns)]
 
 
 def chain(n_rows: int, shift: float = 0.0) -> list[str]:
-    """Floats each within tolerance of the next one, far from the one after."""
-    return [f"{1 + (i + shift) * 0.9e-4:.9f}" for i in range(n_rows)]
+    """Floats each within noise of the next one, far from the one after."""
+    return [f"{1 + (i + shift) * 0.9e-9:.16f}" for i in range(n_rows)]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def chain(n_rows: int, shift: float = 0.0) -> list[str]:
         (lambda: ([chain(800), chain(800)], [chain(800), chain(800)[3:] + chain(800)[:3]]), 0),
         (lambda: (dense(6, 2000, 10), mixed(dense(6, 2000, 10), 11)), 1),
         (lambda: (dense(6, 2000, 10), scrambled(dense(6, 2000, 10), 12)), 0),
-        (lambda: (dense(6, 400, 13, 1e-3), mixed(dense(6, 400, 13, 1e-3), 14)), 1),
+        (lambda: (dense(6, 400, 13, 1e-8), mixed(dense(6, 400, 13, 1e-8), 14)), 1),
     ],
 )
 def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], expected: int) -> None:
@@ -120,8 +120,8 @@ def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], ex
 @pytest.mark.parametrize(
     "make",
     [
-        lambda: (near := [[f"{1 + (i + j) % 7 * 3e-5:.6f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
-        lambda: (dense(6, 400, 16, 1e-3), scrambled(dense(6, 400, 16, 1e-3), 17)),
+        lambda: (near := [[f"{1 + (i + j) % 7 * 3e-10:.11f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
+        lambda: (dense(6, 400, 16, 1e-8), scrambled(dense(6, 400, 16, 1e-8), 17)),
     ],
 )
 def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[Columns, Columns]], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,6 @@
 Every way to give each needed gold column a predicted column of its own, every order of the rows; no clusters, no flow.
 """
 
-import math
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -45,29 +44,53 @@ def cells_equal(gold: str | None, predicted: str | None, abs_tol: float | None =
         return a is b
     if not (is_number(a) and is_number(b)):
         return type(a) is type(b) and a == b
-    distance = abs(a - b)
     if abs_tol is not None or rel_tol is not None:
-        return distance <= exact(abs_tol or 0.0) or distance <= exact(rel_tol or 0.0) * abs(a)
-    if not has_decimals(gold):
-        return bool(distance == 0 if not has_decimals(predicted) else distance <= exact(1e-9) * abs(a))
-    return distance <= exact(1e-4) * abs(a) or distance <= exact(1e-9) or rounded_alike(a, predicted or "")
+        distance = abs(a - b)
+        own = distance <= exact(abs_tol or 0.0) or distance <= exact(rel_tol or 0.0) * abs(a)
+        return own or (a == 0 and distance <= Fraction(1, 10**9))
+    return numbers_equal(a, b, decimals(gold), decimals(predicted))
 
 
-def rounded_alike(gold: Fraction, predicted: str) -> bool:
-    """Whether gold rounded to the decimals of the prediction is the prediction: at least 2 decimals, at least 2 digits that count."""
-    mantissa, _, power = predicted.strip().lower().partition("e")
-    digits = mantissa.lstrip("+-")
-    decimals = len(digits.partition(".")[2]) - int(power or 0)
-    value = meaning(predicted)
-    if decimals < 2 or value == 0 or len(digits.replace(".", "").lstrip("0")) < 2:
+def numbers_equal(g: Fraction, p: Fraction, gold_decimals: int | None, predicted_decimals: int | None) -> bool:
+    """Rules 1 to 5 for a gold number and a predicted one; None stands for the decimals of what is written as an integer."""
+    distance = abs(g - p)
+    if distance == 0:
+        return True
+    if g == 0:
+        return distance <= Fraction(1, 10**9)
+    if p == 0:
         return False
-    shifted = gold * 10**decimals
-    return value * 10**decimals in (round(shifted), half_up(shifted))
+    if g.denominator == p.denominator == 1:
+        written_as_double = gold_decimals is not None or predicted_decimals is not None
+        return abs(g) >= 2**53 and written_as_double and abs(g) < 10**308 and float(g) == float(p)
+    if gold_decimals is None:
+        return distance <= min(abs(g) / 10**9, Fraction(5, 1000))
+    if is_noise(g, p):
+        return True
+    coarse = p if (predicted_decimals or 0) < gold_decimals else g
+    k = max(2, min(predicted_decimals or 0, gold_decimals))
+    return distance <= Fraction(1, 2 * 10**k) and abs(coarse) >= Fraction(10, 10**k)
 
 
-def half_up(number: Fraction) -> int:
-    """The nearest integer, halves away from zero."""
-    return int(math.copysign(1, number)) * math.floor(abs(number) + Fraction(1, 2))
+def is_noise(gold: Fraction, predicted: Fraction) -> bool:
+    """Whether no more than what sums of doubles lose is between the numbers."""
+    return abs(gold - predicted) <= min(abs(gold) / 10**9, max(Fraction(5, 1000), abs(gold) / 10**12))
+
+
+def decimals(text: str | None) -> int | None:
+    """The digits behind the point, which an exponent shifts; None for a number without point and exponent."""
+    text = without_groups(text)
+    if text in ("true", "false") or not any(sign in text for sign in ".e"):
+        return None
+    mantissa, _, power = text.partition("e")
+    return max(0, len(mantissa.partition(".")[2]) - int(power or 0))
+
+
+def without_groups(text: str | None) -> str:
+    """A number as it is plainly written, any other text as it is; in small letters."""
+    text = (text or "").strip().lower()
+    match = re.fullmatch(r"([+-]?)[$€£¥]?([1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?|[0-9]+(\.[0-9]*)?|\.[0-9]+)", text)
+    return match[1] + match[2].replace(",", "") if match else text
 
 
 @lru_cache(maxsize=100_000)
@@ -78,8 +101,9 @@ def meaning(text: str | None) -> Any:
         return None
     if text.lower() in ("true", "false"):
         return Fraction(text.lower() == "true")
-    if re.fullmatch(r"[+-]?(0|[1-9][0-9]*)", text) or re.fullmatch(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?", text):
-        return Fraction(text + ("0" if text.endswith(".") else ""))
+    plain = without_groups(text)
+    if re.fullmatch(r"[+-]?((0|[1-9][0-9]*)(\.[0-9]*)?|\.[0-9]+)(e[+-]?[0-9]+)?", plain):
+        return Fraction(re.sub(r"\.(?=e|$)", "", plain))
     if re.fullmatch(r"[+-]?inf(inity)?", text.lower()):
         return float(text)
     if re.match(r"\d{4}-\d\d-\d\d", text):
@@ -94,11 +118,6 @@ def meaning(text: str | None) -> Any:
 def is_number(value: Any) -> bool:
     """Whether a meaning is a finite number."""
     return isinstance(value, Fraction)
-
-
-def has_decimals(text: str | None) -> bool:
-    """Whether a number was written with a point or an exponent."""
-    return any(sign in (text or "").lower() for sign in ".e") and (text or "").strip().lower() not in ("true", "false")
 
 
 def exact(share: float) -> Fraction:

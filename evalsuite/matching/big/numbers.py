@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.matching.big.blocks import WORD, Block
 from evalsuite.matching.cells import NA_WORDS, NUMERIC, typed_column
 from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.values import Tolerance
+from evalsuite.matching.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -167,21 +167,29 @@ def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Toleranc
         return np.zeros(len(a), bool)
     with np.errstate(invalid="ignore", over="ignore"):
         distance, size = np.abs(a - b), np.abs(a)
-        near = distance + _NOISE * size < np.maximum(tolerance.rel * size, tolerance.abs)
-        if tolerance.rounding:
-            # A whole gold number takes what is written otherwise and is the same; it knows neither tolerance nor rounding.
-            near = np.where(gold.digits == WHOLE, (size < SAFE_WHOLE) & (distance == 0), near | _rounded(a, b, predicted.digits))
+        if tolerance.own:
+            near = distance + _NOISE * size < np.maximum(tolerance.rel * size, tolerance.abs)
+        else:
+            are_whole = (a == np.rint(a)) & (b == np.rint(b))
+            near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
+            near |= (gold.digits > 0) & _rounded(a, b, gold.digits, predicted.digits)
+            # What is too small for a float reads as 0, and whole floats beyond 2^53 stand for several integers.
+            near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
     sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
     return sure
 
 
-def _rounded(a: Any, b: Any, digits: Any) -> Any:
-    """Which predictions are gold rounded to their own decimals (2 to 15 of them), with at least 2 digits that count."""
+def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
+    """Which pairs are one number rounded to the decimals the other shows (2 to 15 of them), with at least 2 digits that count."""
     import numpy as np
 
-    unit = 10.0 ** -np.clip(digits, 0, 15).astype(np.float64)
+    shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
+    decimals = np.clip(np.minimum(shown, gold_digits), FEWEST_DECIMALS, 15)
+    unit = 10.0 ** -decimals.astype(np.float64)
+    coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
     inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.499 * unit
-    return inside & (digits >= 2) & (digits <= 15) & (np.abs(b) > 9.5 * unit)
+    # Digits of 0 stand for an exponent, which says nothing of how many decimals are shown.
+    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.01 * unit)
 
 
 def surely_unequal(gold: str, predicted: str) -> bool:

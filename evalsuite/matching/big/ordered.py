@@ -14,7 +14,8 @@ from evalsuite.matching.big.numbers import surely_unequal
 from evalsuite.matching.big.pairs import Pair
 from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.matching.cells import raw_column
-from evalsuite.matching.values import Tolerance, equal, read_text
+from evalsuite.matching.numbers import Tolerance
+from evalsuite.matching.values import equal, read_text
 from evalsuite.matching.wording import LONGEST_FLOAT
 from evalsuite.types import Table
 

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.matching.big.blocks import Block
 from evalsuite.matching.big.numbers import Numbers, is_surely_text, numbers_of, officially_equal, surely_strictly_equal, surely_unequal
 from evalsuite.matching.cells import NA_WORDS
-from evalsuite.matching.values import Tolerance, equal, read_text
+from evalsuite.matching.numbers import Tolerance
+from evalsuite.matching.values import equal, read_text
 
 if TYPE_CHECKING:
     import numpy as np

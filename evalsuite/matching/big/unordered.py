@@ -12,7 +12,7 @@ from evalsuite.matching.big.blocks import row_hashes, scattered
 from evalsuite.matching.big.numbers import Numbers, is_surely_text, joined, may_be_whole, numbers_of, surely_strictly_equal
 from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.values import Tolerance
+from evalsuite.matching.numbers import Tolerance
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,11 +9,12 @@ from evalsuite.matching.big.pairs import Difference, Pair
 from evalsuite.matching.big.streamed import OddError, StreamedTable
 from evalsuite.matching.big.unordered import Bagged, compare_bags, join_rows
 from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.flip_causes import OTHER_COLUMNS, cause_of_refusal, kind_of_form
+from evalsuite.matching.flip_causes import cause_of_refusal, kind_of_form
+from evalsuite.matching.numbers import Tolerance
 from evalsuite.matching.strict_columns import read_columns
 from evalsuite.matching.table_reasons import nearest_column
-from evalsuite.matching.values import Tolerance, equal, read_text, show
-from evalsuite.matching.verdict import Strict
+from evalsuite.matching.values import equal, read_text, show
+from evalsuite.matching.verdict import Strict, TableCause
 from evalsuite.matching.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
 from evalsuite.types import Score, Table
 
@@ -122,25 +123,26 @@ def _strict_in_order(found: Compared, gold: StreamedTable, prediction: StreamedT
         return None
     refused = [pair for pair in found.pairs if pair.strict is not None]
     if not refused:
-        return _strict_acceptance(found.n_gold, [(pair.gold, pair.predicted) for pair in found.pairs], _kind(found.pairs))
+        return _strict_acceptance(found.n_gold, [(pair.gold, pair.predicted) for pair in found.pairs], _cause(found.pairs))
     if not all(ruled_out(found, pair)[1] for pair in refused):
         return None
     refusal = _strict_refusal(found, refused[0], gold, prediction)
     return (refusal, []) if refusal is not None else None
 
 
-def _strict_acceptance(n_rows: int, pairs: list[tuple[int, int]], kind: str) -> tuple[Strict, list[tuple[int, int]]]:
+def _strict_acceptance(n_rows: int, pairs: list[tuple[int, int]], cause: TableCause) -> tuple[Strict, list[tuple[int, int]]]:
     details = {"n_found": len(pairs), "n_needed": len(pairs), "assignment": [[i + 1, k + 1] for i, k in pairs]}
     reason = f"{count(n_rows, 'row')} {'agrees' if n_rows == 1 else 'agree'} in {count(len(pairs), 'needed column')}"
-    return Strict(value=1.0, reason=reason, kind=kind, details=details), pairs
+    return Strict(value=1.0, reason=reason, cause=cause, details=details), pairs
 
 
-def _kind(pairs: Sequence[Pair]) -> str:
+def _cause(pairs: Sequence[Pair]) -> TableCause:
     """What the reference may have stumbled on: the first cells that are equal and not written alike."""
-    seen = next((pair.written for pair in pairs if pair.written is not None), None)
-    if seen is None:
-        return OTHER_COLUMNS
-    return kind_of_form(read_text(seen.gold), read_text(seen.predicted), (seen.gold, seen.predicted), ordered=True)
+    for pair in pairs:
+        if (seen := pair.written) is not None:
+            cells = read_text(seen.gold), read_text(seen.predicted)
+            return kind_of_form(*cells, (seen.gold, seen.predicted), ordered=True, own_tolerance=pair.tolerance.own)
+    return "dtype of other columns"
 
 
 def _strict_refusal(found: Compared, pair: Pair, gold_side: StreamedTable, predicted_side: StreamedTable) -> Strict | None:
@@ -214,7 +216,7 @@ def _strict_bags(found: Bagged) -> tuple[Strict, list[tuple[int, int]]] | None:
     pairs = list(zip(found.chosen, found.partners, strict=True))
     if not found.unlike:
         # The rows alike as bags: no tolerance is needed. Else only the exact rules can tell what a tolerance still pairs.
-        return _strict_acceptance(found.gold.n_rows, pairs, "text sort") if found.gold.rows == found.predicted.rows else None
+        return _strict_acceptance(found.gold.n_rows, pairs, "row pairing") if found.gold.rows == found.predicted.rows else None
     if found.join is None or not found.join.agrees:
         return None
-    return _strict_acceptance(found.gold.n_rows, pairs, "tolerance by size" if found.join.is_far else "text sort")
+    return _strict_acceptance(found.gold.n_rows, pairs, "own tolerance" if found.join.is_far else "row pairing")

@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Any
 
 from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.values import Number, read_text
+from evalsuite.matching.numbers import Number
+from evalsuite.matching.values import read_text
 from evalsuite.trust.lint.book import Found, GoldTable, Kind
 
 BIG = 10**10

@@ -8,7 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.matching.values import Cell, Number, read_native, read_text
+from evalsuite.matching.numbers import Number
+from evalsuite.matching.values import Cell, read_native, read_text
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
