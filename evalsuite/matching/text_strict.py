@@ -35,9 +35,10 @@ def match_text_strictly(
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
         met = [item for item in golds if item not in missing]
-        which = "every gold text" if conj == "and" and len(golds) > 1 else repr(_cut(met[0]))
         is_number = all(number_gold(item) is not None for item in met)
-        return Strict(value=1.0, reason=f"the answer holds {which}", cause="number form" if is_number else "spelling form", details=details)
+        which = "every gold text" if conj == "and" and len(golds) > 1 else _cut(met[0].strip()) if is_number else repr(_cut(met[0]))
+        reason = f"the answer {'names' if is_number else 'holds'} {which}"
+        return Strict(value=1.0, reason=reason, cause="number form" if is_number else "spelling form", details=details)
     inside = next((item for item in missing if fold(item) in text), None)
     if inside is not None:
         word = word_around(text, fold(inside))
@@ -82,14 +83,13 @@ def holds(text: str, part: str) -> bool:
 
 
 def word_around(text: str, part: str) -> str:
-    """The token of the text in which `part` stands."""
+    """What `part` stands in: all up to the next spaces, and the neighbour too where that is no more than the part itself."""
     at = text.find(part)
-    start, end = at, at + len(part)
-    while start > 0 and _goes_on_before(text, start):
-        start -= 1
-    while end < len(text) and _goes_on_behind(text, end):
-        end += 1
-    return text[start:end]
+    start, end = text.rfind(" ", 0, at) + 1, at + len(part)
+    stop = text.find(" ", end) % (len(text) + 1)
+    if text[start:stop] == part:
+        stop = text.find(" ", stop + 1) % (len(text) + 1)
+    return text[start:stop]
 
 
 def _goes_on_before(text: str, at: int) -> bool:

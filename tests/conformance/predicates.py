@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.matching.number_reading import read_number
+from evalsuite.matching.numbers import exact_of
 from evalsuite.matching.table import match_table
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
@@ -233,5 +234,5 @@ def sign_matters(instance_id: str) -> bool:
     """Whether no gold number is 0 and none is another's opposite, and no text check takes the answer."""
     checks = gold_instances()[instance_id].checks
     golds = [c.parameters["gold"] for c in checks if c.scorer == "number_match"]
-    values = {read_number(item).exact for g in golds for item in (g if isinstance(g, list) else [g])}
+    values = {exact_of(read_number(item)) for g in golds for item in (g if isinstance(g, list) else [g])}
     return bool(values) and not values & {-value for value in values} and not any(c.scorer == "string_match" for c in checks)

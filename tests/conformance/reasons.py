@@ -154,6 +154,15 @@ def named(header: str, shown: str) -> bool:
     return bool(header == name or (name.endswith("...") and header.startswith(name[:-3])))
 
 
+def crossed(claim: Claim, found: re.Match[str]) -> str:
+    """The predicted column fits gold's but bears the name of another gold column, and gold's name stands on the third one."""
+    i, k, own = (int(found[group]) - 1 for group in ("gold", "predicted", "own"))
+    mine, theirs = ([re.sub(r"[\s_-]", "", name.casefold()) for name in side.header] for side in (claim.pair.gold, claim.pair.prediction))
+    if column_fits(claim, claim.gold(i + 1), claim.predicted(k + 1)) is False:
+        return "the column does not fit"
+    return "" if theirs[own] == mine[i] != theirs[k] and theirs[k] in mine else "the names do not cross"
+
+
 def rows_handed_in(claim: Claim, found: re.Match[str]) -> str:
     """Both numbers of rows."""
     counted = (claim.pair.prediction.n_rows, claim.pair.gold.n_rows)
@@ -241,6 +250,11 @@ CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
         rf"predicted column (?P<predicted>\d+) (?P<predicted_name>{QUOTED}), (?:at most )?(?P<n>\d+) of (?P<rows>\d+) cells? differ, "
         r"first (?:at row \d+|when sorted): .*?(?P<partner> has no partner)?",
         no_equal,
+    ),
+    (
+        rf"labels: gold column (?P<gold>\d+) {QUOTED} agrees only with predicted column (?P<predicted>\d+) {QUOTED}, "
+        rf"and predicted column (?P<own>\d+) {QUOTED} is another",
+        crossed,
     ),
     (r"(?P<n>\d+) rows? handed in, gold has (?P<m>\d+)", rows_handed_in),
     (r"(?:all \d+ needed columns have|the needed column has) an equal, (?P<rows>\d+) rows?", all_equal),

@@ -120,6 +120,11 @@ def is_number(value: Any) -> bool:
     return isinstance(value, Fraction)
 
 
+def has_decimals(text: str | None) -> bool:
+    """Whether a cell is a number that was written with a point or an exponent."""
+    return is_number(meaning(text)) and decimals(text) is not None
+
+
 def exact(share: float) -> Fraction:
     """A tolerance as it is written."""
     return Fraction(repr(share))
