@@ -30,7 +30,7 @@ _NOT_IN_INTEGERS = re.compile(r"[^0-9+\- \t\n\v\f\r]")
 _NOT_IN_FLOATS = re.compile(r"[^0-9+\-.eE \t\n\v\f\r]")
 _INFINITY = {"inf", "+inf", "-inf", "infinity", "+infinity", "-infinity"}
 _BOOLEANS = {"true": True, "false": False}
-_SHORTEST_OVERFLOW = 19
+SHORTEST_OVERFLOW: Final = 19
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,12 +135,12 @@ def _floats(present: list[str]) -> list[float] | None:
 
 def _overflows_int64(present: list[str]) -> bool:
     """Whether the first cell that is no int64 is an integer too large: only then does pandas try wider integers."""
-    if max(map(len, present)) < _SHORTEST_OVERFLOW:
+    if max(map(len, present)) < SHORTEST_OVERFLOW:
         return False
     for cell in present:
         if _INTEGER.fullmatch(cell) is None:
             return False
-        if len(cell) >= _SHORTEST_OVERFLOW and not _fits(cell, INT64_MIN, INT64_MAX):
+        if len(cell) >= SHORTEST_OVERFLOW and not _fits(cell, INT64_MIN, INT64_MAX):
             return True
     return False
 

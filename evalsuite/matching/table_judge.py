@@ -57,6 +57,8 @@ def judge_table(
     sizes = {"n_gold": gold.n_rows, "n_predicted": prediction.n_rows}
     matching = match_columns(expected, predicted, **sizes, ordered=not ignore_order, ties=ties)
     details = _details(matching, expected, predicted, needed, gold)
+    if ties is None and order_by and not ignore_order:
+        details["warning"] = f"order_by names columns that gold does not have: {list(order_by)}"
     if matching.is_equal:
         sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
         if sink is not None:
@@ -80,10 +82,10 @@ def _contradict(mine: str | None, theirs: str | None) -> bool:
 
 
 def _ties(gold: Table, order_by: Sequence[int]) -> list[int] | None:
-    """For each row a number that is equal for rows that are equal in these columns; None where gold has none of them."""
-    columns = [column.cells for column in read_columns(gold, [i for i in order_by if 0 <= i < len(gold.columns)])]
-    if not columns:
+    """For each row a number that is equal for rows that are equal in these columns; None where gold lacks one, and order counts wholly."""
+    if not order_by or not all(0 <= index < len(gold.columns) for index in order_by):
         return None
+    columns = [column.cells for column in read_columns(gold, order_by)]
     names: dict[Any, int] = {}
     return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
 

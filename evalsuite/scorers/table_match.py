@@ -30,6 +30,10 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     if isinstance(order, list) and (n_golds is None or len(order) != n_golds):
         message = f"ignore_order holds {len(order)} entries for {n_golds or 1} gold tables; the reference takes any list but [] as true"
         yield Problem(code="BAD_SPEC", message=message, hint="one entry for each gold table", blocks=frozenset())
+    by = parameters.get("order_by", ())
+    if any(index < 0 for item in by for index in (item if isinstance(item, list) else [item])):
+        message = f"order_by {list(by)} names no column: gold's columns count from 0"
+        yield Problem(code="BAD_SPEC", message=message, hint="the columns that gold is ordered by, as [0, 2]", blocks=frozenset())
 
 
 def _column_problems(columns: Any, n_golds: int | None, reference: Reference) -> Iterator[Problem]:

@@ -204,6 +204,8 @@ NAMED = {
     "empty in two ways among text": (["", "x"] * 9, ["NA", "x"] * 9),
     "a day without its zero": (["2023-01-05"] * 9, ["2023-1-05"] * 9),
     "an underscore in a number": (["1000", "2"] * 9, ["1_000", "2"] * 9),
+    "a null word with a space behind": (["null", "1.5"] * 9, ["null ", "1.5"] * 9),
+    "an integer beyond 64 bits among floats": (["1", "9223372036854775808", "-1.5"] * 5, ["-1.5", "9223372036854775808", "1"] * 5),
     "an integer beyond 64 bits": (["99999999999999999999", "1"] * 9, ["99999999999999999998", "1"] * 9),
     "NA words beside an integer beyond 64 bits": (["99999999999999999999", "-1", ""] * 5, ["99999999999999999999", "-1", "NA"] * 5),
     "rounded to two decimals": (["12.3456", "9.8765"] * 9, ["12.35", "9.88"] * 9),
@@ -237,6 +239,38 @@ def test_shapes(change: str, kind: str, ignore_order: bool) -> None:
     quick, slow = both(gold, answer, ignore_order=ignore_order)
     assert_alike(quick, slow)
     assert not slow.flip or slow.flip.startswith(kind)
+
+
+@pytest.mark.parametrize("header", [["min", "max"], ["max", "min"], ["MAX", "min"], ["lowest", "highest"], ["max", "x"]])
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize("labels", ["judge", "ignore"])
+def test_labels(header: list[str], ignore_order: bool, labels: str) -> None:
+    """Columns that bear each other's names, in their places and moved, and twins."""
+    low, high = [f"{k}.25" for k in range(30)], [f"{k + 40}.5" for k in range(30)]
+    gold = written([low, high], ["min", "max"])
+    for columns in ([low, high], [high, low], [low, low]):
+        assert_alike(*both(gold, written(columns, header), ignore_order=ignore_order, labels=labels))
+    twins = written([low, low], ["min", "max"])
+    assert_alike(*both(twins, written([low, low], header), ignore_order=ignore_order, labels=labels))
+
+
+def test_tied_rows() -> None:
+    """Rows that gold's order does not tell apart may change places, others may not."""
+    group, names = [str(k // 5) for k in range(40)], [f"n{k}" for k in range(40)]
+    gold = written([group, names])
+    tied = [names[k] for five in range(8) for k in reversed(range(5 * five, 5 * five + 5))]
+    for answer, expected in ((tied, 1), (list(reversed(names)), 0), (names, 1)):
+        quick, slow = both(gold, written([group, answer]), order_by=[0])
+        assert_alike(quick, slow)
+        assert quick.strict == expected
+    assert both(gold, written([group, tied]), order_by=[0])[0].flip.startswith("tie order")
+
+
+def test_percentages() -> None:
+    """Percent signs are read column by column."""
+    shares = [f"{k}.5%" for k in range(30)]
+    for answer in ([f"{k}.5" for k in range(30)], [f"{(k + 0.5) / 100:.3f}" for k in range(30)], [*(f"{k}.5" for k in range(29)), "0.295"]):
+        assert_alike(*both(written([shares]), written([answer]), percentage=True))
 
 
 @pytest.mark.parametrize("reference", ["original", "lite", "snow", "dbt"])

@@ -1,6 +1,7 @@
 """The strict table rule: held to a plain exhaustive model, and to the properties a judge would ask for."""
 
 from collections.abc import Sequence
+from decimal import Decimal
 
 import pytest
 from hypothesis import assume, example, given, settings
@@ -21,9 +22,14 @@ HUGE = ["9007199254740993", "9007199254740992", "9007199254740992.0", "9.0071992
 WRITTEN = ["1,234", "1234", "$1,234.00", "1234.5", "-$1,234", "-1234", "€1234.50", "1,23", "12,34", "$", "$007"]
 
 
-def table(columns: Sequence[Sequence[str | None]], n_rows: int) -> Table:
-    """A table as a reader hands it over; headers say nothing."""
-    return Table(header=tuple(f"c{i}" for i in range(len(columns))), columns=tuple(map(list, columns)), n_rows=n_rows)
+SHARES = ["12.5%", "12.5", "0.125", "50%", "0.5", "50", "1,250%", "100 %", "1", "12.50%", "", "a%"]
+NAMES = ["city", "City", "visits", "VISITS ", "first_day", "first day", "f0_", "x", "", "rate"]
+
+
+def table(columns: Sequence[Sequence[str | None]], n_rows: int, names: Sequence[str] = ()) -> Table:
+    """A table as a reader hands it over; headers say nothing, unless they are named."""
+    header = tuple(names) or tuple(f"c{i}" for i in range(len(columns)))
+    return Table(header=header, columns=tuple(map(list, columns)), n_rows=n_rows)
 
 
 def strict(gold: Sequence[Sequence[str | None]], predicted: Sequence[Sequence[str | None]], ordered: bool, **tolerance: float) -> int:
@@ -78,6 +84,67 @@ def test_own_tolerances_equal_the_model(case: tuple[list[list[str]], list[list[s
     """A check's own tolerances hold for integers too, and rounding no longer counts."""
     gold, predicted = case
     assert strict(gold, predicted, ordered, **tolerance) == strict_table.score_tables(gold, predicted, ordered, **tolerance)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.booleans(), st.data())
+def test_labels_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
+    """Columns whose headers say that they are others never stand for each other; with `labels: ignore` they may."""
+    gold, predicted = case
+    names = data.draw(st.lists(st.sampled_from(NAMES), min_size=len(gold), max_size=len(gold)))
+    others = data.draw(st.permutations([*names, *NAMES[:4]]))[: len(predicted)]
+    sides = table(predicted, len(gold[0]), others), table(gold, len(gold[0]), names)
+    verdict = judge_table(*sides, ignore_order=not ordered)
+    free = strict_table.score_tables(gold, predicted, ordered)
+    assert verdict.value == strict_table.score_tables(gold, predicted, ordered, names=(names, others))
+    assert (verdict.kind == "labels") == (free == 1 and verdict.value == 0)
+    assert judge_table(*sides, Terms(heeds_labels=False), ignore_order=not ordered).value == free
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.data())
+def test_tied_rows_equal_the_model(case: tuple[list[list[str]], list[list[str]]], data: st.DataObject) -> None:
+    """Rows that are equal in the columns of `order_by` may change places, and no other ones."""
+    gold, predicted = case
+    order_by = data.draw(st.lists(st.integers(0, len(gold) - 1), min_size=1, max_size=2, unique=True))
+    sides = table(predicted, len(gold[0])), table(gold, len(gold[0]))
+    verdict = judge_table(*sides, order_by=order_by)
+    assert verdict.value == strict_table.score_tables(gold, predicted, True, order_by=order_by)
+    assert verdict.value == 1 or judge_table(*sides).value == 0
+    if verdict.value == 1 and judge_table(*sides).value == 0:
+        assert verdict.cause == "tie order"
+    assert judge_table(*sides, order_by=order_by, ignore_order=True).value == judge_table(*sides, ignore_order=True).value
+
+
+def test_an_order_that_gold_has_not_is_no_order() -> None:
+    """Columns beyond gold's free no row, and the verdict says so."""
+    gold, predicted = table([["1", "1"], ["a", "b"]], 2), table([["1", "1"], ["b", "a"]], 2)
+    assert judge_table(predicted, gold, order_by=[0]).value == 1
+    verdict = judge_table(predicted, gold, order_by=[0, 7])
+    assert (verdict.value, verdict.details["warning"]) == (0, "order_by names columns that gold does not have: [0, 7]")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(SHARES), st.sampled_from(SHARES)), min_size=1, max_size=4), st.booleans())
+def test_percent_signs_have_one_reading_in_a_column(rows: list[tuple[str, str]], ordered: bool) -> None:
+    """With `percentage` a column agrees where it does with all its percent signs as figures, or with all of them as shares."""
+    gold, predicted = [a for a, _ in rows], [b for _, b in rows]
+    sides = [table([gold], len(gold)), table([predicted], len(gold))]
+    expected = any(
+        strict_table.score_tables(*([[read_percent(cell, reading) for cell in side]] for side in (gold, predicted)), ordered)
+        for reading in ("figure", "share")
+    )
+    assert judge_table(sides[1], sides[0], Terms(percentage=True), ignore_order=not ordered).value == expected
+    plainly = strict_table.score_tables([gold], [predicted], ordered)
+    assert judge_table(sides[1], sides[0], ignore_order=not ordered).value == plainly
+
+
+def read_percent(cell: str, reading: str) -> str:
+    """A cell with its percent sign read in one way."""
+    figure = cell.removesuffix("%").strip().replace(",", "")
+    if not cell.endswith("%") or figure == "a":
+        return cell
+    return figure if reading == "figure" else str(Decimal(figure).scaleb(-2))
 
 
 @settings(max_examples=150, deadline=None)

@@ -21,19 +21,38 @@ def score_tables(
     ordered: bool,
     abs_tol: float | None = None,
     rel_tol: float | None = None,
+    *,
+    names: tuple[Sequence[str], Sequence[str]] | None = None,
+    order_by: Sequence[int] = (),
 ) -> int:
-    """1 or 0 for needed gold columns against predicted ones, both as lists of text cells; tolerances as a check may set them."""
+    """1 or 0 for needed gold columns against predicted ones, both as lists of text cells; tolerances as a check may set them.
+
+    `names` are the headers of both sides, where labels count; rows equal in the gold columns `order_by` may change places.
+    """
     n_gold, n_predicted = (len(side[0]) if side else 0 for side in (gold, predicted))
     if len(predicted) < len(gold) or n_gold != n_predicted:
         return 0
     gold_rows = list(zip(*gold, strict=True))
+    keys = [[meaning(gold[i][row]) for i in order_by] if order_by else row for row in range(n_gold)]
     for chosen in permutations(range(len(predicted)), len(gold)):
+        if names is not None and any(is_crossed(names, i, k) for i, k in enumerate(chosen)):
+            continue
         predicted_rows = list(zip(*(predicted[k] for k in chosen), strict=True))
-        orders = [tuple(range(n_gold))] if ordered else permutations(range(n_gold))
         fits = [[all(cells_equal(a, b, abs_tol, rel_tol) for a, b in zip(g, p, strict=True)) for p in predicted_rows] for g in gold_rows]
-        if any(all(fits[row][order[row]] for row in range(n_gold)) for order in orders):
-            return 1
+        for order in permutations(range(n_gold)):
+            allowed = not ordered or all(keys[row] == keys[order[row]] for row in range(n_gold))
+            if allowed and all(fits[row][order[row]] for row in range(n_gold)):
+                return 1
     return 0
+
+
+def is_crossed(names: tuple[Sequence[str], Sequence[str]], i: int, k: int) -> bool:
+    """Whether predicted column k bears another gold column's name, and gold column i's stands on another predicted one, each once."""
+    mine, theirs = ([re.sub(r"[\s_-]", "", name.casefold()) for name in side] for side in names)
+    own, other = mine[i], theirs[k]
+    if own == other or {own, other} & {"", "f0", "f1", "c1", "c2", "x"}:
+        return False
+    return all(side.count(name) == 1 for side in (mine, theirs) for name in (own, other))
 
 
 @lru_cache(maxsize=100_000)

@@ -128,9 +128,11 @@ def _parsed(block: Block, starts: Any, lengths: Any, n_words: int) -> tuple[Any,
         values = _decoder()(text)
     except msgspec.MsgspecError:
         return None, None
-    if len(values) != len(starts):
+    found = np.array(values, np.float64)
+    # A null with spaces round it is empty to JSON and a word to pandas.
+    if len(values) != len(starts) or (np.isnan(found) & (lengths != 0) & (lengths != len("null"))).any():
         return None, None
-    return np.array(values, np.float64), filled[:, :n_words]
+    return found, filled[:, :n_words]
 
 
 def _blanks() -> Any:

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.matching.big.blocks import row_hashes, scattered
+from evalsuite.matching.big.blocks import Block, row_hashes, scattered
 from evalsuite.matching.big.numbers import Numbers, is_surely_text, joined, may_be_whole, numbers_of, surely_strictly_equal
 from evalsuite.matching.big.streamed import StreamedTable
+from evalsuite.matching.cells import SHORTEST_OVERFLOW
 from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.numbers import Tolerance
 
@@ -26,7 +27,8 @@ class Bags:
     """What the bags of one side are: a pair of sums for each column, one for whole rows, the number of rows, the longest cell.
 
     `text` are the columns (positions) that surely hold text, `kept` those that are surely not all integers, so that no other column
-    can change what they are read as.
+    can change what they are read as. `has_wide` says that a cell may be an integer beyond 64 bits, which makes what its column is read
+    as depend on the order of its cells.
     """
 
     columns: dict[int, Sums]
@@ -35,6 +37,7 @@ class Bags:
     longest: int
     text: frozenset[int]
     kept: frozenset[int]
+    has_wide: bool
 
 
 @dataclass(slots=True)
@@ -89,7 +92,7 @@ def bags(table: StreamedTable, columns: Sequence[int]) -> Bags:
     chosen = list(columns)
     totals = np.zeros((2, len(chosen)), np.uint64)
     rows, n_rows, longest = [0, 0], 0, 0
-    text, kept = frozenset[int](), frozenset[int]()
+    text, kept, has_wide = frozenset[int](), frozenset[int](), False
     for block in table.source.blocks():
         if not n_rows:
             head = block.rows(0, _HEAD_ROWS)
@@ -98,6 +101,7 @@ def bags(table: StreamedTable, columns: Sequence[int]) -> Bags:
             kept = frozenset(k for k, column in enumerate(cells) if not all(map(may_be_whole, column)))
         n_rows += len(block)
         longest = max(longest, int(block.lengths.max(initial=0)))
+        has_wide = has_wide or _has_wide(block, chosen)
         hashed = block.hashes(chosen)
         totals[0] += hashed.sum(axis=0, dtype=np.uint64)
         totals[1] += scattered(hashed).sum(axis=0, dtype=np.uint64)
@@ -105,7 +109,16 @@ def bags(table: StreamedTable, columns: Sequence[int]) -> Bags:
         rows[0] += int(whole.sum(dtype=np.uint64))
         rows[1] += int(scattered(whole).sum(dtype=np.uint64))
     sums = {column: (int(totals[0, index]), int(totals[1, index])) for index, column in enumerate(chosen)}
-    return Bags(sums, (rows[0] % 2**64, rows[1] % 2**64), n_rows, longest, text, kept)
+    return Bags(sums, (rows[0] % 2**64, rows[1] % 2**64), n_rows, longest, text, kept, has_wide)
+
+
+def _has_wide(block: Block, columns: Sequence[int]) -> bool:
+    """Whether a cell of these columns begins like a number and is as long as an integer beyond 64 bits."""
+    import numpy as np
+
+    starts = block.starts[:, columns][block.lengths[:, columns] >= SHORTEST_OVERFLOW]
+    firsts = np.frombuffer(block.data, np.uint8)[starts]
+    return bool(np.isin(firsts, np.frombuffer(b"+-0123456789 ", np.uint8)).any())
 
 
 def _by_name(gold: StreamedTable, predicted: StreamedTable, chosen: Sequence[int]) -> list[int]:

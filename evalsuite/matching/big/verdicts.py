@@ -186,7 +186,7 @@ def _official_bags(found: Bagged, gold: StreamedTable, prediction: StreamedTable
     if found.gold.n_rows != found.predicted.n_rows:
         reason, details = _row_count(found.gold.n_rows, found.predicted.n_rows)
         return Score(official=0.0, reason=reason, details=details)
-    if max(found.gold.longest, found.predicted.longest) > LONGEST_FLOAT:
+    if max(found.gold.longest, found.predicted.longest) > LONGEST_FLOAT or found.gold.has_wide or found.predicted.has_wide:
         return None
     # Beside a column of text no column of numbers changes its kind; where all columns are in the game, both sides change alike.
     settled = (

@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsuite.matching.equality import ABS_TOL
 from evalsuite.matching.numbers import Number
-from evalsuite.matching.values import read_text
+from evalsuite.matching.values import is_written_form, read_text
 from evalsuite.trust.lint.book import Found, GoldTable, Kind
 
 BIG = 10**10
@@ -21,8 +21,12 @@ _OTHER_DATE = re.compile(
 _LEADING_ZERO = re.compile(r"0\d+")
 _FORMATTED = re.compile(r"[-+]?[$€£]?\s?\d{1,3}(,\d{3})+(\.\d+)?\s?%?|[-+]?\d+(\.\d+)?\s?%|[$€£]\s?\d+(\.\d+)?")
 _MOSTLY = 0.8
-# Several findings read the same cells.
-_read = lru_cache(maxsize=1 << 16)(read_text)
+
+
+@lru_cache(maxsize=1 << 16)  # several findings read the same cells
+def _read(cell: str) -> Any:
+    """The cell as strict reads it, but for numbers with groups and currency signs, which are text to official."""
+    return ("text", cell) if is_written_form(cell.strip()) else read_text(cell)
 
 
 def _texts(table: GoldTable, index: int) -> list[str]:
@@ -60,7 +64,7 @@ def mixed(table: GoldTable) -> Iterator[Found]:
         cells = [cell for cell in _texts(table, index) if cell.strip() not in _NULL_WORDS]
         formatted = [cell for cell in cells if _FORMATTED.fullmatch(cell.strip())]
         if cells and len(formatted) == len(cells):
-            message = f"{table.column(index)} holds formatted numbers such as {formatted[0]!r}, which are compared as text"
+            message = f"{table.column(index)} holds formatted numbers such as {formatted[0]!r}, which official compares as text"
             yield table.found("formatted-numbers", message, hint="write plain numbers")
             continue
         n_numbers = len(_numbers(cells))

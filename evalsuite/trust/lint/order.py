@@ -20,7 +20,7 @@ _CALENDAR = (
 
 def ties(table: GoldTable) -> Iterator[Found]:
     """An order that a person can name but not repeat: sorted by a column with ties, which nothing breaks."""
-    if not table.ordered or table.table.n_rows < FEWEST_ROWS:
+    if not table.ordered or table.table.n_rows < FEWEST_ROWS or table.spot.check.parameters.get("order_by"):
         return
     ranks = [rank for index in table.needed if (rank := _ranks(table, index)) is not None]
     rows = list(zip(*ranks, strict=True)) if ranks else []
@@ -36,7 +36,8 @@ def ties(table: GoldTable) -> Iterator[Found]:
         return
     index = table.needed[sorted_by[0]]
     message = f"the order of the rows counts; {table.column(index)} is in order but has ties, and nothing says how they stand"
-    yield table.found("order-ties", message, hint="set ignore_order, or break the ties in the question")
+    line = f'add "order_by": [{index}] to the parameters' if table.spot.check.scorer == "table_match" else "set ignore_orders"
+    yield table.found("order-ties", message, hint=f"{line}, or break the ties in the question")
 
 
 def _ranks(table: GoldTable, index: int) -> list[int] | None:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from evalsuite.matching.numbers import Number
-from evalsuite.matching.values import Cell, read_native, read_text
+from evalsuite.matching.values import Cell, is_written_form, read_native, read_text
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
@@ -56,8 +56,9 @@ def cell(value: Any, *, native: bool) -> Cell:
 
 
 def number(value: Any, *, native: bool) -> Decimal | None:
-    """The finite number behind a value; true, false, dates and texts have none."""
-    if isinstance(value, bool) or (isinstance(value, str) and value.strip().lower() in ("true", "false")):
+    """The finite number behind a value; true, false, dates and texts have none, nor has a number in a written form like `$1,234`."""
+    text = value.strip().lower() if isinstance(value, str) else ""
+    if isinstance(value, bool) or text in ("true", "false") or is_written_form(text):
         return None
     found = cell(value, native=native)
     if isinstance(found, Number):
