@@ -53,8 +53,6 @@ class MissingExtraError(EvalsuiteError):
         from evalsuite.installed import extra_line
 
         super().__init__(message, hint=other or extra_line(extra))
-        # What is missing, in words that are the same on every machine.
-        self.needs = other or f"install evalsuite[{extra}]"
 
 
 def reason_of(error: OSError) -> str:
@@ -64,7 +62,10 @@ def reason_of(error: OSError) -> str:
     return error.strerror or type(error).__name__
 
 
-def cannot_write(path: object, error: OSError, *, hint: str = "look whether there is room and you may write there") -> OutputError:
+LOOK = "look whether there is room and you may write there"
+
+
+def cannot_write(path: object, error: OSError, *, hint: str = LOOK) -> OutputError:
     """The error of a file or folder that cannot be written."""
     return OutputError(f"cannot write {path}: {reason_of(error)}", hint=hint)
 
@@ -89,12 +90,14 @@ FAULTS: dict[str, FaultKind] = {
     "MISSING_FILE": FaultKind(message="the file is not there", hint="paths are relative to <submission>/<instance_id>/"),
     "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="hand in a plain file: no folder, link, pipe or device"),
     "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="hand in a smaller file, or raise the limit by its name"),
-    "LIMIT": FaultKind(message="a limit was reached", hint="the reason names the limit; set it in suite.yaml or with --limit"),
-    "TIMEOUT": FaultKind(message="the time limit was reached", hint="the limit is `seconds` in suite.yaml or --limit"),
+    "LIMIT": FaultKind(
+        message="a limit was reached", hint="the reason names the limit; set it in suite.yaml or by `evalsuite run --limit`"
+    ),
+    "TIMEOUT": FaultKind(message="the time limit was reached", hint="the limit is `seconds` in suite.yaml or of `evalsuite run --limit`"),
     "WORKER_DIED": FaultKind(message="the worker that read this answer died", hint="the file makes its reader crash; write it anew"),
     "BAD_CSV": FaultKind(
         message="the file is not a readable CSV table",
-        hint="one header line, the same number of comma-separated fields in each row",
+        hint="one header line, the same number of comma-separated fields in each row; no other delimiter",
     ),
     "BAD_DUCKDB": FaultKind(message="the file is not a readable DuckDB database", hint="write it with duckdb and close the connection"),
     "NOT_A_TABLE": FaultKind(message="a view stands where a table is needed", hint="hand in a table"),
@@ -136,7 +139,8 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "NO_JAIL": FaultKind(
         message="no jail can be had here, so a program is run with --allow-programs only (in Python allow_programs=True)",
-        hint="--allow-programs, for programs you trust or inside a container: they can read and write what you can, and pass any test",
+        hint="`evalsuite run --allow-programs`, for programs you trust or inside a container: they can read and write what you can, "
+        "and pass any test",
         side="tool",
     ),
     "UNDEFINED": FaultKind(

@@ -1,5 +1,6 @@
 """`evalsuite agree`: do two raters say the same?"""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -23,6 +24,8 @@ def command(
     from evalsuite.trust.agreement import agree
     from evalsuite.trust.labels import read_rater
 
+    if threshold is not None and math.isnan(threshold):
+        raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")
     if most < 0:
         raise UsageError(f"--most cannot be {most}", hint="a number from 0")
     found = agree(read_rater(rater_a, runs), read_rater(rater_b, runs), threshold=threshold)

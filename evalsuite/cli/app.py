@@ -80,6 +80,11 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     command = get_command(app)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
+    for one in (command, *getattr(command, "commands", {}).values()):
+        for parameter in one.params:
+            if hasattr(parameter.type, "readable"):
+                # Whoever opens a path says what is wrong with it; one unreadable folder may be one among many.
+                parameter.type.readable = False
     return command
 
 

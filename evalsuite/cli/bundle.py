@@ -42,6 +42,7 @@ def command(
     from evalsuite.trust.bundle_files import scored, verdict, write
 
     load_plugins(plugin)
+    _check_place(output)
     entry, submission, gold_folder = _sides(instance_id, run, runs, result_dir, gold)
     _check_reveal(gold_folder, reveal)
     options = entry.run.get("options", {}) if entry is not None else {}
@@ -91,6 +92,21 @@ def _check_reveal(gold: Path, reveal: str | None) -> None:
         raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")
 
 
+def _is_file(output: Path) -> bool:
+    return output.suffix.lower() in (".md", ".markdown")
+
+
+def _check_place(output: Path | None) -> None:
+    """Raise `OutputError` where the bundle cannot be written, before anything is shrunk."""
+    from evalsuite.reports import check_writable
+
+    if output is None:
+        return
+    if not _is_file(output) and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise OutputError(f"{output} is not an empty folder", hint="name a new folder, or FILE.md")
+    check_writable(output if _is_file(output) else output / "README.md")
+
+
 def _write(found: "Bundle", output: Path | None, *, signature: str) -> None:
     from evalsuite.reports.bundle import bundle_markdown
     from evalsuite.trust.bundle_files import write
@@ -99,13 +115,10 @@ def _write(found: "Bundle", output: Path | None, *, signature: str) -> None:
     if output is None:
         sys.stdout.write(text)
         return
-    is_file = output.suffix.lower() in (".md", ".markdown")
-    if not is_file and output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise OutputError(f"{output} is not an empty folder", hint="name a new folder, or FILE.md")
     try:
-        if not is_file:
+        if not _is_file(output):
             write(found, output)
-        place = output if is_file else output / "README.md"
+        place = output if _is_file(output) else output / "README.md"
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:

@@ -38,12 +38,17 @@ def check(
     Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
     gold.errata.yaml nor the instance's lint_ignore answers for it.
     """
+    from evalsuite.readers.gold import find_spec
+    from evalsuite.reports import check_writable
     from evalsuite.reports.gold import gold_check_lines, gold_check_verdict
-    from evalsuite.store.ceiling import keep_ceiling
+    from evalsuite.store.ceiling import CEILINGS_FOLDER, WITHOUT, keep_ceiling
     from evalsuite.trust.gold_check import check_gold
 
     share(fail_under, "--fail-under")
     how = one_of(isolation, ("process", "none"), "--isolation")
+    find_spec(gold)
+    if not no_save:
+        check_writable(CEILINGS_FOLDER / "ceiling.json", hint=WITHOUT)
     found = check_gold(gold, isolation=how, jobs=job_count(jobs), databases=databases)
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
     if json_:

@@ -18,9 +18,7 @@ RUNS = Path(".evalsuite/runs")
 
 
 def command(
-    folders: Annotated[
-        list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False, readable=False)
-    ],
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
     gold: GoldDir = Path("gold"),
     rules: Rules = None,
     by: Annotated[
@@ -114,16 +112,15 @@ def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> No
 
 def _metadata(path: Path) -> dict[str, dict[str, str]]:
     """Submission name -> its metadata, from a CSV with a column `submission`. Raises `UsageError`."""
-    import csv
+    from evalsuite.readers.named_columns import read_rows
 
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as handle:
-            rows = list(csv.DictReader(handle))
-    except (OSError, ValueError, csv.Error) as error:
-        raise UsageError(f"{path}: cannot be read as CSV ({type(error).__name__})", hint="UTF-8, with a line of column names") from None
+    header, rows = read_rows(path)
+    if "submission" not in header:
+        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` holds the folders' names")
     found: dict[str, dict[str, str]] = {}
-    for line, row in enumerate(rows, 2):
-        name = row.pop("submission", None)
+    for line, cells in rows:
+        row = dict(zip(header, cells, strict=False))
+        name = row.pop("submission", "")
         if not name:
             raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` holds the folder's name")
         if name in found:

@@ -62,7 +62,7 @@ def limits_of(settings: Iterable[str]) -> dict[str, int | float]:
         try:
             limits[name.strip()] = float(value) if "." in value else int(value)
         except ValueError:
-            raise UsageError(f"--limit cannot be {setting!r}", hint="write name=value, for example seconds=30") from None
+            raise UsageError(f"--limit cannot be {setting!r}", hint="write NAME=VALUE, for example seconds=30") from None
     return limits
 
 

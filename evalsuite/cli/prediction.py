@@ -133,7 +133,7 @@ def _scorer(name: str) -> "Scorer":
     try:
         return SCORERS.load(name)
     except UnknownScorerError as error:
-        raise UnknownScorerError(error.message, hint=f"{error.hint}; for an instance add --result_dir FOLDER") from None
+        raise UnknownScorerError(error.message, hint=f"{error.hint} (for an instance add --result_dir FOLDER)") from None
 
 
 def _metavar(entry: "Scorer") -> str:

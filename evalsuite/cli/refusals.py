@@ -9,7 +9,7 @@ from evalsuite.registry import did_you_mean
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # The text of a command names options of that command.
-_COMMAND = re.compile(r"`[^`]*`|\bevalsuite [a-z].*")
+_COMMAND = re.compile(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
 _EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 

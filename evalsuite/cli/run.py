@@ -94,6 +94,10 @@ def command(
     share(fail_under, "--fail-under")
     if json_ and (github or watch):
         raise UsageError(f"--json and {'--github' if github else '--watch'} exclude each other", hint="-o FILE.json writes a file")
+    if watch and resume is not None:
+        raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
+    if gold_cache is not None and gold_cache.exists() and not gold_cache.is_dir():
+        raise UsageError(f"--gold-cache {gold_cache}: not a folder", hint="name a folder; it is made where there is none")
     place, ids = _one_folder(submission, result_dir), _ids(only)
     if lf and (ids or filter_ or group or resume):
         raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")

@@ -37,7 +37,10 @@ def list_(
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  {scores}  {about} {tags}".rstrip()))
     if not found:
-        print(f"no runs in {runs}")
+        asked = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
+        said = " ".join(f"{option} {value!r}" for option, value in asked if value)
+        n = len(find_runs(runs)) if said else 0
+        print(clean(f"none of {n} runs in {runs} fits {said}" if n else f"no runs in {runs}"))
     return EXIT_OK
 
 
@@ -69,6 +72,8 @@ def tag(
     """Add tags to a run or take them away, and show its tags."""
     from evalsuite.store.history import one_run, tag_run
 
+    if not all(name.strip() for name in add or ()):
+        raise UsageError("a tag cannot be blank", hint="--add release")
     tags = tag_run(one_run(run, runs), add=add or (), remove=remove or ())
     print(" ".join(f"#{name}" for name in tags) or "no tags")
     return EXIT_OK

@@ -1,5 +1,6 @@
 """`evalsuite sql`: questions to the history."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +25,7 @@ def command(
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import check_level, default_level
     from evalsuite.reveal import reveal
-    from evalsuite.store.history import RunEntry, query
+    from evalsuite.store.history import RunEntry, find_runs, query
 
     check_level(level)
 
@@ -33,6 +34,8 @@ def command(
         return None if allowed == "cells" else [reveal(result, allowed) for result in entry.results()]
 
     names, rows = query(statement, runs, cut=cut)
+    if not find_runs(runs):
+        print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:
         print("\t".join(clean(name) for name in names))
     for row in rows:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from evalsuite.cli.options import AllowPrograms, Plugins, load_plugins
-from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 
 # How many different reasons `suite run` prints for cases it could not score.
 _MOST_REASONS = 3
@@ -62,7 +62,7 @@ def _config(settings: Iterable[str]) -> dict[str, Any]:
     for setting in settings:
         name, found, value = setting.partition("=")
         if not found:
-            raise UsageError(f"--parameter cannot be {setting!r}", hint="write name=value, for example ignore_case=true")
+            raise UsageError(f"--parameter cannot be {setting!r}", hint="write NAME=VALUE, for example ignore_case=true")
         try:
             config[name.strip()] = json.loads(value)
         except ValueError:
@@ -140,27 +140,37 @@ def run(
     plugins: Plugins = None,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
+    from evalsuite.cli.refusals import complain
     from evalsuite.reports.clean import clean
     from evalsuite.reports.words import verdict_line
+    from evalsuite.suites.store import SuiteError, load_suite
     from evalsuite.suites.test_suite import TestSuite
 
     if run_name is not None and len(sources) > 1:
         raise UsageError(f"one name {run_name!r} for {len(sources)} runs", hint="leave it out: each run has the name of its file")
     load_plugins(plugins)
-    suite, n_unscored = TestSuite(name), 0
+    load_suite(name)
+    suite, n_unscored, n_refused = TestSuite(name), 0, 0
     for source in sources:
-        made = suite.run(
-            run_name or source.stem,
-            candidate_data_path=source,
-            candidate_column=candidate_column,
-            context_column=context_column,
-            model_name=model_name,
-            model_version=model_version,
-            foundation_model=foundation_model,
-            prompt_template=prompt_template,
-            description=description,
-            allow_programs=allow_programs,
-        )
+        try:
+            made = suite.run(
+                run_name or source.stem,
+                candidate_data_path=source,
+                candidate_column=candidate_column,
+                context_column=context_column,
+                model_name=model_name,
+                model_version=model_version,
+                foundation_model=foundation_model,
+                prompt_template=prompt_template,
+                description=description,
+                allow_programs=allow_programs,
+            )
+        except (UsageError, SuiteError) as error:
+            if len(sources) == 1:
+                raise
+            complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
+            n_refused += 1
+            continue
         print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
         unscored = [result for result in made.run.results if result.score is None]
         # A metric without a fixed range has no score by its nature; its values are kept.
@@ -170,6 +180,10 @@ def run(
             print(clean(f" not scored: {reason}"))
         if reasons[_MOST_REASONS:]:
             print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
+    if n_refused:
+        code = EXIT_USAGE if n_refused == len(sources) else EXIT_GATE
+        print(f"{n_refused} of {len(sources)} files could not be run (exit {code})")
+        return code
     return EXIT_UNSCORABLE if n_unscored else EXIT_OK
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, Final, Literal
 
+from evalsuite.matching.number_reading import MOST_PLACES
 from evalsuite.matching.text import excluded_text, shorten
 from evalsuite.types import Score
 
@@ -48,7 +49,7 @@ def match_number(
         return Score(official=0.0, reason=reason, details=details)
     golds = gold_numbers(gold)
     accepted = [*golds, *(100 * value for value in golds)] if percentage else golds
-    tolerance = 10**-precision
+    tolerance = 10 ** -max(precision, -2 * MOST_PLACES)
     missed = [value for value in accepted if not any(abs(number - value) <= tolerance for number in numbers)]
     if not missed or (conj == "or" and len(missed) < len(accepted)):
         found = "every gold" if conj == "and" and len(accepted) > 1 else next(_text(v) for v in accepted if v not in missed)

@@ -22,6 +22,8 @@ from evalsuite.matching.numbers import Number, number_of
 
 YEARS: Final = range(1500, 2200)
 MAX_SHOWN: Final = 40
+# A precision below this, negated, says the same: any two numbers are that near.
+MOST_PLACES: Final = 308
 
 _SCALES: Final = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
 _WORDS: Final = "thousand|million|billion|trillion"

@@ -14,7 +14,7 @@ from decimal import Decimal
 from typing import Any, Final, Literal
 
 from evalsuite.matching.exclusions import excluded_token
-from evalsuite.matching.number_reading import YEARS, Found, find_numbers, read_number
+from evalsuite.matching.number_reading import MOST_PLACES, YEARS, Found, find_numbers, read_number
 from evalsuite.matching.numbers import (
     FEWEST_DECIMALS,
     Number,
@@ -162,7 +162,7 @@ def _shifted(number: int | Number, places: int) -> int | Number:
 def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None) -> Tolerance:
     """What the check's author asked for; a `precision` other than 4 is a distance as well."""
     given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
-    distance = abs_tol if abs_tol is not None else 10.0**-precision if precision != DEFAULT_PRECISION else 0.0
+    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
     return Tolerance(abs=distance, rel=rel_tol or 0.0, own=given)
 
 

@@ -1,14 +1,16 @@
 """How reasons speak of tables: counts, cells and headers in a few characters, and the sentence of a full match."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.matching.equality import is_empty
-from evalsuite.types import Score
+from evalsuite.types import Fault, Score, Table
 
 MAX_SHOWN: Final = 40
 RANKED_CELLS: Final = 200_000
 LONGEST_FLOAT: Final = 308
+_DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
 def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
@@ -16,6 +18,20 @@ def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
     reason = f"{subject} an equal, {count(n_rows, 'row')}"
     return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
+
+
+def other_delimiter(header: Sequence[str]) -> str:
+    """What the header of a CSV says that was written with another delimiter than the comma: one column with that sign in its name."""
+    found = next((word for sign, word in _DELIMITERS.items() if len(header) == 1 and sign in header[0]), "")
+    return f"{shorten(header[0])} is one column: is {found} the delimiter? fields are parted by commas" if found else ""
+
+
+def with_delimiter(score: Score, handed_in: Sequence[Table | Fault]) -> Score:
+    """The score of tables; a refusal also says where one of them has another delimiter."""
+    said = next((text for table in handed_in if isinstance(table, Table) and (text := other_delimiter(table.header))), "")
+    if not said or 1 in (score.official, score.strict):
+        return score
+    return replace(score, reason=f"{score.reason}; {said}", strict_reason=score.strict_reason and f"{score.strict_reason}; {said}")
 
 
 def shown(value: Any) -> str:

@@ -140,10 +140,10 @@ def is_own(value: Any, module: ModuleType) -> bool:
 def module_of(path: Path) -> ModuleType:
     """The module of a plugin file, run once. Raises `UsageError` that names the line at which it fails."""
     if not path.is_file():
-        raise UsageError(f"{path}: no such plugin file")
+        raise UsageError(f"{path}: no such plugin file", hint="a plugin is a Python file with scorers")
     spec = importlib.util.spec_from_file_location(f"evalsuite_plugin_{path.stem}_{abs(hash(path)):x}", path)
-    assert spec is not None
-    assert spec.loader is not None
+    if spec is None or spec.loader is None:
+        raise UsageError(f"{path}: not a Python file", hint="the name of a plugin file ends in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[module.__name__] = module
     try:

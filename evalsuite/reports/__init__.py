@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from evalsuite.errors import UsageError, cannot_write
+from evalsuite.errors import LOOK, UsageError, cannot_write
 from evalsuite.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def check_output(path: Path) -> None:
     check_writable(path)
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *, hint: str = LOOK) -> None:
     """Raise `OutputError` where no file can be written at `path`.
 
     It is tried, by a file without a name in the nearest folder that is there: rights do not tell of a file system that is read-only.
@@ -64,7 +64,7 @@ def check_writable(path: Path) -> None:
             return
         tempfile.TemporaryFile(dir=next(folder for folder in path.absolute().parents if folder.exists())).close()
     except OSError as error:
-        raise cannot_write(path, error) from error
+        raise cannot_write(path, error, hint=hint) from error
 
 
 def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: Subject = "run", *, reveal: str | None = None) -> None:

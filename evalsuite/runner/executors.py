@@ -1,5 +1,6 @@
 """Who scores the tasks of a run: a table of executors by name, each loaded when it is asked for. All give the same results."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -15,6 +16,7 @@ EXECUTORS: dict[str, Lazy] = {
     "local": Lazy("evalsuite.runner.executors:local", "worker processes of this machine"),
     "dask": Lazy("evalsuite.runner.dask_pool:DaskPool", "the workers of a dask cluster, or of one made for the run on this machine"),
 }
+_ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +53,21 @@ class Executor(Protocol):
 
 
 def open_executor(name: str, work: Work) -> Executor:
-    """The executor of that name; raises `UsageError` for another name and for a scheduler that it would not use."""
-    if name not in EXECUTORS:
-        raise UsageError(f"no executor {name!r}", hint="known: " + ", ".join(EXECUTORS))
-    if work.scheduler is not None and name != "dask":
-        raise UsageError(f"--scheduler is not used by --executor {name}", hint="add --executor dask")
+    """The executor of that name; raises `UsageError` as `check_executor` does."""
+    check_executor(name, work.scheduler)
     executor: Executor = EXECUTORS[name].load()(work)
     return executor
+
+
+def check_executor(name: str, scheduler: str | None) -> None:
+    """Raise `UsageError` where there is no such executor, and for a scheduler that is no address or that it would not use."""
+    if name not in EXECUTORS:
+        raise UsageError(f"no executor {name!r}", hint="known: " + ", ".join(EXECUTORS))
+    if scheduler is not None and name != "dask":
+        raise UsageError(f"--scheduler is not used by --executor {name}", hint="add --executor dask")
+    if scheduler is not None and not _ADDRESS.fullmatch(scheduler):
+        # The client of dask would say so later, with a traceback when it is thrown away.
+        raise UsageError(f"--scheduler cannot be {scheduler!r}", hint="an address such as tcp://10.0.0.5:8786")
 
 
 def local(work: Work) -> Pool:

@@ -18,7 +18,7 @@ from evalsuite.readers.submission import submission_hash
 from evalsuite.runner.batch import Batches, Execute, is_batch
 from evalsuite.runner.corrections import correct, unapplied
 from evalsuite.runner.databases import Databases, hangs_on_database
-from evalsuite.runner.executors import Executor, Work, open_executor
+from evalsuite.runner.executors import Executor, Work, check_executor, open_executor
 from evalsuite.runner.forensics import by_kind, with_notes
 from evalsuite.runner.living_gold import drifts
 from evalsuite.runner.plan import by_tag, plan, rules_of, signature_of, warnings_of
@@ -227,7 +227,8 @@ def _saved(folder: RunFolder | None, n_instances: int) -> str:
 
 
 def _check(options: Options) -> None:
-    """Raise `UsageError` where options exclude each other."""
+    """Raise `UsageError` where options exclude each other, or no executor can be meant."""
+    check_executor(options.executor, options.scheduler)
     if options.resume is not None and options.out is not None:
         raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
     if options.resume is not None and not options.save:

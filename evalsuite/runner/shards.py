@@ -84,7 +84,7 @@ def _entry(folder: Path) -> RunEntry:
 def _shard(entry: RunEntry) -> Shard:
     text = entry.run.get("options", {}).get("shard")
     if not isinstance(text, str):
-        raise UsageError(f"{entry.folder} is the run of no shard", hint=f"merge takes runs made with --shard; {_HINT}")
+        raise UsageError(f"{entry.folder} is the run of no shard", hint="merge takes runs that `run --shard i/n` made")
     shard = parse_shard(text)
     assert shard is not None
     return shard

@@ -8,6 +8,7 @@ from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table import match_any_table
 from evalsuite.matching.table_judge import join_verdicts, judge_any
 from evalsuite.matching.table_references import needed_columns
+from evalsuite.matching.wording import with_delimiter
 from evalsuite.registry import scorer
 from evalsuite.types import Fault, Problem, Rule, Score, Table
 
@@ -93,4 +94,4 @@ def table_match(
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference)
     # A list of orders is only true or false to the reference.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
-    return join_verdicts(official, strict, own_options=own_options)
+    return with_delimiter(join_verdicts(official, strict, own_options=own_options), [prediction])

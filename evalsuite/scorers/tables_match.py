@@ -8,6 +8,7 @@ from evalsuite.matching.equality import Reference
 from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table import match_table_list
 from evalsuite.matching.table_judge import join_verdicts, judge_each
+from evalsuite.matching.wording import with_delimiter
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.types import Fault, Problem, Score, Table
@@ -64,4 +65,4 @@ def tables_match(
     needed = condition_cols or [[] for _ in gold]
     orders = ignore_orders or [False for _ in gold]
     official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference)
-    return join_verdicts(official, strict)
+    return with_delimiter(join_verdicts(official, strict), prediction)

@@ -6,11 +6,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import cannot_write
+from evalsuite.errors import LOOK, cannot_write
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.store.signature import signature
 
 CEILINGS_FOLDER = Path(".evalsuite/gold")
+# What else can be done where nothing can be kept.
+WITHOUT = f"use --no-save, or {LOOK}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
         folder.mkdir(parents=True, exist_ok=True)
         write_atomically(path, json.dumps({**asdict(ceiling), "findings": findings}, indent=2) + "\n")
     except OSError as error:
-        raise cannot_write(path, error, hint="use --no-save, or look whether there is room and you may write there") from error
+        raise cannot_write(path, error, hint=WITHOUT) from error
     return path
 
 

@@ -1,16 +1,17 @@
 """Reference and candidate data from files, frames or lists -> columns of text; a blank cell is an error that names its row."""
 
-import csv
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
+from evalsuite.readers.named_columns import read_rows
 from evalsuite.registry import did_you_mean
 
 Columns = Mapping[str, Sequence[str | None]]
 FILE_KINDS = (".csv", ".jsonl", ".parquet")
+_HINT = "give a path to a CSV, JSONL or Parquet file"
 
 
 def read_columns(source: Any) -> Columns:
@@ -19,13 +20,13 @@ def read_columns(source: Any) -> Columns:
         return _read_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
         return {str(name): [_text(value) for value in source[name]] for name in source.columns}
-    raise UsageError(f"cannot read data from {type(source).__name__}", hint="give a path to a CSV, JSONL or Parquet file, or a data frame")
+    raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
 
 
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
     """One column without blanks. Raises `UsageError` where it is missing or a cell is blank."""
     if name not in data:
-        hint = did_you_mean(name, data) + f"; name another with --{what.replace(' ', '-')}-column"
+        hint = f"{did_you_mean(name, data)}; name another with --{what.replace(' ', '-')}-column"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
     for row, cell in enumerate(data[name], start=1):
@@ -67,27 +68,16 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
 
 def _read_file(path: Path) -> Columns:
     if path.suffix not in FILE_KINDS:
-        raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}")
+        raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
+    if path.suffix == ".csv":
+        header, rows = read_rows(path)
+        return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
-        raise UsageError(f"{path}: no such file")
+        raise UsageError(f"{path}: no such file", hint=_HINT)
     try:
-        if path.suffix == ".csv":
-            return _read_csv(path)
         return _read_jsonl(path) if path.suffix == ".jsonl" else _read_parquet(path)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint="save the file as UTF-8") from None
-
-
-def _read_csv(path: Path) -> Columns:
-    with path.open(encoding="utf-8-sig", newline="") as lines:
-        rows = list(csv.reader(lines))
-    if not rows:
-        raise UsageError(f"{path}: empty", hint="the first line names the columns")
-    header, body = rows[0], [row for row in rows[1:] if row]
-    for number, row in enumerate(body, start=2):
-        if len(row) > len(header):
-            raise UsageError(f"{path}:{number}: {len(row)} fields, the header has {len(header)}")
-    return {name: [row[i] if i < len(row) else None for row in body] for i, name in enumerate(header)}
 
 
 def _read_jsonl(path: Path) -> Columns:
@@ -118,7 +108,7 @@ def _read_parquet(path: Path) -> Columns:
             names = [described[0] for described in answer.description or ()]
             rows = answer.fetchall()
     except duckdb.Error:
-        raise UsageError(f"{path}: not a readable Parquet file") from None
+        raise UsageError(f"{path}: not a readable Parquet file", hint=_HINT) from None
     return {name: [_text(row[i]) for row in rows] for i, name in enumerate(names)}
 
 

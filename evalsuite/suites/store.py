@@ -19,6 +19,8 @@ from evalsuite.suites.names import slug
 
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
+# What scorers read that no case of a suite can be.
+_FILES = frozenset({"table", "tables", "database"})
 
 
 class SuiteError(EvalsuiteError):
@@ -79,8 +81,12 @@ def new_suite(
 
     Raises:
         UnknownScorerError: no such scorer.
-        UsageError: references missing for a scorer that needs them, or parameters it cannot use.
+        UsageError: a blank name, a scorer of files, references missing for a scorer that needs them, or parameters it cannot use.
     """
+    _check_name(name)
+    if not foreign and kind_of(scorer) == "built_in" and SCORERS.load(scorer).marker.reads in _FILES:
+        hint = "take a scorer of texts; files are scored by `evalsuite run` against a gold folder"
+        raise UsageError(f"{scorer} compares files, the cases of a suite are texts", hint=hint)
     if not foreign and references is None and needs_reference(scorer):
         raise UsageError(f"{scorer} compares with a reference output, and none was given", hint="name the column with --reference-column")
     # Counted, not drawn: a report names cases by these. An imported suite keeps its own.
@@ -102,6 +108,11 @@ def new_suite(
         data_hash=data_hash(inputs, references),
         extra=dict(extra or {}),
     )
+
+
+def _check_name(name: str) -> None:
+    if not name.strip():
+        raise UsageError("a suite needs a name", hint="any text that is not blank")
 
 
 def kind_of(scorer: str) -> str:
@@ -224,6 +235,7 @@ def delete_suite(name: str, root: Path = ROOT) -> None:
 
 def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     """The suite under its new name. Raises `SuiteError` where the old is absent or the new taken."""
+    _check_name(new)
     suite = load_suite(name, root)
     target = folder_of(new, root)
     if target.exists() and target != folder_of(name, root):

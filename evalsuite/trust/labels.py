@@ -1,12 +1,12 @@
 """What one rater said of each instance: a scored run, or a CSV file of labels that people gave."""
 
-import csv
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from evalsuite.errors import UsageError, reason_of
+from evalsuite.errors import UsageError
+from evalsuite.readers.named_columns import read_rows
 from evalsuite.reveal import reveal
 from evalsuite.store.history import RunEntry, one_run
 
@@ -66,20 +66,15 @@ def read_labels(path: Path) -> Rater:
     Numbers are read as such; a file of `right` and `wrong` (correct, yes, pass, true ...) as 1 and 0; other labels stay text. An empty
     label is none. Raises `UsageError` with the line of an id that stands twice or of a row without one.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as lines:
-            reader = csv.reader(lines)
-            header = [name.strip().lower() for name in next(reader, [])]
-            rows = [(reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {reason_of(error)}") from error
-    except (UnicodeDecodeError, csv.Error):
-        raise UsageError(f"{path} is not a readable CSV file", hint="save it as UTF-8 with commas between the fields") from None
+    names, rows = read_rows(path)
+    header = [name.strip().lower() for name in names]
     id_at, label_at = (_column(header, names, path) for names in (ID_COLUMNS, LABEL_COLUMNS))
     reason_at = next((header.index(name) for name in REASON_COLUMNS if name in header), None)
     texts, reasons, silent = {}, {}, {}
     for line, row in rows:
         cells = [cell.strip() for cell in row] + [""] * (len(header) - len(row))
+        if not any(cells):
+            continue
         id_ = cells[id_at]
         if not id_ or id_ in texts or id_ in silent:
             raise UsageError(f"{path}:{line}: {f'{id_!r} stands twice' if id_ else 'no instance_id'}", hint="one row for each instance")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.answers import read_answer
 from evalsuite.readers.gold import gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
@@ -19,7 +20,7 @@ from evalsuite.readers.submission import METADATA
 from evalsuite.registry import did_you_mean
 from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission
+from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission, Table
 
 FORMS_BY_ENDING = {
     **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
@@ -96,7 +97,7 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     kinds = [answer.answer_type for answer in submission.answers.values()]
     return Validation(
         problems=(*sorted(problems, key=_line), *looker.absent()),
-        notes=(*notes, *(_forgotten(submission) if layout == "original" else ())),
+        notes=(*notes, *looker.notes, *(_forgotten(submission) if layout == "original" else ())),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in found.values()),
         n_gold=len(gold.instances) if gold is not None else None,
@@ -111,6 +112,7 @@ class _Looker:
         self.limits = limits
         self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}
         self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
+        self.notes: list[str] = []
 
     def answer(self, answer: Answer) -> Iterator[Finding]:
         """What is wrong with one answer."""
@@ -151,6 +153,8 @@ class _Looker:
             )
         except FaultError as error:
             return error.fault
+        if isinstance(read, Table) and (other := other_delimiter(read.header)):
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {other}")
         tables = read.values() if form == "database" else ()
         return next((table for table in tables if isinstance(table, Fault)), None)
 

@@ -48,6 +48,7 @@ def test_what_cannot_be_compared(runs: Path, tmp_path: Path, capsys: pytest.Capt
     """An unknown run, a file that is not there, and two sides without a common instance are usage errors."""
     other = tmp_path / "other.csv"
     other.write_text("instance_id,label\nz,1\n")
-    for second, message in (("nowhere", "no finished run"), ("nowhere.csv", "cannot read"), (str(other), "no labelled instance in common")):
+    refused = {"nowhere": "no finished run", "nowhere.csv": "cannot be read as CSV", str(other): "no labelled instance in common"}
+    for second, message in refused.items():
         assert main(["agree", str(runs / "official"), second]) == 2
         assert message in capsys.readouterr().err

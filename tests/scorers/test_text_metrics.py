@@ -1,6 +1,7 @@
 """The text metrics as scorers: the table, the mapping to [0, 1], faults and bad gold."""
 
 import json
+import re
 import sys
 from dataclasses import fields
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import FaultError
+from evalsuite.installed import extra_line
 from evalsuite.metrics import METRICS, get_metric
 from evalsuite.registry import Scorer, allowing_programs, check_parameters
 from evalsuite.scorers import SCORERS
@@ -113,8 +115,8 @@ def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any])
 
 
 def test_a_missing_extra_is_a_fault_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither gold nor the submission is to blame, and the detail names the extra."""
+    """Neither gold nor the submission is to blame, and the pip line is in the detail."""
     monkeypatch.setitem(sys.modules, "wordfreq", None)
-    with pytest.raises(FaultError, match=r"install evalsuite\[wordfreq\]") as caught:
+    with pytest.raises(FaultError, match=re.escape(extra_line("wordfreq"))) as caught:
         scored("specificity", "Oslo is a city")
     assert caught.value.side == "tool"

@@ -153,6 +153,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("the same table in two instances", cities(STOCK), "equal-golds"),
     ("two equal alternatives", lambda m: m.files.update({"c2/b.csv": m.files["c2/a.csv"]}), "equal-alternatives"),
     # rows and columns
+    ("fields parted by semicolons", cities("city;visits\nOslo;1\nRome;2\n"), "odd-delimiter"),
     ("rows longer than the header", cities("city,visits\nOslo,1,x\nRome,2,y\n"), "ragged-row"),
     ("a row shorter than the header", cities("city,visits\nOslo,1\nRome\n"), "short-row"),
     ("a blank line", cities("city,visits\nOslo,1\n\nRome,2\n"), "blank-line"),

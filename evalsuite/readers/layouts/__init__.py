@@ -77,10 +77,16 @@ def named(name: str) -> LayoutReader:
 
 
 def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> LayoutReader:
-    """The layout of that name, else the one that the spec file's first entry shows; raises `UsageError` for an unknown name."""
-    if name is not None:
-        return named(name)
-    return named(layout_name(spec, limits))
+    """The layout of that name, else the one that the spec file's first entry shows.
+
+    Raises `UsageError` for an unknown name, and for one whose entries say by their files what the spec says by itself.
+    """
+    if name is None:
+        return named(layout_name(spec, limits))
+    layout = named(name)
+    if name != "original" and "evaluation" in _first_entry(spec, limits):
+        raise UsageError(f"{spec} is not of the layout {name}: its entries have an 'evaluation'", hint="leave --layout out")
+    return layout
 
 
 def layout_name(spec: Path, limits: Limits = DEFAULT_LIMITS) -> str:

@@ -47,7 +47,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     """
     read = read_gold(gold, limits, layout=layout)
     if read.layout == "original":
-        raise UsageError(f"{gold} is in the original layout already", hint="`--layout lite` or `--layout snow` reads it as another one")
+        raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
     spec = find_spec(gold)

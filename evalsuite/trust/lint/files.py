@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.gold import GOLD_QUERY, find_spec
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.suite import SUITE_FILE
@@ -133,6 +134,8 @@ def rows(table: GoldTable) -> Iterator[Found]:
     """Lines that are longer or shorter than the header, and blank ones: all of them are read as something else than they look."""
     if not table.is_csv:
         return
+    if other := other_delimiter(table.table.header):
+        yield table.found("odd-delimiter", other, hint="save the table with commas between the fields")
     if table.table.ragged_line is not None:
         message = f"line {table.table.ragged_line} has more fields than the header, so its first field is taken for an index"
         yield table.found("ragged-row", message, hint="quote fields that hold commas")
@@ -206,6 +209,7 @@ PER_BOOK = {
 }
 PER_CHECK = {"repeated-file": Kind("warning", named_twice, "a gold file stands twice among the alternatives")}
 PER_TABLE = {
+    "odd-delimiter": Kind("warning", rows, "a table of one column whose name holds another delimiter than the comma"),
     "ragged-row": Kind("error", rows, "a row longer than the header: the columns shift"),
     "short-row": Kind("warning", rows, "a row shorter than the header"),
     "blank-line": Kind("warning", rows, "a blank line inside a table: it is skipped, though it may be a row"),

@@ -1,0 +1,119 @@
+"""Hints name what the person who reads them can do: options of the command that was called, commands that are there."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from evalsuite.cli.app import called, load_command
+from evalsuite.cli.commands import COMMANDS
+from evalsuite.cli.refusals import fitting, options_in
+from evalsuite.errors import FAULTS
+from evalsuite.store.run_folder import _cannot_write
+from tests.conftest import ROOT
+
+# What holds the text of a hint, by the name it is given.
+NAMES = re.compile(r"hint|ways?|way_out|without|look", re.IGNORECASE)
+ANYWHERE = {"--debug", "--help", "--version"}
+# `evalsuite gold errata GOLD --entry ID`: the words of the command, then what follows up to the end of the code.
+CALL = re.compile(r"\bevalsuite ((?:[a-z]+ ?)+)([^`]*)")
+
+
+def hints() -> Iterator[tuple[str, str]]:
+    """(file:line, text) of every hint that the package can give; what is filled in when it runs stands as a word."""
+    for path in sorted((ROOT / "evalsuite").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if (isinstance(node, ast.keyword) and node.arg == "hint") or (
+                isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and NAMES.fullmatch(one.id) for one in node.targets)
+            ):
+                yield from texts(path.name, node.value)
+            elif isinstance(node, ast.FunctionDef) and NAMES.fullmatch(node.name.strip("_")):
+                for inner in ast.walk(node):
+                    if isinstance(inner, ast.Return) and inner.value is not None:
+                        yield from texts(path.name, inner.value)
+
+
+def texts(file: str, node: ast.expr) -> Iterator[tuple[str, str]]:
+    """The texts an expression is made of, each with its place: both sides of a choice, an f-string as one text."""
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "X" for part in node.values]
+        yield f"{file}:{node.lineno}", "".join(map(str, parts))
+    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+        yield f"{file}:{node.lineno}", node.value
+    else:
+        for inner in ast.iter_child_nodes(node):
+            if isinstance(inner, ast.expr):
+                yield from texts(file, inner)
+
+
+HINTS = [*hints(), *((code, kind.hint) for code, kind in FAULTS.items())]
+WITH_OPTIONS = [(place, text) for place, text in HINTS if "--" in text]
+
+
+def test_hints_are_found() -> None:
+    """The search sees the hints of all rooms: it would be worth nothing if it saw none."""
+    assert len(HINTS) > 300
+    assert {"gold.py", "run_folder.py", "errors.py", "run.py", "plan.py", "LIMIT"} <= {place.partition(":")[0] for place, _ in HINTS}
+
+
+@pytest.mark.parametrize(("place", "text"), WITH_OPTIONS, ids=[place for place, _ in WITH_OPTIONS])
+def test_each_way_out_is_one_of_a_command(place: str, text: str) -> None:
+    """The options that one way out names are all of some command: else no command can show it."""
+    everyone = {name: {*called([name]), *ANYWHERE} for name in COMMANDS}
+    for way in text.split(", or "):
+        wanted = options_in(way)
+        assert any(wanted <= known for known in everyone.values()), f"{place}: no command has {sorted(wanted)}: {text}"
+
+
+@pytest.mark.parametrize(("place", "text"), [(place, text) for place, text in HINTS if CALL.search(text)])
+def test_a_command_in_a_hint_is_there_with_its_options(place: str, text: str) -> None:
+    """What a hint tells to type can be typed: the command, its own commands, and every option behind it."""
+    for words, rest in CALL.findall(text):
+        name, *more = words.split()
+        if name not in COMMANDS:
+            assert rest.startswith("[") or not more, f"{place}: no command {name!r}: {text}"
+            continue
+        command = load_command(name)
+        inner = getattr(command, "commands", {})
+        assert not inner or not more or more[0] in inner, f"{place}: {name} has no command {more[0]!r}: {text}"
+        named = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", f"{words} {rest}"))
+        assert named <= {*called([name, *more[:1]]), *ANYWHERE}, f"{place}: {name} lacks one of {sorted(named)}: {text}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["run", "sub"], "name another with --out, or use --no-save, or look whether you may write there"),
+        (["leaderboard", "subs"], "name another folder of runs with --runs, or look whether you may write there"),
+        (["rescore", "run"], "name another folder of runs with --runs, or look whether you may write there"),
+        (["merge", "a", "b"], "name another with --out, or look whether you may write there"),
+        (["suite", "run", "capitals"], "look whether you may write there"),
+    ],
+)
+def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:
+    """A run folder that cannot be written is said by the store, which does not know who asked: each command shows its own ways out."""
+    from pathlib import Path
+
+    error = _cannot_write(Path("x"), PermissionError(13, "Permission denied"))
+    assert fitting(error.hint, called(arguments)) == hint
+
+
+def test_reports_name_no_option_of_their_own() -> None:
+    """The hint of a fault is shown by whatever command shows its instance, so it names whole commands only."""
+    assert [code for code, kind in FAULTS.items() if options_in(kind.hint) - ANYWHERE] == []
+
+
+def test_a_whole_command_is_not_cut() -> None:
+    """A command in a hint names options of its own, whoever prints it; ways that name none stay."""
+    assert fitting("`evalsuite run X --resume Y` goes on, or start anew, or --zzz", called(["leaderboard"])) == (
+        "`evalsuite run X --resume Y` goes on, or start anew"
+    )
+    assert fitting("give --gold, or --debug", called(["report"])) == "--debug"
+
+
+def test_the_options_of_a_scorer_are_those_of_check() -> None:
+    """`check table_match` may be told of --condition-cols, `check number_match` not."""
+    assert {"--condition-cols", "--prediction"} <= set(called(["check", "table_match"]))
+    assert "--condition-cols" not in called(["check", "number_match"])
+    assert called(["--debug", "nonsense"]) == []

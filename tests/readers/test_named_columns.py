@@ -1,0 +1,45 @@
+"""CSV files that people write for a command: read as they stand, and refused in words."""
+
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import UsageError
+from evalsuite.readers.named_columns import read_rows
+
+
+def test_rows_keep_their_lines(tmp_path: Path) -> None:
+    """Blank lines are left out, an empty quoted cell is a row, short rows stay short, and a BOM is no part of a name."""
+    path = tmp_path / "a.csv"
+    path.write_bytes('\ufeffa,b\n1,2\n\n"",\n"x\ny"\n'.encode())
+    assert read_rows(path) == (["a", "b"], [(2, ["1", "2"]), (4, ["", ""]), (6, ["x\ny"])])
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "empty"),
+        (b"a;b\n1;2\n", "'a;b' is one column: is a semicolon the delimiter?"),
+        (b"a\tb\n1\t2\n", "is a tab the delimiter?"),
+        (b"a|b\n", "is a bar the delimiter?"),
+        (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
+        (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),
+        (b"a\n" + b"x" * 200_000, "cannot be read as CSV: field larger than field limit"),
+    ],
+)
+def test_what_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> None:
+    """One sentence with the file, and what a file has to look like."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as caught:
+        read_rows(path)
+    assert str(path) in caught.value.message
+    assert message in caught.value.message
+    assert caught.value.hint
+
+
+def test_what_is_not_there(tmp_path: Path) -> None:
+    """No file, and a folder in its place."""
+    for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "Is a directory")):
+        with pytest.raises(UsageError, match=f"cannot be read as CSV: {why}"):
+            read_rows(path)

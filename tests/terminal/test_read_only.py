@@ -1,0 +1,196 @@
+"""Every command in a folder that may not be written, or on files that may not be read: one clear error, a hint that can be followed.
+
+Rights do not stop root, so root's commands run without root's capabilities; the user stays, and so do owners. All of them run in one
+process, which is told what to lock before each.
+"""
+
+import io
+import json
+import os
+import re
+import shutil
+import stat
+import sys
+from contextlib import redirect_stderr, redirect_stdout
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.cli.app import called
+from evalsuite.cli.refusals import options_in
+from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import ROOT
+from tests.processes import finished
+from tests.terminal.pty_harness import Shown
+
+_WRITING = stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH
+# Words that each refusal must have; a command that needs no file of its own works as ever.
+REFUSED = [
+    ("run sub", "cannot write the run folder .evalsuite/runs/", "--out", "--no-save"),
+    ("run sub -x", "cannot write the run folder .evalsuite/runs/", "--out", "--no-save"),
+    ("run sub --out here", "cannot write the run folder here: Permission denied", "--no-save"),
+    ("run sub --no-save -o x.html", "cannot write x.html: Permission denied"),
+    ("run sub --no-save --reference-files", "cannot write"),
+    ("leaderboard sub", "cannot write the run folder .evalsuite/runs/", "--runs"),
+    ("rescore one", "cannot write the run folder .evalsuite/runs/", "--runs"),
+    ("merge part1 part2 --out whole", "cannot write the run folder whole: Permission denied", "--out"),
+    ("gold check gold", "cannot write .evalsuite/gold", "--no-save"),
+    ("suite create x --from q.csv --scorer f1", "Permission denied"),
+    ("suite run capitals --from a.csv", "Permission denied"),
+    ("suite rename capitals c", "Permission denied"),
+    ("suite delete capitals", "Permission denied"),
+    ("suite export capitals x.json", "cannot write x.json: Permission denied"),
+    ("runs tag one --add x", "Permission denied"),
+    ("runs rm one", "Permission denied"),
+    ("report one -o x.html", "cannot write x.html: Permission denied"),
+    ("compare one two -o x.html", "cannot write x.html: Permission denied"),
+    ("bundle b --run one -o x.md", "cannot write x.md: Permission denied"),
+    ("bundle b --run one -o new", "cannot write new/README.md: Permission denied"),
+]
+WORKS = [
+    *("run sub --no-save -q", "check a --result_dir sub", "report one", "compare one two -q"),
+    *("leaderboard one -q", "gold check gold --no-save", "suite", "runs"),
+]
+
+
+LOCKED = [
+    ("sub", "run sub --no-save", "sub: cannot be read: Permission denied"),
+    ("sub/results_metadata.jsonl", "run sub --no-save", "results_metadata.jsonl: MISSING_FILE: the file may not be read"),
+    ("sub", "validate sub", "sub: cannot be read: Permission denied"),
+    ("gold", "run sub --no-save", "gold: cannot be read: Permission denied"),
+    ("gold/toy_eval.jsonl", "run sub --no-save", "toy_eval.jsonl"),
+    ("gold", "gold check gold", "gold: cannot be read: Permission denied"),
+    ("gold", "gold lint gold", "gold: cannot be read: Permission denied"),
+    ("gold/suite.yaml", "run sub --no-save", "suite.yaml"),
+    ("sub", "leaderboard sub", "sub: cannot be read: Permission denied"),
+    ("one", "report one", "Permission denied"),
+    ("one/results.jsonl", "report one", "results.jsonl: Permission denied"),
+    ("one", "compare one two", "Permission denied"),
+    ("one/results.jsonl", "leaderboard one", "none of 1 submissions could be read: one: run.json or the results beside it"),
+    ("q.csv", "suite create x --from q.csv --scorer f1", "q.csv"),
+    ("q.csv", "agree one q.csv", "q.csv"),
+    ("plugin.py", "run sub --no-save --plugin plugin.py", "plugin.py"),
+    (".evalsuite/runs", "runs list", "Permission denied"),
+    (".evalsuite/runs", "report x", "Permission denied"),
+    ("subs/locked", "leaderboard subs", ""),
+    ("subs/locked", "leaderboard subs/a subs/b subs/locked", ""),
+]
+
+
+def prepared(folder: Path) -> Path:
+    """A working folder with everything that a command may want."""
+    text_gold(folder / "gold", a="Paris", b="Rome")
+    (folder / "gold" / "suite.yaml").write_text("name: toy\n")
+    for name in ("sub", "subs/a", "subs/b", "subs/locked"):
+        text_submission(folder / name, a="Paris", b="Bern")
+    (folder / "q.csv").write_text("input,reference_output\nCapital of France?,Paris\n")
+    (folder / "a.csv").write_text("candidate_output\nParis\n")
+    (folder / "plugin.py").write_text("")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        for more in (["--out", "one"], ["--out", "two"], *(["--shard", f"{i}/2", "--out", f"part{i}"] for i in (1, 2))):
+            assert main(["run", "sub", "--isolation", "none", "-q", *more]) == 0
+        assert main(["suite", "create", "capitals", "--from", "q.csv", "--scorer", "f1"]) == 0
+    return folder
+
+
+def answer() -> None:
+    """The child's part: [(what to lock, command line)] on stdin -> [(exit code, stdout, stderr)] on stdout."""
+    found = []
+    for locked, line in json.loads(sys.stdin.read()):
+        out, errors = io.StringIO(), io.StringIO()
+        mode = Path(locked).stat().st_mode if locked else 0
+        if locked:
+            Path(locked).chmod(0)
+        with redirect_stdout(out), redirect_stderr(errors):
+            code = main(line.split())
+        if locked:
+            Path(locked).chmod(mode)
+        found.append((code, out.getvalue(), errors.getvalue()))
+    print(json.dumps(found))
+
+
+def as_anybody(tasks: list[tuple[str, str]], cwd: Path) -> dict[tuple[str, str], Shown]:
+    """What each command shows to somebody who cannot pass over rights; skips where root cannot give that up."""
+    plain = []
+    if os.geteuid() == 0:
+        if shutil.which("setpriv") is None:
+            pytest.skip("root passes over all rights, and there is no setpriv to give that up")
+        plain = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "--"]
+    command = [*plain, sys.executable, "-c", "from tests.terminal.test_read_only import answer; answer()"]
+    done = finished(command, cwd=cwd, text=json.dumps(tasks), env={**os.environ, "PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    return {task: Shown(*shown) for task, shown in zip(tasks, json.loads(done.stdout), strict=True)}
+
+
+@pytest.fixture(scope="module")
+def read_only(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Shown]:
+    """What the commands show in a folder of which nothing can be written."""
+    folder = prepared(tmp_path_factory.mktemp("read only"))
+    known = {path: path.stat().st_mode for path in (folder, *folder.rglob("*"))}
+    for path, mode in known.items():
+        path.chmod(mode & ~_WRITING)
+    try:
+        shown = as_anybody([("", line) for line in (*(row[0] for row in REFUSED), *WORKS)], folder)
+    finally:
+        for path, mode in known.items():
+            path.chmod(mode)
+    return {line: one for (_, line), one in shown.items()}
+
+
+@pytest.fixture(scope="module")
+def locked(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Shown]:
+    """What the commands show where one file or folder cannot be read."""
+    folder = prepared(tmp_path_factory.mktemp("locked"))
+    (folder / ".evalsuite" / "runs").mkdir()
+    return as_anybody([(place, line) for place, line, _ in LOCKED], folder)
+
+
+def hint_of(shown: Shown, line: str) -> str:
+    """The one hint of a refusal, whose options the command has; the error stands alone before it."""
+    error, *hints = shown.errors.splitlines()
+    assert error.startswith("error: "), shown.errors
+    assert len(hints) <= 1, shown.errors
+    hint = hints[0].removeprefix("hint: ") if hints else ""
+    assert options_in(hint) <= set(called(line.split())), hint
+    return hint
+
+
+@pytest.mark.parametrize("row", REFUSED, ids=[row[0] for row in REFUSED])
+def test_a_folder_that_cannot_be_written(read_only: dict[str, Shown], row: tuple[str, ...]) -> None:
+    """One error with exit code 2, before anything is scored; the hint names the ways out that the command has."""
+    line, message, *ways = row
+    shown = read_only[line]
+    assert (shown.code, shown.raw) == (2, ""), shown
+    hint = hint_of(shown, line)
+    assert message in shown.errors
+    assert all(way in hint for way in ways), hint
+
+
+@pytest.mark.parametrize("line", WORKS)
+def test_what_needs_no_folder_works(read_only: dict[str, Shown], line: str) -> None:
+    """Whatever only reads and prints does so there too, without a word on stderr."""
+    shown = read_only[line]
+    assert shown.code in (0, 1)
+    assert shown.errors == ""
+    assert shown.raw
+
+
+@pytest.mark.parametrize(("place", "line", "message"), [row for row in LOCKED if row[2]])
+def test_what_cannot_be_read(locked: dict[tuple[str, str], Shown], place: str, line: str, message: str) -> None:
+    """One error with the path and what the system says of it, exit code 2."""
+    shown = locked[place, line]
+    assert (shown.code, shown.raw) == (2, ""), shown
+    hint_of(shown, line)
+    assert message in shown.errors
+
+
+@pytest.mark.parametrize(("place", "line"), [row[:2] for row in LOCKED if not row[2]])
+def test_one_locked_folder_among_many(locked: dict[tuple[str, str], Shown], place: str, line: str) -> None:
+    """A submission that may not be read is a row of a leaderboard, with the others ranked: exit code 1."""
+    shown = locked[place, line]
+    assert shown.code == 1, shown
+    assert re.search(r"unreadable +locked: cannot be read: Permission denied", shown.raw)
+    assert shown.raw.splitlines()[-1].startswith("done: 2 submissions ranked")
+    assert shown.raw.splitlines()[-1].endswith(", 1 could not be read (exit 1)")

@@ -1,0 +1,87 @@
+"""The line that installs an extra works for how evalsuite is installed, where one stands, and for the Python that runs."""
+
+import json
+import shlex
+import shutil
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from evalsuite import installed
+from evalsuite.installed import extra_line
+from tests.conftest import ROOT
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder without a checkout, and a `pip` on the path that is this Python's."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shutil, "which", lambda _name: str(Path(sys.executable).parent / "pip"))
+    return tmp_path
+
+
+def packaged(folder: Path, monkeypatch: pytest.MonkeyPatch, direct_url: object) -> Path:
+    """A package folder as in site-packages, and what its installer noted of where it came from."""
+
+    class Distribution:
+        def read_text(self, _name: str) -> str | None:
+            return None if direct_url is None else json.dumps(direct_url)
+
+    monkeypatch.setattr(metadata, "distribution", lambda _name: Distribution())
+    package = folder / "site-packages" / "evalsuite"
+    package.mkdir(parents=True)
+    return package
+
+
+def test_in_a_checkout(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There it is the folder one stands in, from elsewhere its path; the index knows no such package."""
+    assert extra_line("view") == f"pip install -e {shlex.quote(f'{ROOT}[view]')}"
+    monkeypatch.chdir(ROOT)
+    assert extra_line("view") == "pip install -e '.[view]'"
+
+
+@pytest.mark.parametrize(
+    ("direct_url", "place"),
+    [
+        (None, ""),
+        ({"url": "file:///tmp/evalsuite-0.1.0-py3-none-any.whl", "archive_info": {}}, " @ file:///tmp/evalsuite-0.1.0-py3-none-any.whl"),
+        ({"url": "file:///src/evalsuite", "dir_info": {}}, " @ file:///src/evalsuite"),
+        ({"url": "https://x/y.git", "vcs_info": {"vcs": "git", "commit_id": "abc"}}, " @ git+https://x/y.git@abc"),
+    ],
+)
+def test_as_a_package(elsewhere: Path, monkeypatch: pytest.MonkeyPatch, direct_url: object, place: str) -> None:
+    """From an index by its name; from a wheel, a folder or a repository by where it came from (PEP 610)."""
+    package = packaged(elsewhere, monkeypatch, direct_url)
+    assert extra_line("view", package=package) == f"pip install 'evalsuite[view]{place}'"
+
+
+def test_a_note_that_cannot_be_read(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A package nobody installed is taken for one of the index."""
+
+    def nobody(name: str) -> None:
+        raise metadata.PackageNotFoundError(name)
+
+    package = packaged(elsewhere, monkeypatch, None)
+    monkeypatch.setattr(metadata, "distribution", nobody)
+    assert extra_line("dask", package=package) == "pip install 'evalsuite[dask]'"
+
+
+def test_for_the_python_that_runs(elsewhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where `pip` is another Python's (the README starts `.venv/bin/python` without activating it), the line names this one."""
+    monkeypatch.setattr(shutil, "which", lambda _name: "/usr/bin/pip")
+    assert extra_line("view").startswith(f"{shlex.quote(sys.executable)} -m pip install -e ")
+    monkeypatch.setattr(installed.sys, "executable", str(elsewhere / ".venv" / "bin" / "python"))
+    assert extra_line("view").startswith(".venv/bin/python -m pip install -e ")
+
+
+def test_no_page_sends_anybody_to_an_index() -> None:
+    """README and docs are read in a checkout: no line asks an index for `evalsuite[...]`, and no name waits to be replaced unsaid."""
+    pages = [ROOT / "README.md", ROOT / "action.yml", ROOT / ".pre-commit-hooks.yaml", *sorted((ROOT / "docs").rglob("*.md"))]
+    for page in pages:
+        text = page.read_text(encoding="utf-8")
+        assert "install 'evalsuite[" not in text, page
+        assert "OWNER" not in text, page
+    told = [page.name for page in pages if "example/evalsuite" in page.read_text(encoding="utf-8")]
+    assert told == ["reports.md"]
