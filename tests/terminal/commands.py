@@ -58,6 +58,7 @@ COMMANDS = (
     Command("check number_match --prediction 'about 17.5 %' --gold 17.5 --percentage"),
     Command("check tree_match --prediction docs/trees/extracted.jsonl --gold docs/trees/gold.jsonl --id-field id"),
     Command(f"explain {FLIPPED} --run first", whole=(FLIPPED,)),
+    Command("doctor", last="done: "),
     Command("scorers", whole=("levenshtein_distance",), main=True),
     Command("scorers table_match", whole=("condition_cols",)),
     Command(f"validate {LONG} --gold gold", 1, "not ready: ", main=True),

@@ -12,8 +12,8 @@ from tests.terminal.pty_harness import piped, run
 __all__ = ["workplace"]
 
 WIDTHS = (60, 80, 154, 300)
-# In the test line each block of the README at 60 columns; the pages whose commands take longer have the test line run the same in a test
-# of their own (tests/cli/test_report.py, tests/trust).
+# In the test line each bash block at 60 columns; docs/reports.md has a test of its own (tests/cli/test_report.py), and what docs/audit.md
+# shows takes a minute.
 BLOCKS = [
     pytest.param(block, columns, marks=[] if columns == 60 and kind == "bash" else [pytest.mark.slow], id=f"{columns}-{block[0][:60]}")
     for columns in (*WIDTHS, None)

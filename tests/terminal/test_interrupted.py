@@ -13,7 +13,7 @@ from tests.terminal.pty_harness import EVALSUITE, run
 CTRL_C = b"\x03"
 
 
-@pytest.mark.parametrize("keys", [CTRL_C, CTRL_C * 3], ids=["once", "three times"])
+@pytest.mark.parametrize("keys", [pytest.param(CTRL_C, marks=pytest.mark.slow), CTRL_C * 3], ids=["once", "three times"])
 def test_a_run_with_workers(tmp_path: Path, keys: bytes) -> None:
     """The workers hear Ctrl-C too, and no answer is blamed for it; the run goes on with --resume and ends as any other."""
     make(tmp_path, n=60)

@@ -1,11 +1,13 @@
 """The progress bar in a real terminal: drawn once a command takes longer than a second, and gone when it ends."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.test_run import text_submission, write_lines
+from tests.conftest import ROOT, corpus
 from tests.terminal.pty_harness import EVALSUITE, run
 
 N = 6
@@ -67,3 +69,17 @@ def test_interrupted_while_the_bar_is_drawn(place: Path) -> None:
     assert len(shown.lines) == 1
     # The cursor, hidden under the bar, is back.
     assert shown.raw.rindex("\x1b[?25h") > shown.raw.rindex("\x1b[?25l")
+
+
+@pytest.mark.conformance
+def test_the_recorded_suite(tmp_path: Path) -> None:
+    """`python evaluate.py` on the recorded suite at 80 columns: the bar, the whole report, exit 0."""
+    folder = corpus("spider2")
+    submission = min((folder / "submissions").glob("*/results_metadata.jsonl")).parent
+    score = [sys.executable, ROOT / "evaluate.py", "--result_dir", submission, "--gold_dir", folder / "gold", "--no-cache", "--no-save"]
+    shown = run(score, columns=80, cwd=tmp_path, timeout=600)
+    assert shown.code == 0
+    assert re.search(r"scoring .*\d+/\d+ .*\d/s", re.sub(r"\x1b\[[0-9;]*m", "", shown.raw))
+    assert "scoring" not in shown.screen
+    assert max(map(len, shown.lines[:-1])) <= 80
+    assert re.fullmatch(r"done: \d+\.\d % \(no gate set\)", shown.lines[-1])
