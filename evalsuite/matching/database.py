@@ -4,11 +4,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from evalsuite.matching.big.digested import DatabaseTable
 from evalsuite.matching.equality import Reference
 from evalsuite.matching.fetched import unsupported_type
 from evalsuite.matching.table import all_of, match_pair
 from evalsuite.matching.wording import count, shorten
-from evalsuite.types import Fault, Score, Table
+from evalsuite.types import Fault, Score
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_\u0080-\U0010ffff][A-Za-z0-9_$\u0080-\U0010ffff]*")
 _RESERVED_WORDS = """
@@ -23,8 +24,8 @@ _RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 
 
 def match_database(
-    prediction: Mapping[str, Table | Fault],
-    gold: Mapping[str, Table | Fault],
+    prediction: Mapping[str, DatabaseTable | Fault],
+    gold: Mapping[str, DatabaseTable | Fault],
     *,
     tables: Sequence[str] | None = None,
     needed: Sequence[Sequence[int]] | None = None,
@@ -64,8 +65,8 @@ def needs_quotes(name: str) -> bool:
 
 def _match_one(
     name: str,
-    predicted: Mapping[str, Table | Fault],
-    expected: Mapping[str, Table | Fault],
+    predicted: Mapping[str, DatabaseTable | Fault],
+    expected: Mapping[str, DatabaseTable | Fault],
     *,
     needed: Sequence[int],
     ignore_order: bool,
@@ -76,10 +77,10 @@ def _match_one(
         return _open(f"gold has no table {shorten(name)}")
     if needs_quotes(name):
         return _open("the name needs quotes, which the reference does not write")
-    if isinstance(gold, Table) and (refused := unsupported_type(gold)):
+    if not isinstance(gold, Fault) and (refused := unsupported_type(gold)):
         return _open(f"the reference cannot read a column of type {refused}")
     prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
-    if isinstance(prediction, Table) and (refused := unsupported_type(prediction)):
+    if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
         return Score(official=0.0, reason=f"the reference cannot read a column of type {refused}")
     return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
 
@@ -95,5 +96,5 @@ def _titled(score: Score, name: str) -> Score:
     return replace(score, reason=f"table {shorten(name)}: {score.reason}", details={**score.details, "table": name})
 
 
-def _by_name(tables: Mapping[str, Table | Fault]) -> dict[str, Table | Fault]:
+def _by_name(tables: Mapping[str, DatabaseTable | Fault]) -> dict[str, DatabaseTable | Fault]:
     return {name.lower(): table for name, table in tables.items()}

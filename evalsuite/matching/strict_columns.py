@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from evalsuite.matching.big.streamed import AnyTable
 from evalsuite.matching.numbers import Tolerance
 from evalsuite.matching.table_strict import Column
 from evalsuite.matching.values import Cell, Percent, read_native, read_text
@@ -42,7 +43,7 @@ class Terms:
     percentage: bool = False
     heeds_labels: bool = True
 
-    def tolerance(self, table: Table, index: int) -> Tolerance:
+    def tolerance(self, table: AnyTable, index: int) -> Tolerance:
         """The tolerance of a gold column."""
         absolute, relative = _of_column(self.abs_tol, table, index), _of_column(self.rel_tol, table, index)
         if absolute is None and relative is None:
@@ -83,7 +84,7 @@ def _cells(table: Table, index: int, percentage: bool) -> list[Cell]:
     return cells
 
 
-def _of_column(value: PerColumn, table: Table, index: int) -> float | None:
+def _of_column(value: PerColumn, table: AnyTable, index: int) -> float | None:
     """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
     if value is None or isinstance(value, int | float):
         return value

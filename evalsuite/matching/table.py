@@ -10,7 +10,7 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.matching.big.digested import agreed_rows
-from evalsuite.matching.big.streamed import StreamedTable, exact_table
+from evalsuite.matching.big.streamed import AnyTable, StreamedTable, exact_table
 from evalsuite.matching.big.verdicts import official_verdict
 from evalsuite.matching.cells import Typed, official_frame, raw_column, typed_column
 from evalsuite.matching.equality import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
@@ -21,7 +21,7 @@ from evalsuite.types import Fault, Score, Table
 
 
 def match_table(
-    prediction: Table, gold: Table, *, needed: Sequence[int] = (), ignore_order: bool = False, reference: Reference = "original"
+    prediction: AnyTable, gold: AnyTable, *, needed: Sequence[int] = (), ignore_order: bool = False, reference: Reference = "original"
 ) -> Score:
     """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
 
@@ -55,8 +55,8 @@ def match_table(
 
 
 def match_any_table(
-    prediction: Table,
-    golds: Sequence[Table | Fault],
+    prediction: AnyTable,
+    golds: Sequence[AnyTable | Fault],
     *,
     needed: Sequence[Sequence[int] | Fault],
     ignore_order: bool = False,
@@ -78,7 +78,7 @@ def match_any_table(
         scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
         if score.official == 1.0:
             return scores[-1]
-        if score.details.get("reference_fails") or (isinstance(gold, Table) and score.official is None):
+        if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
             break  # the reference dies here, so a later gold cannot help
     if scores[-1].details.get("reference_fails"):
         return scores[-1]
@@ -87,8 +87,8 @@ def match_any_table(
 
 
 def match_table_list(
-    predictions: Sequence[Table | Fault],
-    golds: Sequence[Table | Fault],
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
     *,
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
@@ -106,8 +106,8 @@ def match_table_list(
 
 
 def match_pair(
-    prediction: Table | Fault,
-    gold: Table | Fault,
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
     *,
     needed: Sequence[int] = (),
     ignore_order: bool = False,

@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.matching.big.digested import agreed_rows
-from evalsuite.matching.big.streamed import StreamedTable, exact_table
+from evalsuite.matching.big.streamed import AnyTable, StreamedTable, exact_table
 from evalsuite.matching.big.verdicts import strict_verdict
 from evalsuite.matching.flip_causes import cause_of_acceptance
 from evalsuite.matching.identical import identical_columns
@@ -20,8 +20,8 @@ from evalsuite.types import Fault, Score, Table
 
 
 def judge_table(
-    prediction: Table,
-    gold: Table,
+    prediction: AnyTable,
+    gold: AnyTable,
     terms: Terms = PLAIN_TERMS,
     *,
     needed: Sequence[int] = (),
@@ -70,7 +70,7 @@ def judge_table(
     return replace(found, details={**details, **found.details})
 
 
-def _labels(gold: Table, prediction: Table, terms: Terms) -> tuple[list[str | None], list[str | None]]:
+def _labels(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
     """What the columns of either side say they are."""
     if not terms.heeds_labels:
         return [None] * len(gold.header), [None] * len(prediction.header)
@@ -90,7 +90,7 @@ def _ties(gold: Table, order_by: Sequence[int]) -> list[int] | None:
     return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
 
 
-def _agreement(gold: Table, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
+def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
     """The strict 1 of columns that hold the very same values."""
     pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
     details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
@@ -98,7 +98,7 @@ def _agreement(gold: Table, needed: Sequence[int], n_rows: int, chosen: Sequence
 
 
 def _streamed(
-    prediction: Table, gold: Table, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
+    prediction: AnyTable, gold: AnyTable, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
 ) -> Strict | None:
     """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
     if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)) or terms.percentage:
@@ -115,7 +115,7 @@ def _streamed(
     return _kitchen_sink(gold, prediction, pairs) or replace(verdict, details={**verdict.details, **_warning(needed, gold)})
 
 
-def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int]]) -> Strict | None:
+def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
     """The strict 0 of a table with far more columns than gold has, where a gold column is found only by its values.
 
     Among very many candidate columns one agrees by chance; a header or the place of the column says that it was meant. None for a table
@@ -134,8 +134,8 @@ def _kitchen_sink(gold: Table, prediction: Table, pairs: Iterable[tuple[int, int
 
 
 def judge_any(
-    prediction: Table,
-    golds: Sequence[Table | Fault],
+    prediction: AnyTable,
+    golds: Sequence[AnyTable | Fault],
     terms: Terms,
     *,
     needed: Any,
@@ -161,8 +161,8 @@ def judge_any(
 
 
 def judge_each(
-    predictions: Sequence[Table | Fault],
-    golds: Sequence[Table | Fault],
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
     terms: Terms,
     *,
     names: Sequence[str],
@@ -232,7 +232,7 @@ def _details(
     return details | _warning(needed, table)
 
 
-def _warning(needed: Sequence[int], gold: Table) -> dict[str, str]:
+def _warning(needed: Sequence[int], gold: AnyTable) -> dict[str, str]:
     outside = [index for index in needed if not -len(gold.header) <= index < len(gold.header)]
     return {"warning": f"condition_cols names columns that gold does not have: {outside}"} if outside else {}
 

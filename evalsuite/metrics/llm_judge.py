@@ -40,7 +40,7 @@ class LlmJudge(Metric):
         repeats: how many verdicts each model gives; the suite's number where not set.
         base_url: another endpoint than the settings'.
         key_env: the environment variable of its key.
-        settings: which judge and how.
+        settings: which judge and how, or a judge that is there already.
 
     Example:
         `{"func": "llm_judge", "parameters": {"question": "Who wrote Faust?", "gold": "Johann Wolfgang von Goethe"}}`
@@ -63,7 +63,7 @@ class LlmJudge(Metric):
     repeats: int | None = None
     base_url: str = field(default="", metadata=IN_PYTHON)
     key_env: str = field(default="", metadata=IN_PYTHON)
-    settings: Settings | None = field(default=None, metadata=IN_PYTHON)
+    settings: Settings | Judge | None = field(default=None, metadata=IN_PYTHON)
 
     def __post_init__(self) -> None:
         """Raise `MetricError` for a scale that is none, a placeholder that nothing fills, a broken extractor."""
@@ -86,6 +86,8 @@ class LlmJudge(Metric):
     @cached_property
     def judge(self) -> Judge:
         """The judge behind the metric."""
+        if isinstance(self.settings, Judge):
+            return self.settings
         settings = self.settings or Settings()
         if self.model:
             settings = replace(settings, model=self.model, models=())
@@ -97,13 +99,8 @@ class LlmJudge(Metric):
         return True
 
     def asking(self, judge: Judge) -> "LlmJudge":
-        """The metric asking this judge; one with settings or an address of its own keeps it."""
-        if self.settings is not None or self.base_url:
-            return self
-        made = replace(self)
-        # The cached property filled in advance: one judge, with its one limit of calls at once, for all metrics of a run.
-        made.__dict__["judge"] = judge
-        return made
+        """The metric asking this judge, one for all metrics of a run; one with settings or an address of its own keeps it."""
+        return self if self.settings is not None or self.base_url else replace(self, settings=judge)
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The rating, with the judge's account in the details; None where it gave no verdict, with a fault where it could not be asked."""

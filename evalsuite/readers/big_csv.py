@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.errors import FaultError
 from evalsuite.matching.big.blocks import Block
-from evalsuite.matching.big.streamed import OddError, StreamedTable
+from evalsuite.matching.big.streamed import OddError, StreamedTable, TextTable
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import Limits
 from evalsuite.types import Table
@@ -64,7 +64,7 @@ class CsvFile:
 
 def read_big_csv(
     opened: Callable[[], BinaryIO], *, name: str, limits: Limits, blame: Callable[[FaultError], Exception] | None = None
-) -> Table:
+) -> TextTable:
     """The table of a CSV file: streamed where the file is big and begins plainly, else as `read_csv_table` reads it.
 
     `opened` gives a fresh handle. Raises `FaultError`.

@@ -6,13 +6,13 @@ What a file can still do is kill the process (a crafted one makes duckdb segfaul
 import re
 import secrets
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.errors import FaultError
-from evalsuite.matching.big.digested import Digest, DigestedTable
+from evalsuite.matching.big.digested import DatabaseTable, Digest, DigestedTable, exact_form
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
 from evalsuite.readers.limits import Limits
@@ -35,7 +35,7 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 def read_duckdb(
     source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, scratch: Path | None = None, blame: Blame | None = None
-) -> dict[str, Table | Fault]:
+) -> dict[str, DatabaseTable | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
 
     Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
@@ -55,12 +55,8 @@ def read_duckdb(
         read = {name: catalog.digested(name, limits) or catalog.read(name, limits) for name in wanted}
         for name, table in read.items():
             if isinstance(table, DigestedTable):
-                known = catalog.digest(table, salt)
-                table.__dict__["known"] = known
-                if known is None:
-                    read[name] = catalog.read(name, limits)
-                else:
-                    table.bind(_AnswerTable(source, name, limits, blame))
+                known, rows = catalog.digest(table, salt), _AnswerTable(source, name, limits, blame)
+                read[name] = replace(table, known=known, source=rows) if known is not None else catalog.read(name, limits)
         return read
 
 
@@ -70,7 +66,9 @@ def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits, scratch: Path
         return _Catalog(connection, "answer").table_names()
 
 
-def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None) -> dict[str, Table | Fault]:
+def read_trusted_duckdb(
+    path: Path, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
+) -> dict[str, DatabaseTable | Fault]:
     """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
 
     Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection.
@@ -83,7 +81,7 @@ def read_trusted_duckdb(path: Path, *, names: Sequence[str] | None, limits: Limi
         read = {name: catalog.digested(name, limits) or catalog.read(name, limits) for name in wanted}
     for name, table in read.items():
         if isinstance(table, DigestedTable):
-            table.bind(_GoldTable(path, name, limits, blame))
+            read[name] = replace(table, source=_GoldTable(path, name, limits, blame))
     return read
 
 
@@ -103,7 +101,7 @@ class _AnswerTable:
     def whole(self) -> Table | Fault:
         """The table, or why it is not read. Raises what the answer is blamed with."""
         try:
-            return read_duckdb(self.path, names=[self.name], limits=self.limits)[self.name]
+            return exact_form(read_duckdb(self.path, names=[self.name], limits=self.limits)[self.name])
         except FaultError as error:
             raise self.blame(error) from None
 
@@ -124,7 +122,7 @@ class _GoldTable(_AnswerTable):
     def whole(self) -> Table | Fault:
         """The table, or why it is not read. Raises what gold is blamed with."""
         try:
-            return read_trusted_duckdb(self.path, names=[self.name], limits=self.limits)[self.name]
+            return exact_form(read_trusted_duckdb(self.path, names=[self.name], limits=self.limits)[self.name])
         except FaultError as error:
             raise self.blame(error) from None
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalsuite.matching.big.digested import digested_tables
+from evalsuite.matching.big.digested import bound, digested_tables
 from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.runner.streams import RemoteSource, RemoteTable, done, serve_streams
 from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
@@ -124,12 +124,9 @@ def _judged(order: str, task: Any, reader: socket.socket, most: int) -> Any:
         streams.append(RemoteSource(reader, len(header), most))
         return StreamedTable(header=header, name=name, source=streams[-1])
 
-    forms = decode_forms(payload, streamed)
-    digested = digested_tables(forms)
-    for place, table in enumerate(digested):
-        table.bind(RemoteTable(reader, place, most))
+    forms = bound(decode_forms(payload, streamed), lambda place: RemoteTable(reader, place, most))
     result = second_stage(order)(task, Prediction(forms=forms))
-    if streams or digested:
+    if streams or digested_tables(forms):
         done(reader)
     return result
 

@@ -142,8 +142,8 @@ class Pool:
     def _expired(self, selector: selectors.BaseSelector) -> list[Lane]:
         """The lanes out of time; one whose result lies ready while the parent was busy elsewhere is not."""
         late = [lane for lane in self._lanes if lane.task is not None and now() > lane.deadline]
-        ready = [id(key.data[1]) for key, _ in selector.select(0)] if late else []
-        return [lane for lane in late if id(lane.judge) not in ready]
+        ready = [key.data[1] for key, _ in selector.select(0)] if late else []
+        return [lane for lane in late if not any(lane.judge is worker for worker in ready)]
 
     def _hear(self, lane: Lane, worker: Worker, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
         """Act on one message of a worker: table names, `read`, a result, or its death."""

@@ -69,15 +69,14 @@ def _whole(table: StreamedTable, most: int) -> bytes:
 
 def _rows(table: DigestedTable, most: int) -> bytes:
     """A database table, its own fault in its place, or as `answer` the fault that keeps the whole file from being read."""
+    assert table.source is not None
     try:
-        payload = encode_forms({"table": table.exact})
+        # Asked for anew each time: what was sent is not held on to.
+        payload = encode_forms({"table": table.source.whole()})
     except AnswerFaultError as error:
         return encode_forms({"answer": error.fault})
     except (MemoryError, RecursionError):
         return encode_forms({"answer": Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")})
-    finally:
-        # What was sent is not held on to.
-        table.__dict__.pop("exact", None)
     if len(payload) > most:
         return encode_forms({"answer": Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")})
     return payload
@@ -176,7 +175,7 @@ class RemoteTable:
         forms = decode_forms(frame)
         if isinstance(fault := forms.get("answer"), Fault):
             raise AnswerFaultError(fault)
-        if not isinstance(table := forms.get("table"), Table | Fault) or isinstance(table, DigestedTable):
+        if not isinstance(table := forms.get("table"), Table | Fault):
             raise ValueError("a reader sent no table")
         return table
 

@@ -12,12 +12,12 @@ from typing import Any
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.foreign import failure
 from evalsuite.matching.big.digested import held as held_tables
-from evalsuite.matching.big.streamed import AnswerFaultError, exact_table
+from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
+from evalsuite.types import Check, Fault, Problem, Result, Score, Task
 
 Helper = Callable[[Scorer], Any]
 # The order to say what an answer is worth.
@@ -75,10 +75,14 @@ def _in_memory(forms: Mapping[str, Any]) -> dict[str, Any]:
     held = dict(forms)
     for name, form in forms.items():
         try:
-            held[name] = exact_table(form) if isinstance(form, Table) else held_tables(form)
+            held[name] = _held(form)
         except AnswerFaultError as error:
             held[name] = error.fault
     return held
+
+
+def _held(form: Any) -> Any:
+    return exact_table(form) if isinstance(form, StreamedTable) else held_tables(form)
 
 
 def settle_early(task: Task) -> Result | None:
@@ -156,7 +160,7 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
     table = prediction.forms.get("table")
-    return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, Table) else result
+    return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, TextTable) else result
 
 
 def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
@@ -173,10 +177,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     try:
         takes_streams = (entry.marker.reads, entry.function.__module__) in _TAKE_BIG_ONES
         parameters = usable_parameters(task, check, entry, streamed=takes_streams)
-        if not takes_streams and isinstance(form, Table):
-            form = exact_table(form)
-        elif not takes_streams:
-            form = held_tables(form)
+        if not takes_streams:
+            form = _held(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
     except AnswerFaultError:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evalsuite.matching.big.digested import DigestedTable, agreed_rows, held
+from evalsuite.matching.big.digested import DatabaseTable, DigestedTable, agreed_rows, held
 from evalsuite.matching.database import list_problem, match_database, needs_quotes
 from evalsuite.matching.equality import Reference
 from evalsuite.matching.fetched import turns_into_floats
@@ -13,7 +13,7 @@ from evalsuite.matching.table_judge import join_verdicts, judge_each
 from evalsuite.matching.wording import shorten
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
-from evalsuite.types import Fault, Problem, Score, Table
+from evalsuite.types import Fault, Problem, Score
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -34,9 +34,9 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 @scorer(reads="database", validate=problems, gold_files=str)
 def duckdb_match(
-    prediction: Mapping[str, Table | Fault],
+    prediction: Mapping[str, DatabaseTable | Fault],
     *,
-    gold: Mapping[str, Table | Fault],
+    gold: Mapping[str, DatabaseTable | Fault],
     condition_tabs: list[str] | None = None,
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
@@ -83,8 +83,8 @@ def duckdb_match(
 
 
 def _apart(
-    prediction: Mapping[str, Table | Fault],
-    gold: Mapping[str, Table | Fault],
+    prediction: Mapping[str, DatabaseTable | Fault],
+    gold: Mapping[str, DatabaseTable | Fault],
     names: Sequence[str],
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
@@ -106,8 +106,8 @@ def _apart(
 
 
 def _score(
-    prediction: Mapping[str, Table | Fault],
-    gold: Mapping[str, Table | Fault],
+    prediction: Mapping[str, DatabaseTable | Fault],
+    gold: Mapping[str, DatabaseTable | Fault],
     *,
     names: Sequence[str],
     needed: list[list[int]] | None,

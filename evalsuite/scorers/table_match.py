@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from evalsuite.matching.big.streamed import TextTable
 from evalsuite.matching.equality import RESULT_SUITES, Reference
 from evalsuite.matching.strict_columns import Labels, Terms
 from evalsuite.matching.table import match_any_table
@@ -10,7 +11,7 @@ from evalsuite.matching.table_judge import join_verdicts, judge_any
 from evalsuite.matching.table_references import needed_columns
 from evalsuite.matching.wording import with_delimiter
 from evalsuite.registry import scorer
-from evalsuite.types import Fault, Problem, Rule, Score, Table
+from evalsuite.types import Fault, Problem, Rule, Score
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})
 
@@ -53,9 +54,9 @@ def _column_problems(columns: Any, n_golds: int | None, reference: Reference) ->
 
 @scorer(reads="table", validate=problems, gold_files=str | list[str])
 def table_match(
-    prediction: Table,
+    prediction: TextTable,
     *,
-    gold: Table | Fault | Sequence[Table | Fault],
+    gold: TextTable | Fault | Sequence[TextTable | Fault],
     condition_cols: Sequence[int | list[int] | None] | None = (),
     ignore_order: bool | list[bool] = False,
     order_by: Sequence[int | list[int]] = (),
@@ -87,7 +88,7 @@ def table_match(
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
-    golds: Sequence[Table | Fault] = [gold] if isinstance(gold, Table | Fault) else gold
+    golds: Sequence[TextTable | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by)
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)

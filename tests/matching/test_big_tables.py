@@ -2,6 +2,7 @@
 
 import csv
 import io
+import random
 from collections.abc import Sequence
 from typing import Any
 
@@ -286,6 +287,17 @@ def test_own_tolerance() -> None:
     quick, slow = both(gold, answer, abs_tol=1.0)
     assert_alike(quick, slow)
     assert quick.strict == 1.0
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_no_answer_gets_the_verdict_of_another(ignore_order: bool) -> None:
+    """One gold table beside many answers, each forgotten before the next: what is kept of a comparison belongs to its two tables."""
+    gold = streamed(written([["a", "b"] * 9]))
+    for right in random.Random(5).choices([True, False], k=60):
+        answer = streamed(written([["a", "b" if right else "c"] * 9]))
+        score = table_match(answer, gold=gold, ignore_order=ignore_order)
+        assert (score.official, score.strict) == (right, right)
+        del answer
 
 
 @pytest.mark.parametrize("ignore_order", [False, True])

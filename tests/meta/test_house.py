@@ -118,6 +118,28 @@ def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
     assert shown.stdout.splitlines()[-1] == "[]"
 
 
+# Functions that tell objects apart by identity, all of which they hold for as long as they look.
+BY_IDENTITY = {"_by_loop", "annotate_xeval", "_candidates", "refuse_twice", "audit_gold", "_pairs"}
+
+
+def _called(node: ast.AST) -> str:
+    return ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_what_is_frozen_stays_so(path: Path) -> None:
+    """Nothing writes past `frozen` but a `__post_init__`, and nothing is kept under an `id`, which may be another object's tomorrow."""
+    found = []
+    for function in (node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)):
+        for node in ast.walk(function):
+            writes = _called(node) == "object.__setattr__" and function.name != "__post_init__"
+            dictionary = isinstance(node, ast.Attribute) and node.attr == "__dict__"
+            identity = _called(node) == "id" and function.name not in BY_IDENTITY
+            if writes or dictionary or identity:
+                found.append(f"{path.name}:{getattr(node, 'lineno', 0)}")
+    assert found == []
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_heavy_packages_are_imported_where_they_are_used(path: Path) -> None:
     """No module imports a heavy package when it is itself imported."""

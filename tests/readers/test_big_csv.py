@@ -108,4 +108,4 @@ def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(big_csv, "BIG_BYTES", 100)
     table = read_big_csv(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert isinstance(table, StreamedTable)
-    assert (table.n_rows, table.header) == (50, ("a", "b"))
+    assert (table.exact.n_rows, table.header) == (50, ("a", "b"))

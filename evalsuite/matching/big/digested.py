@@ -3,12 +3,12 @@
 Rows are hashed with 64 bits and summed, once with and once without their number; by accident two different tables agree once in 1e19.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count
 from typing import Any, Protocol
 
-from evalsuite.errors import FaultError
 from evalsuite.types import Fault, Table
 
 
@@ -34,29 +34,22 @@ class DigestSource(Protocol):
         ...
 
 
-class DigestedTable(Table):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class DigestedTable:
     """A table behind a `DigestSource`. A submission's comes with its digest and salt; gold's is worked out under that salt."""
 
-    def __init__(
-        self, *, header: tuple[str, ...], types: tuple[str, ...], name: str, source: DigestSource | None = None, known: Digest | None = None
-    ) -> None:
-        for key, value in {"header": header, "name": name, "types": types}.items():
-            object.__setattr__(self, key, value)
-        self.__dict__.update(source=source, known=known, digests={})
-
-    source: DigestSource | None
-    known: Digest | None
-    digests: dict[int, Digest | None]
+    header: tuple[str, ...]
+    types: tuple[str, ...]
+    name: str
+    source: DigestSource | None = None
+    known: Digest | None = None
+    digests: dict[int, Digest | None] = field(default_factory=dict, repr=False)
 
     def digest(self, salt: int) -> Digest | None:
         """The digest under a salt, worked out once."""
         if salt not in self.digests:
             self.digests[salt] = self.known or (self.source.digest(salt) if self.source is not None else None)
         return self.digests[salt]
-
-    def bind(self, source: DigestSource) -> None:
-        """Say where the rows are to be had."""
-        self.__dict__["source"] = source
 
     @cached_property
     def exact(self) -> Table | Fault:
@@ -65,28 +58,12 @@ class DigestedTable(Table):
             raise ValueError("a table that comes from nowhere")
         return self.source.whole()
 
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """The columns of the whole table. Raises `FaultError`."""
-        return self._held().columns
 
-    @property
-    def n_rows(self) -> int:
-        """The rows of the whole table. Raises `FaultError`."""
-        return self._held().n_rows
-
-    @property
-    def ragged_line(self) -> int | None:
-        """A database has no ragged lines."""
-        return None
-
-    def _held(self) -> Table:
-        if isinstance(self.exact, Fault):
-            raise FaultError(self.exact.code, self.exact.detail)
-        return self.exact
+# A table of a database, held or not.
+DatabaseTable = Table | DigestedTable
 
 
-def agreed_rows(prediction: Table, gold: Table, *, ignore_order: bool) -> int | None:
+def agreed_rows(prediction: object, gold: object, *, ignore_order: bool) -> int | None:
     """The number of rows of two tables with the same columns of the same types that hold the same rows, None where that is not known."""
     if not (isinstance(prediction, DigestedTable) and isinstance(gold, DigestedTable)) or prediction.known is None:
         return None
@@ -104,10 +81,27 @@ def held(form: Any, names: Iterable[str] | None = None) -> Any:
         return form
     wanted = None if names is None else set(names)
     chosen = {name for name in form if wanted is None or name.lower() in wanted}
-    return {name: table.exact if name in chosen and isinstance(table, DigestedTable) else table for name, table in form.items()}
+    return {name: exact_form(table) if name in chosen else table for name, table in form.items()}
+
+
+def exact_form(table: DatabaseTable | Fault) -> Table | Fault:
+    """The table in memory, or why it cannot be."""
+    return table.exact if isinstance(table, DigestedTable) else table
 
 
 def digested_tables(forms: Mapping[str, Any]) -> Sequence[DigestedTable]:
     """All such tables of a prediction, in their order."""
     named = [form for form in forms.values() if isinstance(form, Mapping)]
     return [table for form in named for table in form.values() if isinstance(table, DigestedTable)]
+
+
+def bound(forms: Mapping[str, Any], source: Callable[[int], DigestSource]) -> dict[str, Any]:
+    """The forms with each of their `digested_tables` behind the source for its place among them."""
+    places = count()
+
+    def one(form: Any) -> Any:
+        return replace(form, source=source(next(places))) if isinstance(form, DigestedTable) else form
+
+    return {
+        name: {title: one(table) for title, table in form.items()} if isinstance(form, Mapping) else form for name, form in forms.items()
+    }

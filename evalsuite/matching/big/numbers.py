@@ -59,7 +59,7 @@ class Numbers:
         if self.written is not None:
             return Numbers(self.values[rows], self.written[rows])
         part = Numbers(self.values[rows])
-        part.__dict__["digits"] = None if self.digits is None else self.digits[rows]
+        part.digits = None if self.digits is None else self.digits[rows]
         return part
 
 
@@ -87,7 +87,7 @@ def joined(parts: Sequence[Numbers]) -> Numbers:
     whole = Numbers(np.concatenate([part.values for part in parts]))
     digits = [part.digits for part in parts]
     known = [part for part in digits if part is not None]
-    whole.__dict__["digits"] = np.concatenate(known) if len(known) == len(digits) else None
+    whole.digits = np.concatenate(known) if len(known) == len(digits) else None
     return whole
 
 

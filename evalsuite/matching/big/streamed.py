@@ -1,9 +1,12 @@
-"""A `Table` that is not held in memory: its text comes in blocks, as often as it is asked for."""
+"""A table that is not held in memory: its text comes in blocks, as often as it is asked for."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
+from evalsuite.errors import FaultError
+from evalsuite.matching.big.digested import DatabaseTable
 from evalsuite.types import Fault, Table
 
 if TYPE_CHECKING:
@@ -34,37 +37,32 @@ class Source(Protocol):
         ...
 
 
-class StreamedTable(Table):
-    """A table of text behind a `Source`. Who asks for `columns` or `n_rows` gets those of the exact reader, held from then on."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StreamedTable:
+    """A table of text behind a `Source`; `exact` is what the exact reader makes of it, held from the first time it is asked for.
 
-    def __init__(self, *, header: tuple[str, ...], name: str, source: Source) -> None:
-        for key, value in {"header": header, "name": name, "types": None}.items():
-            object.__setattr__(self, key, value)
-        self.__dict__["source"] = source
+    `compared` holds what a reading of it beside a gold table told, so that both rules rest on one reading.
+    """
 
+    header: tuple[str, ...]
+    name: str
     source: Source
+    compared: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def exact(self) -> Table:
         """The whole table in memory."""
         return self.source.whole()
 
-    @property
-    def columns(self) -> tuple[Any, ...]:
-        """The columns of the whole table."""
-        return self.exact.columns
 
-    @property
-    def n_rows(self) -> int:
-        """The rows of the whole table."""
-        return self.exact.n_rows
-
-    @property
-    def ragged_line(self) -> int | None:
-        """What the exact reader says of the whole table."""
-        return self.exact.ragged_line
+# A table of text, held or not; and any table at all.
+TextTable = Table | StreamedTable
+AnyTable = TextTable | DatabaseTable
 
 
-def exact_table(table: Table) -> Table:
-    """The table as one that is held in memory."""
-    return table.exact if isinstance(table, StreamedTable) else table
+def exact_table(table: AnyTable) -> Table:
+    """The table as one that is held in memory. Raises `FaultError` for one of a database that is at fault itself."""
+    found = table if isinstance(table, Table) else table.exact
+    if isinstance(found, Fault):
+        raise FaultError(found.code, found.detail)
+    return found

@@ -50,9 +50,9 @@ def _known(
     *,
     any_tolerance: bool,
 ) -> Compared | Bagged | None:
-    """What a reading of both tables tells; kept with gold, so that both verdicts come from one."""
-    kept = gold.__dict__.setdefault("compared", {})
-    name = (id(prediction), tuple(chosen), ignore_order)
+    """What a reading of both tables tells; kept with the prediction, so that both verdicts come from one."""
+    kept = prediction.compared
+    name = gold, tuple(chosen), ignore_order
     if name not in kept or not (any_tolerance or kept[name][0] == list(tolerances)):
         try:
             found: Compared | Bagged | None = None
@@ -97,7 +97,7 @@ def _official_in_order(found: Compared, gold: StreamedTable, prediction: Streame
     return None
 
 
-def _official_refusal(pair: Pair, gold: Table, prediction: Table, n_rows: int, fits: Sequence[bool | None]) -> Score:
+def _official_refusal(pair: Pair, gold: StreamedTable, prediction: StreamedTable, n_rows: int, fits: Sequence[bool | None]) -> Score:
     seen = pair.official or pair.written
     assert seen is not None
     reason = (
