@@ -164,7 +164,8 @@ class Answer:
 class Submission:
     """A submission folder, read: answers by instance id, and notes (bad lines, unknown keys).
 
-    No file of it above `limit_bytes` is ever read, not even to hash it: a file can say that it holds a terabyte.
+    No file of it above `limit_bytes` is ever read, not even to hash it: a file can say that it holds a terabyte. `digest` is the SHA-256
+    of the metadata file whose lines these answers are, None where they do not come from one.
     """
 
     folder: Path
@@ -172,6 +173,7 @@ class Submission:
     notes: tuple[str, ...] = ()
     n_objects: int = 0
     limit_bytes: float = float("inf")
+    digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +198,7 @@ class Result:
     """The outcome of one instance: one line of `results.jsonl`, in this order of keys.
 
     `score` follows the run's rules. Numbers are 0 for missing, submission_fault, timeout and crashed, and None where nobody can judge.
+    `digests`, which finished runs do not keep, says what was read of each file that was opened, as `AnswerFiles.digests` has it.
     """
 
     instance_id: str
@@ -208,3 +211,4 @@ class Result:
     fault: str | None
     details: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    digests: Mapping[str, str] = field(default_factory=dict)

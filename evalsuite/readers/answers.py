@@ -6,31 +6,29 @@ The two halves are never called with both sides' folders: a process that reads a
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.matching.big.streamed import AnswerFaultError
+from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.big_csv import read_big_csv
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_tree import parse_tree, read_text, read_tree
-from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
+from evalsuite.readers.paths import FromRoot, inside, open_trusted
 from evalsuite.types import Fault, Table
 
 Limits = Mapping[str, int | float]
-Inodes = frozenset[tuple[int, int]]
 
 
 def read_answer(
     form: str,
     *,
     answer_type: str,
-    folder: str,
-    instance_id: str,
     value: str | Sequence[str],
+    files: AnswerFiles,
     table_names: Sequence[str] | None,
     limits: Limits,
-    gold_inodes: Inodes = frozenset(),
     private: str | None = None,
 ) -> Any:
     """A submission's answer in one form: text, a `Table`, a list of them, or tables by name. Raises `FaultError`.
@@ -46,12 +44,10 @@ def read_answer(
 
     if form == "table":
         path = value if isinstance(value, str) else str(value)
-        return read_big_csv(
-            lambda: open_answer(folder, instance_id, path, limits, gold_inodes), name=str(path), limits=limits, blame=_answer_fault
-        )
+        return read_big_csv(lambda: files.open(path), name=str(path), limits=limits, blame=_answer_fault)
 
     def one(path: str) -> Any:
-        with open_answer(folder, instance_id, path, limits, gold_inodes) as handle:
+        with files.open(path) as handle:
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits)
             if form == "tree":
@@ -63,13 +59,6 @@ def read_answer(
     return [one(path) for path in value] if form == "tables" else one(value if isinstance(value, str) else str(value))
 
 
-def open_answer(folder: str, instance_id: str, path: str, limits: Limits, gold_inodes: Inodes = frozenset()) -> BinaryIO:
-    """An open handle on one file of an instance's folder in a submission. Raises `FaultError`."""
-    if path.lower().endswith(".sql"):
-        raise FaultError("SQL_NOT_ALLOWED")
-    return open_confined(Path(folder), inside(instance_id, path), limit_bytes=limits["file_bytes"], gold_inodes=gold_inodes)
-
-
 def _answer_fault(error: FaultError) -> Exception:
     return AnswerFaultError(error.fault)
 
@@ -79,9 +68,9 @@ def is_sql(answer_type: str, value: str | Sequence[str]) -> bool:
     return answer_type == "sql" or (answer_type == "file" and isinstance(value, str) and value.lower().endswith(".sql"))
 
 
-def read_query(folder: str, instance_id: str, path: str, *, limit_bytes: int, gold_inodes: Inodes = frozenset()) -> str:
+def read_query(files: AnswerFiles, path: str, *, limit_bytes: int) -> str:
     """The text of a submission's query. Raises `FaultError`."""
-    with open_confined(Path(folder), inside(instance_id, path), limit_bytes=math.inf, gold_inodes=gold_inodes) as handle:
+    with files.open(path, query=True) as handle:
         return read_text(handle, limit_bytes=limit_bytes)
 
 

@@ -4,6 +4,7 @@ Only plain files go this way: as many fields in each row as in the header, quote
 NUL, no lone carriage return, UTF-8. Of every other one the exact reader decides what it is.
 """
 
+import io
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -69,13 +70,12 @@ def read_big_csv(
 
     `opened` gives a fresh handle. Raises `FaultError`.
     """
-    source = CsvFile(opened, name=name, limits=limits, blame=blame)
     with opened() as handle:
-        size = handle.seek(0, 2)
-        handle.seek(0)
-        if size < BIG_BYTES:
-            return read_csv_table(handle, name=name, limits=limits)
-    if size <= limits["file_bytes"] and not name.lower().endswith(_COMPRESSED) and ".tar." not in name.lower():
+        first = handle.read(BIG_BYTES)
+    if len(first) < BIG_BYTES:
+        return read_csv_table(io.BytesIO(first), name=name, limits=limits)
+    if not name.lower().endswith(_COMPRESSED) and ".tar." not in name.lower():
+        source = CsvFile(opened, name=name, limits=limits, blame=blame)
         with suppress(OddError):
             return StreamedTable(header=source.header(), name=name, source=source)
     with opened() as handle:

@@ -8,12 +8,15 @@ import hashlib
 import json
 import math
 import os
+import secrets
+from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe
+from evalsuite.readers.answer_files import Seen, watched
 from evalsuite.readers.answer_store import SHOWN_LINES, Collected
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
@@ -32,8 +35,11 @@ _SHOWN_KEYS = 5
 
 def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
     """The submission that results_metadata.jsonl describes; raises SubmissionError as `read_submission` does."""
-    with _open(folder, limits) as handle:
-        return _Reading(folder, limits).read(handle)
+    seen = Seen()
+    with watched(_open(folder, limits), seen) as handle:
+        submission = _Reading(folder, limits).read(handle)
+    # What changed while it was read is like nothing else: no two of them are taken for the same.
+    return replace(submission, digest=seen.digest or secrets.token_hex())
 
 
 def _open(folder: Path, limits: Limits) -> BinaryIO:
@@ -238,19 +244,37 @@ def submission_hash(submission: Submission, gold_inodes: frozenset[Inode] = froz
     file of `gold_inodes`, larger than any answer may be), so that mending it changes the hash. Half a SHA-256, because a submission's
     maker may look for two with one hash. `store.hashes` knows the hash of a folder that nobody touched without reading it.
     """
+    return hash_of(file_contents(submission, gold_inodes))
+
+
+def hash_of(contents: Mapping[str, str]) -> str:
+    """The `submission_hash` of what `file_contents` found."""
     digest = hashlib.sha256()
+    for item in contents.items():
+        digest.update(json.dumps(item).encode())
+    return digest.hexdigest()[:32]
+
+
+def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> dict[str, str]:
+    """For each of `submission_files` the SHA-256 of its bytes, or the fault that keeps it from being opened.
+
+    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now.
+    """
+    contents = {}
     for name in submission_files(submission):
+        if name == METADATA and submission.digest is not None:
+            contents[name] = submission.digest
+            continue
         # The metadata file has a limit of its own, within which it was read.
         most = math.inf if name == METADATA else submission.limit_bytes
         try:
             with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
-                content = _digest(handle)
+                contents[name] = _digest(handle)
         except FaultError as error:
-            content = error.fault.code
+            contents[name] = error.fault.code
         except OSError as error:
-            content = type(error).__name__
-        digest.update(json.dumps([name, content]).encode())
-    return digest.hexdigest()[:32]
+            contents[name] = type(error).__name__
+    return contents
 
 
 def _digest(handle: BinaryIO) -> str:

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
+from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.runner.plan import applicable
-from evalsuite.runner.worker import Helper, Prediction, read_prediction, read_request, usable_parameters
+from evalsuite.runner.worker import Helper, Prediction, files_of, read_prediction, read_request, usable_parameters
 from evalsuite.runner.worker import judge as judge_task
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
@@ -21,14 +22,16 @@ if TYPE_CHECKING:
 Execute = Callable[[Sequence[Task]], Iterator[Result]]
 # What an answer may also be read as here. A tree comes here only where its schema asks the judge.
 _HERE = frozenset({"batch", "text", "number", "tree"})
+# A task with its answer, and what was read of the answer's files.
+Read = tuple[Task, Prediction, dict[str, str]]
 _QUESTION_KEYS = ("question", "instruction")
 
 
 class Batches:
     """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`."""
 
-    def __init__(self, others: Execute, gold: Gold) -> None:
-        self._others, self._gold = others, gold
+    def __init__(self, others: Execute, gold: Gold, gold_inodes: frozenset[Inode] = frozenset()) -> None:
+        self._others, self._gold, self._gold_inodes = others, gold, gold_inodes
         self._judge: Judge | None = None
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
@@ -41,7 +44,7 @@ class Batches:
             from evalsuite.judge import Judge, read_settings
 
             self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder))
-            yield from score_batches(batched, self._judge)
+            yield from score_batches(batched, self._judge, self._gold_inodes)
 
     def spent(self) -> dict[str, Any] | None:
         """What the judge was asked in this run and what it cost; None where there was nothing to ask."""
@@ -73,39 +76,40 @@ def _checks(task: Task) -> Sequence[Check]:
     return () if task.answer is None or task.answer.fault is not None else applicable(task.instance, task.answer)
 
 
-def score_batches(tasks: Sequence[Task], judge: "Judge") -> Iterator[Result]:
+def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
     """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way."""
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
-    read = [(prepared := replace(task, instance=_prepared(task.instance)), _read(prepared)) for task in tasks]
+    read = [_read(replace(task, instance=_prepared(task.instance)), gold_inodes) for task in tasks]
     batches = _whole_batches(read)
 
     def helper(entry: Scorer) -> "Judge | WholeBatch":
         return batches.get(entry.name, judge)
 
     try:
-        for known in as_completed([threads.submit(_score, task, prediction, helper) for task, prediction in read]):
+        for known in as_completed([threads.submit(_score, *one, helper) for one in read]):
             yield known.result()
     finally:
         judge.close()
         threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _read(task: Task) -> Prediction:
-    request = read_request(task, frozenset(), table_names=None)
+def _read(task: Task, gold_inodes: frozenset[Inode]) -> Read:
+    request = read_request(task, table_names=None)
+    files = files_of(request, gold_inodes)
     wanted = tuple(form for form in request.wanted if form in _HERE)
-    return read_prediction(replace(request, wanted=wanted))
+    return task, read_prediction(replace(request, wanted=wanted), files), files.digests()
 
 
-def _score(task: Task, prediction: Prediction, helper: Helper) -> Result:
-    return judge_task(task, prediction, helper)
+def _score(task: Task, prediction: Prediction, digests: dict[str, str], helper: Helper) -> Result:
+    return replace(judge_task(task, prediction, helper), digests=digests)
 
 
-def _whole_batches(read: Sequence[tuple[Task, Prediction]]) -> dict[str, WholeBatch]:
+def _whole_batches(read: Sequence[Read]) -> dict[str, WholeBatch]:
     """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
     found: dict[str, WholeBatch] = {}
-    for task, prediction in read:
+    for task, prediction, _ in read:
         text = prediction.forms.get("batch")
         for check in _checks(task):
             made = SCORERS.whole_batch(check.scorer)

@@ -211,12 +211,13 @@ class _Scoring:
             return Entry(name=place.name, scores=None, fault=self._faults[place.name])
         key = self._keys[place.name]
         is_new = key not in self._known
-        if is_new:
-            try:
-                self._known[key] = self._score(place, progress)
-            except SubmissionError as error:
-                return Entry(name=place.name, scores=None, fault=error.message)
-        scores = run_scores(self._known[key], self._memo)
+        try:
+            folder = self._score(place, progress) if is_new else self._known[key]
+        except SubmissionError as error:
+            return Entry(name=place.name, scores=None, fault=error.message)
+        scores = run_scores(folder, self._memo)
+        if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):
+            self._known[key] = folder
         if scores is None:
             return Entry(name=place.name, scores=None, fault="its run was deleted while the leaderboard was made")
         return Entry(name=place.name, scores=scores, is_new=is_new)

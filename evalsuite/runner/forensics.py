@@ -110,7 +110,7 @@ def _golds_in(text: str, golds: Golds, own: str) -> int:
 
 def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
     """The gold file that an answer's file equals byte for byte, or an empty text."""
-    from evalsuite.readers.answers import open_answer
+    from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.paths import inside, open_trusted
 
     answer = task.answer
@@ -118,8 +118,9 @@ def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
         return ""
     name = answer.value if isinstance(answer.value, str) else answer.value[0]
     limit = task.limits["file_bytes"]
+    files = AnswerFiles(task.submission_folder, task.instance.instance_id, task.limits, gold_inodes)
     try:
-        with open_answer(str(task.submission_folder), task.instance.instance_id, name, task.limits, gold_inodes) as handed_in:
+        with files.open(name) as handed_in:
             for gold in _gold_names(task):
                 with open_trusted(task.gold_folder / inside(task.instance.instance_id, gold), limit_bytes=limit) as file:
                     if _size(file) == _size(handed_in) and _same_bytes(file, handed_in):

@@ -6,23 +6,28 @@
 A death of either costs the one instance that was in the lane.
 """
 
+import json
 import os
 import pickle
 import signal
 import socket
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from evalsuite.matching.big.digested import bound, digested_tables
 from evalsuite.matching.big.streamed import StreamedTable
+from evalsuite.readers.paths import Inode
 from evalsuite.runner.streams import RemoteSource, RemoteTable, done, serve_streams
 from evalsuite.runner.wire import ClosedError, decode_forms, encode_forms, receive, send
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import die_with_parent
 
 MOST = 1 << 31
+# An answer's paths are at most `answer_bytes` long in all.
+_MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 
 
 def main(role: str, control: int, data: int) -> None:
@@ -78,14 +83,15 @@ def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Map
     most = int(setup["limits"]["message_bytes"])
     while (frame := receive(parent, most=MOST)) is not None:
         # In a call of its own, so that nothing of one answer is held while the next is read.
-        _read_one(frame, parent, judge, most)
+        _read_one(frame, parent, judge, setup["gold_inodes"], most)
 
 
-def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, most: int) -> None:
-    from evalsuite.runner.worker import read_prediction
+def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
+    from evalsuite.runner.worker import files_of, read_prediction
 
     request = pickle.loads(frame)
-    forms = read_prediction(request).forms
+    files = files_of(request, gold_inodes)
+    forms = read_prediction(request, files).forms
     payload = encode_forms(forms)
     if len(payload) > most:
         fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
@@ -94,6 +100,8 @@ def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, most: i
     send(judge, payload)
     if len(payload) <= most:
         serve_streams(forms, judge, most)
+    # Only now is it known what a table was read of that went block by block.
+    send(judge, _json(files.digests()))
 
 
 def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
@@ -128,7 +136,17 @@ def _judged(order: str, task: Any, reader: socket.socket, most: int) -> Any:
     result = second_stage(order)(task, Prediction(forms=forms))
     if streams or digested_tables(forms):
         done(reader)
-    return result
+    return replace(result, digests=_digests(task, reader))
+
+
+def _digests(task: Any, reader: socket.socket) -> dict[str, str]:
+    """What the reader read of each file of the answer: of what it sends, only what can be meant."""
+    frame = receive(reader, most=_MOST_DIGESTS)
+    if frame is None:
+        raise ClosedError
+    told = json.loads(frame)
+    named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
+    return {path: str(told[path])[:_LONGEST_DIGEST] for path in named if path in told}
 
 
 def _serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[str, Any]) -> None:
@@ -146,14 +164,12 @@ def _serve_queries(parent: socket.socket, _: socket.socket | None, __: Mapping[s
 
 
 def _result(result: Any) -> bytes:
-    from evalsuite.store.run_folder import result_line
+    from evalsuite.store.run_folder import whole_line
 
-    return result_line(result).encode()
+    return whole_line(result).encode()
 
 
 def _json(value: Any) -> bytes:
-    import json
-
     return json.dumps(value).encode()
 
 

@@ -52,10 +52,10 @@ class Setup:
     scratch: Path
     gold_inodes: frozenset[tuple[int, int]]
 
-    def to_bytes(self) -> bytes:
-        """The set-up frame, pickled by the trusted side for the worker."""
+    def to_bytes(self, role: str) -> bytes:
+        """The set-up frame of a worker, pickled by the trusted side; the inodes of gold are for who opens the submission's files."""
         walls = self.isolation != "none"
-        inodes = self.gold_inodes if not walls else frozenset()
+        inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
         shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes}
         return pickle.dumps({**shared, "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)})
 
@@ -114,7 +114,7 @@ class Worker:
 
 @dataclass(slots=True)
 class Lane:
-    """One or two workers, and the task that is in them."""
+    """One or two workers, and the task that is in them; `private` is the copy of its file that was made here, `digests` what was copied."""
 
     workers: dict[str, Worker]
     task: Task | None = None
@@ -123,6 +123,7 @@ class Lane:
     started: float = 0.0
     deadline: float = 0.0
     private: Path | None = None
+    digests: dict[str, str] = field(default_factory=dict)
     walls: list[str] = field(default_factory=list)
 
     @property
@@ -172,7 +173,7 @@ class Lane:
 
     def clear(self) -> None:
         """Forget the task and remove its private copy."""
-        self.task, self.asking, self.reading = None, False, False
+        self.task, self.asking, self.reading, self.digests = None, False, False, {}
         if self.private is not None:
             self.private.unlink(missing_ok=True)
             self.private = None
@@ -187,7 +188,6 @@ class Lane:
 def open_lane(setup: Setup) -> Lane:
     """A lane whose processes are starting; `await_ready` before the first task."""
     lane = Lane(workers={})
-    frame = setup.to_bytes()
     try:
         if setup.isolation == "none":
             lane.workers["fused"] = _spawn("fused", None, setup.hostile)
@@ -196,8 +196,8 @@ def open_lane(setup: Setup) -> Lane:
             with left, right:
                 lane.workers["reader"] = _spawn("reader", left, setup.hostile)
                 lane.workers["judge"] = _spawn("judge", right, setup.hostile)
-        for worker in lane.workers.values():
-            send(worker.control, frame)
+        for role, worker in lane.workers.items():
+            send(worker.control, setup.to_bytes(role))
     except OSError:
         lane.kill()
         raise _cannot_start() from None

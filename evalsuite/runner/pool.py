@@ -13,9 +13,10 @@ from pathlib import Path
 
 from evalsuite.errors import FaultError, OutputError
 from evalsuite.metrics.programs import runs_programs
+from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.runner.combine import faulty
 from evalsuite.runner.lane import Lane, Setup, Worker, now, open_lane, set_up, undisturbed
-from evalsuite.runner.worker import JUDGE, ReadRequest, asks_gold, read_request, score_task, settle_early, table_names
+from evalsuite.runner.worker import JUDGE, ReadRequest, asks_gold, files_of, read_request, score_task, settle_early, table_names
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.landlock import landlock_version
 from evalsuite.walls.seccomp import can_filter
@@ -100,7 +101,7 @@ class Pool:
 
     def _stays_here(self, task: Task) -> bool:
         """Whether a task opens no file: bundled text scorers on a capped text."""
-        request = read_request(task, frozenset(), table_names=None)
+        request = read_request(task, table_names=None)
         return set(request.wanted) <= _TEXT_ONLY and task.answer is not None and task.answer.answer_type == "answer"
 
     def _make_setup(self, tasks: Sequence[Task], scratch: str) -> Setup:
@@ -159,7 +160,7 @@ class Pool:
             yield from self._feed(lane, queue, selector)
         else:
             result = Result(**json.loads(frame))
-            yield replace(result, seconds=now() - lane.started)
+            yield replace(result, seconds=now() - lane.started, digests={**result.digests, **lane.digests})
             lane.clear()
             yield from self._feed(lane, queue, selector)
 
@@ -204,12 +205,14 @@ class Pool:
         task = lane.task
         assert task is not None
         assert self._setup is not None
-        request = read_request(task, self.gold_inodes, table_names=names)
+        request = read_request(task, table_names=names)
         if "database" in request.wanted:
+            files = files_of(request, self.gold_inodes)
             try:
-                lane.private = copy_privately(request, self._setup.scratch)
+                lane.private = copy_privately(request, self._setup.scratch, files)
+                lane.digests = files.digests()
             except FaultError as error:
-                yield faulty(task, error.fault, seconds=now() - lane.started)
+                yield replace(faulty(task, error.fault, seconds=now() - lane.started), digests=files.digests())
                 lane.clear()
                 return
             request = replace(request, private=str(lane.private))
@@ -231,10 +234,10 @@ class Pool:
             fault = Fault(
                 code="TIMEOUT", detail=f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
             )
-            yield faulty(task, fault, status="timeout", seconds=seconds)
         else:
             fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
-            yield faulty(task, fault, status="crashed", seconds=seconds)
+        lost = faulty(task, fault, status="timeout" if timeout else "crashed", seconds=seconds)
+        yield replace(lost, digests=dict(lane.digests))
         yield from self._replace(lane, queue, selector)
 
     def _replace(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
@@ -254,14 +257,12 @@ class Pool:
             self._spare = self._open()
 
 
-def copy_privately(request: ReadRequest, scratch: Path) -> Path:
+def copy_privately(request: ReadRequest, scratch: Path, files: AnswerFiles) -> Path:
     """The submission's one file, copied by descriptor into the run's private folder. Raises `FaultError`.
 
     A `.wal` beside the original would be replayed even by a read-only open; alone in this folder there is none.
     """
-    from evalsuite.readers.answers import open_answer
-
-    with open_answer(request.folder, request.instance_id, str(request.value), request.limits, request.gold_inodes) as source:
+    with files.open(str(request.value)) as source:
         left = int(request.limits["file_bytes"])
         try:
             descriptor, name = tempfile.mkstemp(dir=scratch, suffix=".duckdb")

@@ -14,7 +14,7 @@ from evalsuite.readers.errata import read_errata
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import submission_hash
+from evalsuite.readers.submission import file_contents, hash_of
 from evalsuite.runner.batch import Batches, Execute, is_batch
 from evalsuite.runner.corrections import correct, unapplied
 from evalsuite.runner.databases import Databases, hangs_on_database
@@ -25,6 +25,7 @@ from evalsuite.runner.plan import by_tag, plan, rules_of, signature_of, warnings
 from evalsuite.runner.shards import Shard
 from evalsuite.runner.worker import settle_early
 from evalsuite.store.cache import ScoreCache
+from evalsuite.store.hashes import unsure_of
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
 from evalsuite.store.signature import receipt
 from evalsuite.summary import Summary, summarise
@@ -79,7 +80,7 @@ class Options:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """A scored submission: n results in gold order, their summary, and where it was saved (None with `save=False`)."""
+    """A scored submission: n results in gold order, their summary, where it was saved (None: nowhere), and what `unsure_of` says."""
 
     gold: Gold
     submission: Submission
@@ -98,6 +99,7 @@ class Run:
     seconds: float
     corrections: Mapping[str, Any] = field(default_factory=dict)
     submission_hash: str | None = None
+    unsure: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The `run.json` object."""
@@ -109,6 +111,7 @@ class Run:
                 "folder": self.options.origin or str(self.submission.folder),
                 "n_objects": self.submission.n_objects,
                 **({"hash": self.submission_hash} if self.submission_hash else {}),
+                **({"unsure": list(self.unsure)} if self.unsure else {}),
             },
             "gold": {
                 "folder": str(self.gold.folder),
@@ -159,7 +162,8 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
     line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, programs=options.allow_programs)
     drift = drifts(living, options.runs_folder, gold.hash)
-    submitted = submission_hash(submission) if options.save else None
+    contents = file_contents(submission) if options.save else {}
+    submitted = hash_of(contents) if options.save else None
     scope = {"suite": gold.suite.name, "n_instances": len(tasks)}
     folder, known = _open_folder(options, submission, line, submitted, scope)
     inodes = gold_inodes(gold.folder) | (errata.inodes if errata is not None else frozenset())
@@ -167,7 +171,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     pool = open_executor(options.executor, work)
     cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
     sql = databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)
-    batches = Batches(sql.results, gold)
+    batches = Batches(sql.results, gold, inodes)
     with _in_order(pool, cache, folder, len(tasks)), closing(databases):
         if folder is not None and not gold.suite.extra.get("hidden"):
             living.freeze(folder.path)
@@ -190,8 +194,9 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
             warnings=(*warnings_of(gold, submission, tasks), *living.notes, *drift, *unapplied(errata, tasks)),
             folder=folder.path if folder is not None else None,
             receipt={**receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs, executor=options.executor), **resumed},
-            corrections=correct(tasks, results, errata, Batches(sql.results, gold).results, rules=rules),
+            corrections=correct(tasks, results, errata, Batches(sql.results, gold, inodes).results, rules=rules),
             submission_hash=submitted,
+            unsure=unsure_of(tasks, results, contents),
             seconds=time.perf_counter() - started,
         )
         if folder is not None:

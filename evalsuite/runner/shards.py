@@ -162,10 +162,12 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
         for name in names:
             tags.setdefault(name, []).append(tag)
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, clusters=first["gold"].get("clusters", ()))
+    unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
     return {
         **first,
         "options": {name: value for name, value in first["options"].items() if name != "shard"},
+        **({"submission": {**first["submission"], "unsure": unsure}} if unsure else {}),
         "summary": summary.to_json(),
         **merge_corrections([part.run for part in parts], results),
         "groups": groups,

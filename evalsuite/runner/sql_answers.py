@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, describe
+from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answers import is_sql, read_query
 from evalsuite.readers.connections import Connections, why
 from evalsuite.registry import CONNECTION_PARAMETERS
@@ -58,6 +59,7 @@ class SqlAnswers:
         self._folder, self._gold_inodes = folder, gold_inodes
         self._ran: dict[str, Answered] = {}
         self._places: dict[str, Path] = {}
+        self._digests: dict[str, dict[str, str]] = {}
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known."""
@@ -70,7 +72,7 @@ class SqlAnswers:
                 if isinstance(done, Task):
                     ready.append(done)
                 else:
-                    yield done
+                    yield self._described(done)
             # What opens no connection goes first where nothing has to be run for it.
             for result in self._others([*plain, *ready]):
                 yield self._described(result)
@@ -113,16 +115,14 @@ class SqlAnswers:
             return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=why(error)))
         if connection is None:
             return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
+        files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
+        path = task.answer.value if isinstance(task.answer.value, str) else ""
         try:
-            text = read_query(
-                str(task.submission_folder),
-                name,
-                task.answer.value if isinstance(task.answer.value, str) else "",
-                limit_bytes=QueryLimits.of(task.limits).sql_bytes,
-                gold_inodes=self._gold_inodes,
-            )
+            text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
         except FaultError as error:
             return faulty(task, error.fault)
+        finally:
+            self._digests[name] = files.digests()
         spill = self._folder() / file_name(name)
         # Of a run that was killed in the middle of writing it.
         shutil.rmtree(spill, ignore_errors=True)
@@ -139,12 +139,14 @@ class SqlAnswers:
         fault = answered.outcome
         assert isinstance(fault, Fault)
         if fault.code == "NEEDS_CONNECTION":
-            return self._described(unjudged(task, fault, seconds=answered.seconds))
+            return unjudged(task, fault, seconds=answered.seconds)
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
         return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
 
     def _described(self, result: Result) -> Result:
-        """The result with what its query was run on and gave; its time is that of both stages."""
+        """The result with what was read of its query, what that was run on and gave; its time is that of both stages."""
+        if (digests := self._digests.get(result.instance_id)) is not None:
+            result = replace(result, digests=digests)
         answered = self._ran.get(result.instance_id)
         if answered is None or not isinstance(answered.outcome, Executed):
             return result

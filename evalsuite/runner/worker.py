@@ -7,12 +7,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.foreign import failure
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.runner.combine import Outcome, combine, faulty, missing
 from evalsuite.runner.plan import applicable
@@ -37,7 +40,6 @@ class ReadRequest:
     wanted: tuple[str, ...]
     table_names: tuple[str, ...] | None
     limits: Mapping[str, int | float]
-    gold_inodes: frozenset[tuple[int, int]]
     private: str | None = None
 
 
@@ -49,13 +51,15 @@ class Prediction:
     seconds: float = 0.0
 
 
-def score_task(task: Task, gold_inodes: frozenset[tuple[int, int]] = frozenset(), order: str = JUDGE) -> Result:
+def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: str = JUDGE) -> Result:
     """The result of one task, both stages in this process; `order` is what the second one does."""
     early = settle_early(task)
     if early is not None:
         return early
-    request = read_request(task, gold_inodes, table_names=table_names(task))
-    return second_stage(order)(task, read_prediction(request))
+    request = read_request(task, table_names=table_names(task))
+    files = files_of(request, gold_inodes)
+    result = second_stage(order)(task, read_prediction(request, files))
+    return replace(result, digests=files.digests())
 
 
 def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
@@ -98,7 +102,7 @@ def settle_early(task: Task) -> Result | None:
     return None
 
 
-def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]], *, table_names: tuple[str, ...] | None) -> ReadRequest:
+def read_request(task: Task, *, table_names: tuple[str, ...] | None) -> ReadRequest:
     """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)
@@ -111,12 +115,16 @@ def read_request(task: Task, gold_inodes: frozenset[tuple[int, int]], *, table_n
         wanted=wanted,
         table_names=table_names,
         limits=task.limits,
-        gold_inodes=gold_inodes,
         private=str(task.executed) if task.executed is not None else None,
     )
 
 
-def read_prediction(request: ReadRequest) -> Prediction:
+def files_of(request: ReadRequest, gold_inodes: frozenset[Inode]) -> AnswerFiles:
+    """The files that an answer may open."""
+    return AnswerFiles(Path(request.folder), request.instance_id, request.limits, gold_inodes)
+
+
+def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
     """Stage one: the answer in each wanted form; a fault of the submission comes back as data."""
     from evalsuite.readers.answers import read_answer
 
@@ -127,12 +135,10 @@ def read_prediction(request: ReadRequest) -> Prediction:
             forms[form] = read_answer(
                 form,
                 answer_type=request.answer_type,
-                folder=request.folder,
-                instance_id=request.instance_id,
                 value=request.value,
+                files=files,
                 table_names=request.table_names,
                 limits=request.limits,
-                gold_inodes=request.gold_inodes,
                 private=request.private,
             )
         except FaultError as error:

@@ -1,18 +1,21 @@
-"""The hash of a submission folder, without reading a folder that nobody touched."""
+"""The hash of a submission folder: without reading a folder that nobody touched, and whether a run's verdicts are of the bytes it says."""
 
+import contextlib
 import hashlib
 import json
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from evalsuite.errors import FaultError
 from evalsuite.memo import Memo
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import Inode
+from evalsuite.readers.paths import Inode, inside
 from evalsuite.readers.submission import submission_files, submission_hash
+from evalsuite.types import Result, Task
 
 # A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
 _SETTLED_NS = 2_000_000_000
@@ -39,6 +42,30 @@ def known_hash(folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozens
     if newest < time.time_ns() - _SETTLED_NS and before == _stamp(folder, files, gold_inodes)[0]:
         memo.put("submission", key, {"files": files, "stamp": before, "hash": found})
     return found
+
+
+def unsure_of(tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str]) -> tuple[str, ...]:
+    """The ids of the instances whose verdict is not known to be one on the bytes that `contents`, the `file_contents` of a run, tells of.
+
+    A file was another one when it was read, or its worker was gone before it could say what it read. Where nothing was opened the verdict
+    hangs on the metadata alone. Empty where `contents` is: then the run says no hash.
+    """
+    pairs = zip(tasks, results, strict=True) if contents else ()
+    return tuple(result.instance_id for task, result in pairs if not _is_of(task, result, contents))
+
+
+def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
+    answer = task.answer
+    if answer is None or answer.fault is not None or answer.answer_type == "answer":
+        return True
+    if not result.digests:
+        return result.status not in ("timeout", "crashed")
+    for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+        # A path that is refused as such is never opened.
+        with contextlib.suppress(FaultError):
+            if path in result.digests and result.digests[path] != contents.get(inside(answer.instance_id, path)):
+                return False
+    return True
 
 
 def _stamp(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:

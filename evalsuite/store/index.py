@@ -15,8 +15,8 @@ from evalsuite.store.run_folder import RESULTS, RUN, holds_run, read_results
 class RunScores:
     """A finished run in columns: n instances in gold order, with the score under the run's rules and under both, status and scorer.
 
-    `submission_hash` is empty for runs that did not record it. `groups` maps tags to instance ids, `clusters` are tags. `is_whole` says
-    that all of gold was scored, not some instances of it.
+    `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
+    instance ids, `clusters` are tags. `is_whole` says that all of gold was scored, not some instances of it.
     """
 
     folder: str
@@ -108,7 +108,7 @@ def _read(folder: Path) -> RunScores | None:
     return RunScores(
         folder=str(folder),
         signature=str(run.get("signature", "")),
-        submission_hash=str(submission.get("hash", "")),
+        submission_hash="" if submission.get("unsure") else str(submission.get("hash", "")),
         submission=str(submission.get("folder", "")),
         suite=entry.suite,
         rules=str(options.get("rules", "")),

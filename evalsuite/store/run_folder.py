@@ -32,6 +32,12 @@ def result_line(result: Result) -> str:
     return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode("utf-8", "backslashreplace").decode()
 
 
+def whole_line(result: Result) -> str:
+    """The line with what was read of the answer's files: what journals, the score cache and workers say of a result."""
+    line = result_line(result)
+    return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
+
+
 def read_results(path: Path) -> Iterator[Result]:
     """The results of a finished `results.jsonl`, in its order."""
     with path.open(encoding="utf-8") as lines:
@@ -176,7 +182,7 @@ class RunFolder:
     def append(self, result: Result) -> None:
         """Add one result to the journal."""
         assert self._journal is not None
-        line = memoryview((result_line(result) + "\n").encode("utf-8", "backslashreplace"))
+        line = memoryview((whole_line(result) + "\n").encode("utf-8", "backslashreplace"))
         try:
             while line:
                 line = line[self._journal.write(line) :]

@@ -11,6 +11,8 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.matching.wording import other_delimiter
+from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, exact_table
+from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answers import read_answer
 from evalsuite.readers.gold import gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
@@ -144,14 +146,15 @@ class _Looker:
             read = read_answer(
                 "table" if form == "tables" else form,
                 answer_type=answer.answer_type,
-                folder=str(self.submission.folder),
-                instance_id=answer.instance_id,
                 value=value,
+                files=AnswerFiles(self.submission.folder, answer.instance_id, self.limits, self.inodes),
                 table_names=wanted if form == "database" and _are_names(wanted) else None,
                 limits=self.limits,
-                gold_inodes=self.inodes,
             )
-        except FaultError as error:
+            if isinstance(read, StreamedTable):
+                # What its first rows do not show may stand in its last.
+                exact_table(read)
+        except (FaultError, AnswerFaultError) as error:
             return error.fault
         if isinstance(read, Table) and (other := other_delimiter(read.header)):
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {other}")

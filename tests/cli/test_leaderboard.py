@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.types import Submission
 from tests.cli.test_run import text_gold, text_submission, write_lines
 
 GOLD = {f"q{i}": f"city {i}" for i in range(8)}
@@ -61,6 +62,39 @@ def test_a_run_made_by_hand_is_reused(place: Path, capsys: pytest.CaptureFixture
     capsys.readouterr()
     assert rank(capsys, "subs", "-q") == "done: 4 submissions ranked (2 new, 2 reused)\n"
     assert len(list((place / ".evalsuite" / "runs").iterdir())) == 4
+
+
+def test_exchanged_files_give_nobody_elses_score(place: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that held an honest answer's bytes when it was hashed, and others when it was read: the honest one is scored by itself."""
+    from evalsuite.runner import run as running
+
+    write_lines(
+        place / "gold" / "toy_eval.jsonl", {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": "g.csv"}}}
+    )
+    (place / "gold" / "t").mkdir()
+    (place / "gold" / "t" / "g.csv").write_text("n\n1\n")
+    shutil.rmtree(place / "subs")
+    for name in ("a_mallory", "honest"):
+        (place / "subs" / name / "t").mkdir(parents=True)
+        (place / "subs" / name / "t" / "r.csv").write_text("n\n1\n")
+        write_lines(
+            place / "subs" / name / "results_metadata.jsonl", {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
+        )
+    file = place / "subs" / "a_mallory" / "t" / "r.csv"
+    hashed = running.file_contents
+
+    def exchanged(submission: Submission) -> dict[str, str]:
+        found = hashed(submission)
+        file.write_text("n\n2\n")
+        return found
+
+    monkeypatch.setattr(running, "file_contents", exchanged)
+    board = json.loads(rank(capsys, "subs", "--json"))
+    assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 0}
+    monkeypatch.setattr(running, "file_contents", hashed)
+    file.write_text("n\n1\n")
+    board = json.loads(rank(capsys, "subs", "--json"))
+    assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 1}
 
 
 def test_changed_gold_is_scored_again(place: Path, capsys: pytest.CaptureFixture[str]) -> None:

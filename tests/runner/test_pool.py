@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import signal
 import sys
 from collections.abc import Iterator
@@ -87,6 +88,44 @@ def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: in
     results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
     assert all(worker.process.poll() is not None for lane in opened for worker in lane.workers.values()), "a worker was left behind"
     return results, len(opened)
+
+
+def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Path) -> None:
+    """What is the same for all answers is told once: the inodes of ten thousand gold files are in no order."""
+    submission, gold = tables(tmp_path, 3)
+    sizes: list[int] = []
+
+    class Weighed(Lane):
+        def order(self, role: str, message: Any) -> None:
+            sizes.append(len(pickle.dumps(message)))
+            Lane.order(self, role, message)
+
+    inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
+    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=lambda setup: Weighed(workers=open_lane(setup).workers))
+    assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
+    assert len(sizes) == 6
+    assert max(sizes) < 5000
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -> None:
+    """A hard link to a gold file is read by no worker, the ones that take the place of dead ones included."""
+    submission, gold = tables(tmp_path, 4)
+    for name in ("t0", "t3"):
+        (submission / name / "t.csv").unlink()
+        (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
+    opened: list[Lane] = []
+
+    def open_one(setup: Setup) -> Lane:
+        lane = RiggedLane(workers=open_lane(setup).workers)
+        lane.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
+        opened.append(lane)
+        return lane
+
+    pool = Pool(jobs=1, isolation=isolation, gold_inodes=gold_inodes(gold), open_one=open_one if isolation == "process" else open_lane)
+    results = {result.instance_id: result.fault for result in pool.results(tasks_of(submission, gold))}
+    assert (results["t0"], results["t2"], results["t3"]) == ("BAD_PATH", None, "BAD_PATH")
+    assert len(opened) >= 2 or isolation == "none"
 
 
 @pytest.mark.parametrize("role", ["reader", "judge"])

@@ -3,6 +3,9 @@
 import json
 import os
 import sys
+import threading
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -107,3 +110,123 @@ def test_many_processes_share_one_cache(place: Path) -> None:
     runs = side_by_side([command] * 8, cwd=place)
     assert [done.returncode for done in runs] == [0] * 8, runs
     assert {done.stdout for done in runs} == {"done: 100.0 % (no gate set)\n"}
+
+
+RIGHT, WRONG = "n\n1\n2\n", "n\n1\n3\n"
+BIG_RIGHT = "n,text\n" + "".join(f"{row},a\n" for row in range(60_000))
+BIG_WRONG = BIG_RIGHT.replace("59999,a", "59999,b")
+Exchange = Callable[[Path, str], None]
+
+
+def by_name(path: Path, text: str) -> None:
+    """Another file under the same name."""
+    beside = path.with_suffix(".beside")
+    beside.write_text(text)
+    beside.replace(path)
+
+
+def by_bytes(path: Path, text: str) -> None:
+    """The same file with other bytes."""
+    path.write_text(text)
+
+
+def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
+    """Have something done between the cache's look at the files and the workers'."""
+    from evalsuite.store.cache import ScoreCache
+
+    original = ScoreCache.known
+
+    def known(self: ScoreCache, tasks: object) -> object:
+        found = original(self, tasks)  # type: ignore[arg-type]
+        then()
+        return found
+
+    patch.setattr(ScoreCache, "known", known)
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+@pytest.mark.parametrize("exchange", [by_name, by_bytes])
+@pytest.mark.parametrize(("honest", "swapped"), [(RIGHT, WRONG), (WRONG, RIGHT), (BIG_RIGHT, BIG_WRONG)], ids=["right", "wrong", "big"])
+def test_an_exchanged_answer_poisons_nobody(place: Path, honest: str, swapped: str, exchange: Exchange, isolation: str) -> None:
+    """What was hashed and what was judged are two files: the next answer with the bytes that were hashed is judged by itself."""
+    (place / "gold" / "t" / "g.csv").write_text(BIG_RIGHT if honest == BIG_RIGHT else RIGHT)
+    answer = place / "sub" / "t" / "r.csv"
+    answer.write_text(honest)
+    with pytest.MonkeyPatch.context() as patch:
+        after_hashing(patch, lambda: exchange(answer, swapped))
+        assert scored(place, isolation=isolation).results[0].score == (swapped in (RIGHT, BIG_RIGHT))
+    exchange(answer, honest)
+    assert was_asked(place)
+    assert scored(place, isolation=isolation).results[0].score == (honest in (RIGHT, BIG_RIGHT))
+    assert not was_asked(place)
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_exchanged_database_poisons_nobody(place: Path, isolation: str) -> None:
+    """A database is judged from a private copy: the bytes that count are those that were copied."""
+    import duckdb
+
+    spec = place / "gold" / "toy_eval.jsonl"
+    check = {"func": "duckdb_match", "parameters": {"gold": "g.duckdb", "condition_tabs": ["t"]}}
+    spec.write_text(json.dumps({"instance_id": "t", "evaluation": check}) + "\n")
+    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.duckdb"}
+    (place / "sub" / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    answer, other = place / "sub" / "t" / "r.duckdb", place / "other.duckdb"
+    for path, value in ((place / "gold" / "t" / "g.duckdb", 1), (answer, 1), (other, 2)):
+        with duckdb.connect(str(path)) as connection:
+            connection.execute(f"CREATE TABLE t AS SELECT {value} AS a")
+    honest, wrong = answer.read_bytes(), other.read_bytes()
+    with pytest.MonkeyPatch.context() as patch:
+        after_hashing(patch, lambda: answer.write_bytes(wrong))
+        assert scored(place, isolation=isolation).results[0].score == 0
+    answer.write_bytes(honest)
+    assert was_asked(place)
+    assert scored(place, isolation=isolation).results[0].score == 1
+    assert not was_asked(place)
+
+
+def test_gold_that_is_edited_meanwhile_poisons_nobody(place: Path) -> None:
+    """A verdict against other gold than was hashed is not kept for that gold."""
+    gold = place / "gold" / "t" / "g.csv"
+    with pytest.MonkeyPatch.context() as patch:
+        after_hashing(patch, lambda: gold.write_text("n\n7\n8\n"))
+        assert scored(place).results[0].score == 0
+    gold.write_text(RIGHT)
+    assert was_asked(place)
+    assert scored(place).results[0].score == 1
+
+
+@pytest.mark.parametrize("tries", [8, pytest.param(200, marks=pytest.mark.slow)])
+def test_an_attacker_in_a_race_poisons_nobody(tmp_path: Path, tries: int) -> None:
+    """Files exchanged all the time while run after run hashes and reads them: then honest answers score 1 and wrong ones 0."""
+    n = 40
+    names = [f"t{k}" for k in range(n)]
+    for name in names:
+        for side, file in (("gold", "g.csv"), ("sub", "r.csv")):
+            (tmp_path / side / name).mkdir(parents=True)
+            (tmp_path / side / name / file).write_text(RIGHT)
+    spec = [{"instance_id": name, "evaluation": GOLD} for name in names]
+    lines = [{"instance_id": name, "answer_type": "file", "answer_or_path": "r.csv"} for name in names]
+    for path, rows in ((tmp_path / "gold" / "toy_eval.jsonl", spec), (tmp_path / "sub" / "results_metadata.jsonl", lines)):
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    stopped = threading.Event()
+
+    def attack() -> None:
+        for turn in count():
+            for name in names:
+                if stopped.is_set():
+                    return
+                (by_name if turn % 3 else by_bytes)(tmp_path / "sub" / name / "r.csv", WRONG if turn % 2 else RIGHT)
+
+    attacker = threading.Thread(target=attack, daemon=True)
+    attacker.start()
+    try:
+        for _ in range(tries):
+            scored(tmp_path, isolation="none", jobs=1)
+    finally:
+        stopped.set()
+        attacker.join()
+    for text, score in ((RIGHT, 1), (WRONG, 0)):
+        for name in names:
+            (tmp_path / "sub" / name / "r.csv").write_text(text)
+        assert {result.score for result in scored(tmp_path, isolation="none", jobs=1).results} == {score}

@@ -1,9 +1,12 @@
 """The hash of a submission: the same for the same content, another for another byte, and remembered only as long as nobody touched it."""
 
+import json
 import os
 import shutil
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +15,14 @@ from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.submission import submission_hash
+from evalsuite.readers.submission import file_contents, submission_hash
+from evalsuite.runner import run as running
+from evalsuite.runner.lane import Lane
+from evalsuite.runner.run import InterruptedRun, Options, Run, run
 from evalsuite.store import hashes
 from evalsuite.store.hashes import known_hash
+from evalsuite.store.index import find_scored
+from evalsuite.types import Submission
 from tests.cli.test_run import write_lines
 
 
@@ -106,6 +114,114 @@ def test_a_link_to_gold_changes_the_hash(folder: Path) -> None:
     """The same bytes as a hard link to a gold file are another submission: they will not be read."""
     seen = (folder / "f" / "r.csv").stat()
     assert submission_hash(read_submission(folder), frozenset({(seen.st_dev, seen.st_ino)})) != plain(folder)
+
+
+def run_while(folder: Path, then: Callable[[], object], **options: Any) -> Run:
+    """A run of the submission between whose hashing and whose reading something happens."""
+    gold = folder.parent / "gold"
+    if not gold.exists():
+        checks = {
+            "t": {"func": "string_match", "parameters": {"gold": "Paris"}},
+            "f": {"func": "table_match", "parameters": {"gold": "g.csv"}},
+        }
+        write_lines(gold / "toy_eval.jsonl", *({"instance_id": name, "evaluation": check} for name, check in checks.items()))
+        (gold / "f").mkdir()
+        (gold / "f" / "g.csv").write_text("n\n1\n")
+
+    def hashed(submission: Submission) -> dict[str, str]:
+        found = file_contents(submission)
+        then()
+        return found
+
+    progress = options.pop("progress", None)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "file_contents", hashed)
+        return run(folder, gold, Options(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
+
+
+def said(finished: Run) -> dict[str, Any]:
+    """What the saved run says of its submission."""
+    assert finished.folder is not None
+    found: dict[str, Any] = json.loads((finished.folder / "run.json").read_text())["submission"]
+    return found
+
+
+def found_again(finished: Run, folder: Path) -> bool:
+    """Whether the saved run stands for the submission as it lies in the folder now."""
+    assert finished.folder is not None
+    key = f"{finished.signature}|submission:{plain(folder)}"
+    return bool(find_scored(finished.folder.parent, {key}, Memo(None)))
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_a_run_stands_for_the_bytes_that_it_read(folder: Path, isolation: str) -> None:
+    """One that nobody disturbed is found again by its hash; one whose file was exchanged meanwhile names the instance and is not."""
+    file = folder / "f" / "r.csv"
+    honest = run_while(folder, lambda: None, isolation=isolation)
+    assert said(honest)["hash"] == plain(folder)
+    assert "unsure" not in said(honest)
+    assert found_again(honest, folder)
+    shutil.rmtree(folder.parent / "runs")
+    raced = run_while(folder, lambda: file.write_text("n\n2\n"), isolation=isolation)
+    file.write_text("n\n1\n")
+    assert [(result.instance_id, result.score) for result in raced.results] == [("t", 1), ("f", 0)]
+    assert said(raced)["unsure"] == ["f"]
+    assert not found_again(raced, folder)
+
+
+def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another metadata file than the one whose lines are scored does not give the run its hash."""
+    meta = folder / "results_metadata.jsonl"
+    honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
+    reading_one = running.read_submission
+
+    def read(*arguments: Any, **options: Any) -> Submission:
+        meta.write_text(wrong)
+        try:
+            return reading_one(*arguments, **options)
+        finally:
+            meta.write_text(honest)
+
+    monkeypatch.setattr(running, "read_submission", read)
+    raced = run_while(folder, lambda: None)
+    assert [result.score for result in raced.results] == [0, 1]
+    assert not found_again(raced, folder)
+    meta.write_text(wrong)
+    assert found_again(raced, folder)
+
+
+def test_what_a_killed_worker_read_nobody_knows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have been a file that lies there no more: the run is not taken for one of the submission."""
+    original = Lane.order
+
+    def order(self: Lane, role: str, message: Any) -> None:
+        self.workers["reader"].process.kill()
+        self.workers["reader"].process.wait()
+        original(self, role, message)
+
+    monkeypatch.setattr(Lane, "order", order)
+    died = run_while(folder, lambda: None, isolation="process")
+    assert {result.instance_id: result.status for result in died.results} == {"t": "scored", "f": "crashed"}
+    assert said(died)["unsure"] == ["f"]
+    assert not found_again(died, folder)
+
+
+def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
+    """The journal of an unfinished run says what each verdict is of, so that the resumed one knows; the finished results do not say it."""
+    file = folder / "f" / "r.csv"
+
+    def stop(done: int, total: int) -> None:
+        if done == total:
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedRun):
+        run_while(folder, lambda: file.write_text("n\n2\n"), progress=stop)
+    file.write_text("n\n1\n")
+    (place,) = (folder.parent / "runs").iterdir()
+    resumed = run_while(folder, lambda: None, resume=place)
+    assert said(resumed)["unsure"] == ["f"]
+    assert not found_again(resumed, folder)
+    assert "digests" not in (place / "results.jsonl").read_text()
 
 
 def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:

@@ -1,0 +1,144 @@
+"""The files of an answer, with a digest of the very bytes that were read of each.
+
+A submission's maker may exchange a file, or write into it, between any two looks at it. So no look counts but the one a verdict is made
+of: what a reader is handed goes into the digest on its way, and a file that is read twice has to be the same both times.
+"""
+
+import hashlib
+import io
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import Inode, inside, open_confined
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+PIECE = 1 << 18
+# What stands for the digest of a file of which nobody can say what was read.
+UNKNOWN = ""
+
+
+class Seen:
+    """What was read of one file so far: a digest that grows with every piece read for the first time, and proves every other reading."""
+
+    def __init__(self) -> None:
+        # The state of the digest before each piece, and behind the last one.
+        self._states = [hashlib.sha256()]
+        self._is_whole = self._is_torn = False
+
+    def take(self, index: int, piece: bytes) -> None:
+        """Take in piece number `index`, all of them `PIECE` bytes but the one at the file's end, which is shorter or empty."""
+        if index >= len(self._states):
+            self._is_torn = True
+            return
+        state = self._states[index].copy()
+        state.update(piece)
+        if index + 1 < len(self._states):
+            self._is_torn |= state.digest() != self._states[index + 1].digest()
+        else:
+            self._states.append(state)
+            self._is_whole = len(piece) < PIECE
+
+    def tear(self) -> None:
+        """Say that readings of the file differ."""
+        self._is_torn = True
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing of the file is left to be read."""
+        return self._is_whole or self._is_torn
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the file, `UNKNOWN` where it changed between two readings or was not read to its end."""
+        return self._states[-1].hexdigest() if self._is_whole and not self._is_torn else UNKNOWN
+
+
+def watched(handle: BinaryIO, seen: Seen) -> BinaryIO:
+    """The same file as a handle that tells `seen` of every piece it hands out."""
+    return io.BufferedReader(_Watched(handle, seen), 1 << 16)
+
+
+class _Watched(io.RawIOBase):
+    def __init__(self, handle: BinaryIO, seen: Seen) -> None:
+        self._handle, self._seen = handle, seen
+        self._at, self._index, self._piece = 0, -1, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._handle.fileno()
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        if whence == io.SEEK_END:
+            raise io.UnsupportedOperation("the end of a file is where its bytes end, which nobody knows before they are read")
+        self._at = offset + (self._at if whence == io.SEEK_CUR else 0)
+        return self._at
+
+    def readinto(self, buffer: "WriteableBuffer") -> int:
+        index, begin = divmod(self._at, PIECE)
+        if index != self._index:
+            self._handle.seek(index * PIECE)
+            piece = self._handle.read(PIECE)
+            self._seen.take(index, piece)
+            self._index, self._piece = index, memoryview(piece)
+        view = memoryview(buffer)
+        part = self._piece[begin : begin + len(view)]
+        view[: len(part)] = part
+        self._at += len(part)
+        return len(part)
+
+    def close(self) -> None:
+        self._handle.close()
+        super().close()
+
+
+class AnswerFiles:
+    """Opens the files that one answer names; `digests` says afterwards what was read of them."""
+
+    def __init__(self, folder: Path, instance_id: str, limits: Limits, gold_inodes: frozenset[Inode] = frozenset()) -> None:
+        self._folder, self._instance_id, self._limits, self._gold_inodes = folder, instance_id, limits, gold_inodes
+        self._seen: dict[str, Seen] = {}
+        self._faults: dict[str, str] = {}
+
+    def open(self, path: str, *, query: bool = False) -> BinaryIO:
+        """An open handle on a file of the instance's folder; one that ends in .sql only as a `query`. Raises `FaultError`."""
+        if path.lower().endswith(".sql") and not query:
+            raise FaultError("SQL_NOT_ALLOWED")
+        limit = math.inf if query else self._limits["file_bytes"]
+        try:
+            handle = open_confined(self._folder, inside(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)
+        except FaultError as error:
+            self._faults[path] = error.fault.code
+            raise
+        return watched(handle, self._seen.setdefault(path, Seen()))
+
+    def digests(self) -> dict[str, str]:
+        """For each path that was opened the SHA-256 of the file (64 hex digits), the code of the fault that kept it from being opened, or
+        `UNKNOWN` where two readings differ.
+
+        What no form needed of a file is read now: its verdict hangs on the bytes before.
+        """
+        for path, seen in self._seen.items():
+            if not seen.is_whole:
+                self._finish(path, seen)
+        read = {path: seen.digest for path, seen in self._seen.items()}
+        return read | {path: code if path not in read else UNKNOWN for path, code in self._faults.items()}
+
+    def _finish(self, path: str, seen: Seen) -> None:
+        left = int(self._limits["file_bytes"])
+        try:
+            with self.open(path, query=True) as handle:
+                # Bounded even where the file grows while it is read.
+                while left > 0 and (piece := handle.read(PIECE)):
+                    left -= len(piece)
+        except (FaultError, OSError):
+            seen.tear()

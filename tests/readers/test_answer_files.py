@@ -1,0 +1,167 @@
+"""The files of an answer: a digest of what was read, whatever lies there before and after."""
+
+import gzip
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.readers import answer_files, big_csv
+from evalsuite.readers.answer_files import UNKNOWN, AnswerFiles
+from evalsuite.readers.answers import read_answer
+from evalsuite.readers.limits import resolve_limits
+
+LIMITS = resolve_limits()
+A, B = b"n\n1\n2\n", b"n\n1\n3\n"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """The folder of instance q in a submission, with one file."""
+    (tmp_path / "q").mkdir()
+    (tmp_path / "q" / "r.csv").write_bytes(A)
+    return tmp_path / "q"
+
+
+def files(place: Path, **limits: float) -> AnswerFiles:
+    return AnswerFiles(place.parent, "q", resolve_limits(limits))
+
+
+def sha(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@pytest.mark.parametrize("how", ["renamed", "written"])
+def test_the_digest_is_of_what_was_read(place: Path, how: str) -> None:
+    """A file that is exchanged or rewritten after it was read, while it is still open, changes nothing."""
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        first = handle.read()
+        if how == "renamed":
+            (place / "other").write_bytes(B)
+            (place / "other").replace(place / "r.csv")
+        else:
+            (place / "r.csv").write_bytes(B)
+    assert (first, opened.digests()) == (A, {"r.csv": sha(A)})
+
+
+@pytest.mark.parametrize("piece", [1, 2, 3, len(A), 1 << 20])
+def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one form was read of is not what the other was: nobody can say what the verdict is about."""
+    monkeypatch.setattr(answer_files, "PIECE", piece)
+    opened = files(place)
+    for data, digest in ((A, sha(A)), (A, sha(A)), (B, UNKNOWN), (A, UNKNOWN)):
+        (place / "r.csv").write_bytes(data)
+        with opened.open("r.csv") as handle:
+            assert handle.read() == data
+        assert opened.digests() == {"r.csv": digest}
+
+
+@pytest.mark.parametrize("now", [A[:-1], A + b"4\n", b"", None])
+def test_a_file_that_shrank_grew_or_went_has_no_digest(place: Path, now: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second reading ends elsewhere, or there is none."""
+    monkeypatch.setattr(answer_files, "PIECE", 3)
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        handle.read()
+    if now is None:
+        (place / "r.csv").unlink()
+        with pytest.raises(FaultError):
+            opened.open("r.csv")
+    else:
+        (place / "r.csv").write_bytes(now)
+        with opened.open("r.csv") as handle:
+            handle.read()
+    assert opened.digests() == {"r.csv": UNKNOWN}
+
+
+def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A header, or a text that is too long, leaves the rest unread: the digest is of the whole file, of which the beginning was that."""
+    monkeypatch.setattr(answer_files, "PIECE", 2)
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        assert handle.read(1) == b"n"
+    (place / "r.csv").write_bytes(B)
+    assert opened.digests() == {"r.csv": sha(B)}
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        handle.read(1)
+    (place / "r.csv").write_bytes(b"m" + B[1:])
+    assert opened.digests() == {"r.csv": UNKNOWN}
+
+
+def test_a_file_can_be_read_again_from_any_place(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines, seeks and short readings give the file's bytes and its digest."""
+    monkeypatch.setattr(answer_files, "PIECE", 4)
+    opened, data = files(place), bytes(range(256)) * 3
+    (place / "r.csv").write_bytes(data)
+    with opened.open("r.csv") as handle:
+        assert handle.read(10) == data[:10]
+        handle.seek(3)
+        assert handle.tell() == 3
+        assert handle.readline() == data[3:11]
+        assert handle.read() == data[11:]
+        handle.seek(0)
+        assert handle.read() == data
+    assert opened.digests() == {"r.csv": sha(data)}
+
+
+def test_faults_stand_in_the_place_of_digests(place: Path) -> None:
+    """What kept a file from being opened is what was seen of it; a query is no table, and opened as such it is a file like any other."""
+    (place / "link.csv").symlink_to("r.csv")
+    (place / "q.sql").write_bytes(b"SELECT 1")
+    opened = files(place, file_bytes=len(A))
+    (place / "big.csv").write_bytes(A + A)
+    for path in ("gone.csv", "link.csv", "big.csv", "../q/r.csv", "q.sql"):
+        with pytest.raises(FaultError):
+            opened.open(path)
+    assert opened.digests() == {"gone.csv": "MISSING_FILE", "link.csv": "BAD_PATH", "big.csv": "TOO_LARGE", "../q/r.csv": "BAD_PATH"}
+    with opened.open("q.sql", query=True) as handle:
+        handle.read()
+    assert opened.digests()["q.sql"] == sha(b"SELECT 1")
+
+
+def test_a_link_to_gold_is_none_of_the_answers_files(place: Path) -> None:
+    """Gold's inodes are the opener's to know, not the request's."""
+    seen = (place / "r.csv").stat()
+    opened = AnswerFiles(place.parent, "q", LIMITS, frozenset({(seen.st_dev, seen.st_ino)}))
+    with pytest.raises(FaultError, match="hard link"):
+        opened.open("r.csv")
+
+
+@pytest.mark.parametrize("form", ["table", "tables", "text", "tree"])
+def test_every_form_is_digested(place: Path, form: str) -> None:
+    """Compressed tables, texts and trees: the digest is that of the file as it lies there."""
+    data = {"tree": b'{"a": 1}', "text": b"Paris"}.get(form, gzip.compress(A))
+    name = "r.csv.gz" if form in ("table", "tables") else "r.txt"
+    (place / name).write_bytes(data)
+    opened = files(place)
+    value = (name,) if form == "tables" else name
+    read_answer(form, answer_type="file", value=value, files=opened, table_names=None, limits=LIMITS)
+    assert opened.digests() == {name: sha(data)}
+
+
+def test_a_table_in_blocks_is_digested_as_its_blocks_are_read(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A big table is read as often as it is asked for: what nobody has read yet may change, what was read may not."""
+    monkeypatch.setattr(answer_files, "PIECE", 1 << 16)
+    monkeypatch.setattr(big_csv, "_CHUNK", 1 << 16)
+    data = b"a,b\n" + b"1,2\n" * 100_000
+    (place / "r.csv").write_bytes(data)
+    for change in (False, True):
+        opened = files(place)
+        table = read_answer("table", answer_type="file", value="r.csv", files=opened, table_names=None, limits=LIMITS)
+        if change:
+            with (place / "r.csv").open("r+b") as handle:
+                handle.seek(-4, os.SEEK_END)
+                handle.write(b"7,7\n")
+        n_rows = sum(len(block) for block in table.source.blocks())
+        assert (n_rows, table.exact.n_rows) == (100_000, 100_000)
+        now = (place / "r.csv").read_bytes()
+        assert opened.digests() == {"r.csv": sha(now)}
+        with (place / "r.csv").open("r+b") as handle:
+            handle.write(b"c")
+        next(iter(table.source.blocks()))
+        assert opened.digests() == {"r.csv": UNKNOWN}
+        (place / "r.csv").write_bytes(data)
