@@ -88,6 +88,12 @@ def test_files_are_opened(sub: Path, capsys: Capture) -> None:
     )
 
 
+def test_a_big_table_is_read_to_its_end(sub: Path, capsys: Capture) -> None:
+    """What is wrong with the last line of many is named too."""
+    (sub / "f" / "r.csv").write_bytes(b"a,b\n" + b"1,2\n" * 100_000 + b"1,\xff\n")
+    assert found(capsys, sub) == (1, ["results_metadata.jsonl:2 f BAD_ENCODING"])
+
+
 def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
     """Broken JSON, a missing id, a type nobody knows and an id that stands twice are problems; an unknown key is only a note."""
     rows = [

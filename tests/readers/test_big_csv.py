@@ -105,6 +105,7 @@ def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are read at once, big ones streamed, compressed ones never."""
     data = b"a,b\n" + b"1,2\n" * 50
     assert not isinstance(read_big_csv(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), StreamedTable)
+    assert isinstance(read_big_csv(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), StreamedTable)
     monkeypatch.setattr(big_csv, "BIG_BYTES", 100)
     table = read_big_csv(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert isinstance(table, StreamedTable)
