@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from evalsuite.matching.equality import is_empty
-from evalsuite.types import Fault, Score, Table
+from evalsuite.types import Fault, Score
 
 MAX_SHOWN: Final = 40
 RANKED_CELLS: Final = 200_000
@@ -26,9 +26,18 @@ def other_delimiter(header: Sequence[str]) -> str:
     return f"{shorten(header[0])} is one column: is {found} the delimiter? fields are parted by commas" if found else ""
 
 
-def with_delimiter(score: Score, handed_in: Sequence[Table | Fault]) -> Score:
+class Headed(Protocol):
+    """A table in whatever form it is held."""
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """The names of its columns."""
+        ...
+
+
+def with_delimiter(score: Score, handed_in: Sequence[Headed | Fault]) -> Score:
     """The score of tables; a refusal also says where one of them has another delimiter."""
-    said = next((text for table in handed_in if isinstance(table, Table) and (text := other_delimiter(table.header))), "")
+    said = next((text for table in handed_in if not isinstance(table, Fault) and (text := other_delimiter(table.header))), "")
     if not said or 1 in (score.official, score.strict):
         return score
     return replace(score, reason=f"{score.reason}; {said}", strict_reason=score.strict_reason and f"{score.strict_reason}; {said}")

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
-from evalsuite.matching.wording import other_delimiter
 from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, exact_table
+from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answers import read_answer
 from evalsuite.readers.gold import gold_inodes
@@ -156,7 +156,7 @@ class _Looker:
                 exact_table(read)
         except (FaultError, AnswerFaultError) as error:
             return error.fault
-        if isinstance(read, Table) and (other := other_delimiter(read.header)):
+        if isinstance(read, Table | StreamedTable) and (other := other_delimiter(read.header)):
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {other}")
         tables = read.values() if form == "database" else ()
         return next((table for table in tables if isinstance(table, Fault)), None)
