@@ -62,13 +62,14 @@ def number_match(
     strict = match_number_strictly(
         prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude, abs_tol=abs_tol, rel_tol=rel_tol
     )
-    return join(official, strict, up=_why_refused(official, strict))
+    return join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"))
 
 
-def _why_refused(official: Score, strict: Strict) -> Cause:
-    """The cause where only strict accepts."""
+def _why_refused(official: Score, strict: Strict, *, both_forms: bool) -> Cause:
+    """The cause where only strict accepts; `both_forms` says that the reference asks for each gold as share and as percent."""
     if official.reason.startswith("the answer holds the excluded"):
         return "exclude inside a word"
-    # Where context did not keep the reference from a number that is written plainly, characters did that it does not read as strict does.
-    is_context = "takes exactly one" in official.reason or strict.cause != "context numbers"
-    return strict.cause if is_context else "number form"
+    if strict.cause != "context numbers" or "takes exactly one" in official.reason:
+        return strict.cause
+    # The number is written plainly: what is left are characters that the reference does not read as strict does.
+    return "percent form" if both_forms else "number form"

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from evalsuite.matching.verdict import CAUSES
 from tests.conformance import predicates as p
 from tests.conformance.recorded import expected, scored, submissions
 from tests.conftest import corpus, is_default_corpus
@@ -112,6 +113,18 @@ def test_strict_accepts_what_is_right(name: str) -> None:
     failed, right = judged(name, ACCEPTED, 1)
     assert failed == []
     assert right.total() > 0
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_strict_accepts_more_only_for_listed_causes(name: str) -> None:
+    """Strict 1 with official 0 has a cause of the closed list, on every recorded case."""
+    listed, seen = frozenset().union(*CAUSES.values()), Counter[str]()
+    for result in scored(name).results:
+        if (result.official, result.strict) == (0, 1):
+            seen[str(result.details["flip"]).partition(":")[0]] += 1
+    print(f"\n{name}: " + ", ".join(f"{cause} {n}" for cause, n in seen.most_common()))
+    assert set(seen) - listed == set()
+    assert "own tolerance" not in seen
 
 
 def test_an_exact_copy_of_every_gold_is_accepted() -> None:
