@@ -49,6 +49,8 @@ def reveal(result: Result, level: str) -> Result:
     """The result cut to a level; at `none` its numbers are None, so totals have to come from the uncut results."""
     if level == "cells":
         return result
+    # What was read of each file names files of gold too.
+    result = replace(result, digests={})
     if level == "none":
         own = result.status in ZERO
         status = result.status if own else "scored"

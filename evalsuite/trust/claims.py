@@ -11,7 +11,7 @@ from evalsuite.errors import UsageError
 from evalsuite.readers.json_text import check_depth
 from evalsuite.registry import fits, readable
 from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
-from evalsuite.store.run_folder import RESULTS, RUN, json_safe
+from evalsuite.store.run_folder import RESULT_KEYS, RESULTS, RUN, json_safe
 from evalsuite.store.seal import is_intact
 from evalsuite.store.signature import VERDICT_PACKAGES
 from evalsuite.types import Result, Rule
@@ -227,4 +227,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 @cache
 def _row_types() -> Mapping[str, Any]:
-    return get_type_hints(Result)
+    hints = get_type_hints(Result)
+    return {key: hints[key] for key in RESULT_KEYS}

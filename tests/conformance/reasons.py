@@ -4,7 +4,7 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
@@ -271,8 +271,18 @@ CHECKS: list[tuple[str, Callable[[Claim, re.Match[str]], str]]] = [
 PREFIX = re.compile(rf"(?:gold|table) (?:(?P<at>\d+) of \d+ )?{QUOTED}: ", re.DOTALL)
 
 
+DELIMITER = re.compile(rf"(?P<rest>.*); {QUOTED} is one column: is an? (?P<sign>.*) the delimiter\? fields are parted by commas", re.DOTALL)
+SIGNS = {"semicolon": ";", "tab": "\t", "bar": "|"}
+
+
 def untrue(claim: Claim) -> str:
     """What is wrong with a reason, empty where it is true."""
+    noted = DELIMITER.fullmatch(claim.reason)
+    if noted is not None:
+        header = claim.pair.prediction.header
+        if len(header) != 1 or SIGNS[noted["sign"]] not in header[0]:
+            return "the delimiter that it names stands nowhere"
+        return untrue(replace(claim, reason=noted["rest"]))
     for pattern, check in CHECKS:
         found = re.fullmatch(pattern, claim.reason, re.DOTALL)
         if found is not None:

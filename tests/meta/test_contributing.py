@@ -542,7 +542,7 @@ def _answers(copy: Copy, row: Row) -> None:
         if form == "table" and str(value).endswith(".tsv"):
             from {_module(file)} import read_tsv
 
-            with open_answer(folder, instance_id, str(value), limits, gold_inodes) as handle:
+            with files.open(str(value)) as handle:
                 return read_tsv(handle, name=str(value), limits=limits)"""
     ).replace("\n", "\n    ")
     text = (copy.root / place).read_text(encoding="utf-8")

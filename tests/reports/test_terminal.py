@@ -73,7 +73,7 @@ def test_flips_are_grouped_by_cause(runs: dict[Rule, Record]) -> None:
     down = next(line for line in lines if line.startswith(" flips down"))
     up = next(line for line in lines if line.startswith(" flips up"))
     assert "rows scrambled (sales_007)" in down
-    assert "tolerance by size (sales_008, " in up
+    assert "rounding (sales_008)" in up
     assert "sign (geo_005)" in up
 
 

@@ -13,6 +13,7 @@ from evalsuite.cli import main
 from evalsuite.runner.run import Options, run
 from evalsuite.runner.shards import Shard, merge
 from evalsuite.store.run_folder import RESULTS, RUN
+from evalsuite.walls.jail import can_jail
 from tests.readers.test_errata import entry, write
 from tests.runner import test_living_gold, test_sql_answers
 from tests.trust.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
@@ -143,6 +144,25 @@ def _expired() -> str:
     return TAIL.replace("2027-06-30", "2001-01-31")
 
 
+@pytest.fixture
+def no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that gives programs no jail."""
+    monkeypatch.setattr("evalsuite.metrics.programs.can_jail", lambda: False)
+
+
+@pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
+def test_programs_are_run_again_in_their_jail(tmp_path: Path) -> None:
+    """Where there is a jail a run of programs is verified like any other, and a forged score is found."""
+    place = make(tmp_path, "code", PROGRAM, "x = 2")
+    assert verified(place, "run")[0] == 0
+    said, rows = contents(place / "run")
+    rows[-1].update(score=1, official=1, strict=1)
+    refit(place / "forged", said, rows)
+    forge(place / "forged", said, rows)
+    assert verified(place, "forged")[0] == 1
+
+
+@pytest.mark.usefixtures("no_jail")
 def test_programs_are_run_again_with_permission_only(tmp_path: Path) -> None:
     """A run that was allowed programs is verified with the option, and leaves them out without; a forged one is refused with it."""
     place = make(tmp_path, "code", PROGRAM, "x = 2", allow_programs=True)
@@ -157,6 +177,7 @@ def test_programs_are_run_again_with_permission_only(tmp_path: Path) -> None:
     assert verified(place, "forged", "--allow-programs")[0] == 1
 
 
+@pytest.mark.usefixtures("no_jail")
 def test_a_run_without_programs_is_verified_without(tmp_path: Path) -> None:
     """That nothing ran is a verdict like any other; a score in its place is forged, with the option too."""
     place = make(tmp_path, "code", PROGRAM, "x = 1")
