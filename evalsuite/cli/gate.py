@@ -45,7 +45,8 @@ def guarded(arguments: list[str]) -> int:
             _complain("the folder that you stand in is gone", "change to one that is there", arguments)
             return EXIT_USAGE
         place = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-        _complain(f"{place}{reason_of(error)}", "look whether the name is right, there is room, and you may read and write it", arguments)
+        hint = "look whether the name is right, there is room, and you may read and write it" if place else "--debug shows where"
+        _complain(f"{place}{reason_of(error)}", hint, arguments)
         return EXIT_USAGE
     except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
         if debug:

@@ -2,17 +2,21 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalsuite.cli.database_options import Databases
 from evalsuite.cli.options import AllowPrograms, GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
 from evalsuite.cli.showing import Outputs, check_showing, console, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from evalsuite.leaderboard import Leaderboard
+    from evalsuite.memo import Memo
+    from evalsuite.runner.entries import Entry
 
 RUNS = Path(".evalsuite/runs")
 
@@ -53,7 +57,6 @@ def command(
     A submission that did not change since a finished run of the same signature is not scored again.
     """
     from evalsuite.cli.run import CACHE_FOLDER, ProgressBar
-    from evalsuite.leaderboard import make_leaderboard
     from evalsuite.memo import Memo, code_stamp
     from evalsuite.reports.leaderboard import last_line
     from evalsuite.runner.entries import Settings, find_places, score_places
@@ -79,9 +82,7 @@ def command(
     try:
         with ProgressBar(hidden=json_ or quiet or not sys.stderr.isatty()) as progress:
             entries = score_places(places, gold, settings, memo, metadata=about, anew=no_cache, progress=progress)
-        board = make_leaderboard(
-            entries, memo, by="scorer" if column == "scorer" else "group" if column else None, force=force, anonymous=anonymise, notes=notes
-        )
+        board = _board(entries, memo, runs, by=column, force=force, anonymous=anonymise, notes=notes)
     finally:
         memo.close()
     unread = any(row.rank is None for row in board.rows)
@@ -89,6 +90,25 @@ def command(
     code, line = with_lost(code, line, write_all(board, output or (), subject="leaderboard"))
     _print(board, line, as_json=json_, quiet=quiet)
     return code
+
+
+class NotRankedError(EvalsuiteError):
+    """Submissions that were scored and saved, and cannot be ranked: exit code 2 would say that nothing was saved."""
+
+    exit_code = EXIT_GATE
+
+
+def _board(entries: "Sequence[Entry]", memo: "Memo", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
+    """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
+    from evalsuite.leaderboard import make_leaderboard
+
+    try:
+        return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)
+    except UsageError as error:
+        if not (n := sum(entry.is_new for entry in entries)):
+            raise
+        message = f"{error.message}; {n} new run{'s' * (n > 1)} saved in {runs} (exit {EXIT_GATE})"
+        raise NotRankedError(message, hint=error.hint) from None
 
 
 def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> None:

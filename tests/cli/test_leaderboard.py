@@ -140,6 +140,16 @@ def test_broken_submissions_are_rows(place: Path, capsys: pytest.CaptureFixture[
     assert rank(capsys, "subs/alice", "subs/empty", "-q", code=1).startswith("done: 1 submission ranked (0 new, 1 reused), 1 could not be")
 
 
+def test_what_cannot_be_ranked_may_be_saved(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run under other rules is found out when the new submissions are scored: they are saved, so the exit code is not 2."""
+    rank(capsys, "subs/alice")
+    run = str(next((place / ".evalsuite" / "runs").iterdir()))
+    assert main(["leaderboard", run, "subs/bob", "--rules", "strict", "--isolation", "none"]) == 1
+    said = capsys.readouterr()
+    assert "they differ in rules: official (1), strict (1); 1 new run saved in .evalsuite/runs (exit 1)" in said.err
+    assert main(["leaderboard", run, "subs/bob", "--rules", "strict", "--isolation", "none"]) == 2
+
+
 def test_an_empty_folder_among_runs_is_a_row(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A folder that is named and holds nothing ends no ranking of runs either, which needs no gold; alone it is an error."""
     rank(capsys, "subs")
