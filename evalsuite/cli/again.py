@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.cli.options import RUNS
 from evalsuite.errors import EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.runner.run import Options
 
-RUNS = Path(".evalsuite/runs")
 # A look at the files takes at most about a tenth of the time between two looks, however many there are.
 _SECONDS_BETWEEN = 0.3
 _SHARE_OF_LOOKING = 10

@@ -9,6 +9,7 @@ from typer.main import get_command
 
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import ABOUT, page
+from evalsuite.cli.options import spread
 from evalsuite.cli.refusals import options_of
 from evalsuite.errors import UsageError
 from evalsuite.registry import did_you_mean
@@ -68,7 +69,7 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
         help=COMMANDS[name].summary,
     )
     for own, function in several.items():
-        app.command(own)(function)
+        app.command(own)(spread(function))
     if default := getattr(module, "DEFAULT", None):
 
         @app.callback(invoke_without_command=True, help=f"{COMMANDS[name].summary}; without a command: {default}")
@@ -76,7 +77,7 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
             return several[default]() if ctx.invoked_subcommand is None else None
 
     if not several:
-        app.command(name, context_settings=getattr(module, "CONTEXT", None))(module.command)
+        app.command(name, context_settings=getattr(module, "CONTEXT", None))(spread(module.command))
     command = get_command(app)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.database_options import Databases
 from evalsuite.cli.layout_options import Layout, Mode
-from evalsuite.cli.options import AllowPrograms, Plugins, ResultDir, Rules, load_plugins, rule, share
+from evalsuite.cli.options import Code, Databases, FailUnder, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -24,6 +23,7 @@ CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 def command(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
+    code: Code,
     result_dir: ResultDir = None,
     gold_dir: Annotated[Path | None, typer.Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
     gold: Annotated[
@@ -37,8 +37,6 @@ def command(
         ),
     ] = None,
     rules: Rules = None,
-    plugin: Plugins = None,
-    allow_programs: AllowPrograms = False,
     judge: Annotated[
         Path | None,
         typer.Option(help="the suite.yaml whose `judge` section says which model to ask", metavar="SUITE.yaml", show_default=False),
@@ -46,7 +44,7 @@ def command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
-    fail_under: Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower")] = None,
+    fail_under: FailUnder = None,
     databases: Databases = None,
     layout: Layout = None,
     mode: Mode = None,
@@ -62,7 +60,7 @@ def command(
     share(fail_under, "--fail-under")
     if name.startswith("-"):
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
-    load_plugins(plugin)
+    code.load()
     chosen = rule(rules)
     if result_dir is not None:
         if ctx.args or prediction:
@@ -74,7 +72,7 @@ def command(
         check_level(reveal)
         folder = _folder(gold_dir, gold or [])
         options = Options(
-            rules=chosen, only=(name,), save=False, databases=databases, layout=layout, mode=mode, allow_programs=allow_programs
+            rules=chosen, only=(name,), save=False, databases=databases, layout=layout, mode=mode, allow_programs=code.allow_programs
         )
         finished = run(result_dir, folder, options)
         value = finished.results[0].score
@@ -86,7 +84,7 @@ def command(
         if gold_dir is not None:
             raise UsageError("no submission folder given", hint=f"evalsuite check {name} --result_dir FOLDER --gold_dir {gold_dir}")
         given = (name, prediction or [], gold or [], ctx.args, chosen, judge)
-        value = check_prediction(*given, as_json=json_, allow_programs=allow_programs)
+        value = check_prediction(*given, as_json=json_, allow_programs=code.allow_programs)
     if fail_under is None or (value is not None and value >= fail_under):
         return EXIT_OK
     if not json_:

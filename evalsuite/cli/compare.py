@@ -5,24 +5,21 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.database_options import Databases
-from evalsuite.cli.options import AllowPrograms, Rules, job_count, load_plugins, rule
+from evalsuite.cli.options import RUNS, Quiet, Scoring
 from evalsuite.cli.showing import Outputs, Reveal, check_showing, console, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
-
-CACHE_FOLDER = Path(".evalsuite/cache")
 
 
 def command(
     names: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline")],
+    how: Scoring,
     gold: Annotated[
         Path | None,
         typer.Option(
             "--gold", "--gold-dir", "--gold_dir", help="the gold to score submission folders against [default: the runs' own, else gold]"
         ),
     ] = None,
-    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs")] = Path(".evalsuite/runs"),
-    rules: Rules = None,
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs")] = RUNS,
     alpha: Annotated[
         float, typer.Option(help="the chance of a false call that is accepted; intervals hold 1 - alpha", metavar="0-1")
     ] = 0.05,
@@ -41,12 +38,7 @@ def command(
     output: Outputs = None,
     reveal: Reveal = None,
     json_: Annotated[bool, typer.Option("--json", help="print the comparison as JSON and nothing else")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score submission folders anew")] = False,
-    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
-    databases: Databases = None,
-    allow_programs: AllowPrograms = False,
-    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
+    quiet: Quiet = False,
 ) -> int:
     """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
 
@@ -58,12 +50,11 @@ def command(
     from evalsuite.reports.json_file import as_json
     from evalsuite.reports.terminal import show
 
-    load_plugins(plugin)
+    how.load()
     check_showing(output or (), reveal)
-    chosen = rule(rules)
-    cache = None if no_cache else CACHE_FOLDER
-    how = {"cache": cache, "jobs": job_count(jobs), "databases": databases, "allow_programs": allow_programs}
-    sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=how)
+    scoring = how.options()
+    chosen = scoring.pop("rules")
+    sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, verdict_line(found, gate=fail_on_regression)
     code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.database_options import Databases
 from evalsuite.cli.gold_audit import audit
 from evalsuite.cli.gold_convert import convert
 from evalsuite.cli.gold_review import errata, suspects
-from evalsuite.cli.options import job_count, load_plugins, one_of, share
+from evalsuite.cli.options import Databases, job_count, load_plugins, one_of, share
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 
 GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folder, or its spec file")]

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.database_options import Databases
-from evalsuite.cli.options import AllowPrograms, GoldDir, Rules, job_count, limits_of, load_plugins, one_of, rule
+from evalsuite.cli.options import RUNS, GoldDir, Limit, Quiet, Scoring, limits_of, one_of
+from evalsuite.cli.progress import ProgressBar
 from evalsuite.cli.showing import Outputs, check_showing, console, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
 
@@ -18,13 +18,11 @@ if TYPE_CHECKING:
     from evalsuite.memo import Memo
     from evalsuite.runner.entries import Entry
 
-RUNS = Path(".evalsuite/runs")
-
 
 def command(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
+    how: Scoring,
     gold: GoldDir = Path("gold"),
-    rules: Rules = None,
     by: Annotated[
         str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")
     ] = None,
@@ -38,50 +36,30 @@ def command(
     force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False,
     output: Outputs = None,
     json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: no finished run is taken over")] = False,
-    isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
-    jobs: Annotated[
-        str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")
-    ] = "auto",
-    limit: Annotated[
-        list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")
-    ] = None,
-    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
-    allow_programs: AllowPrograms = False,
-    databases: Databases = None,
+    quiet: Quiet = False,
+    limit: Limit = None,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
 ) -> int:
     """Score every submission under the folders, rank them with intervals and shared ranks, and save the new runs.
 
     A submission that did not change since a finished run of the same signature is not scored again.
     """
-    from evalsuite.cli.run import CACHE_FOLDER, ProgressBar
     from evalsuite.memo import Memo, code_stamp
     from evalsuite.reports.leaderboard import last_line
     from evalsuite.runner.entries import Settings, find_places, score_places
 
-    load_plugins(plugin)
+    how.load()
     check_showing(output or (), None)
     column = one_of(by, ("scorer", "group"), "--by") if by is not None else None
-    settings = Settings(
-        rules=rule(rules),
-        runs_folder=runs,
-        isolation=one_of(isolation, ("process", "none"), "--isolation"),
-        jobs=job_count(jobs),
-        limits=limits_of(limit or ()),
-        cache=None if no_cache else CACHE_FOLDER,
-        databases=databases,
-        allow_programs=allow_programs,
-    )
+    settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), **how.options())
     places, notes = find_places(folders, gold)
     about = _metadata(metadata) if metadata is not None else {}
     strangers = sorted(set(about) - {place.name for place in places})
     notes += [f"{metadata}: no submission {name!r}" for name in strangers]
-    memo = Memo(None if no_cache else CACHE_FOLDER, stamp=code_stamp())
+    memo = Memo(how.cache, stamp=code_stamp())
     try:
         with ProgressBar(hidden=json_ or quiet or not sys.stderr.isatty()) as progress:
-            entries = score_places(places, gold, settings, memo, metadata=about, anew=no_cache, progress=progress)
+            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, progress=progress)
         board = _board(entries, memo, runs, by=column, force=force, anonymous=anonymise, notes=notes)
     finally:
         memo.close()

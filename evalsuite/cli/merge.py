@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.showing import Outputs, Reveal, check_showing, print_record, with_lost, write_all
+from evalsuite.cli.options import FailUnder, Quiet, share
+from evalsuite.cli.showing import Outputs, Reveal, Showing, check_showing, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 
@@ -14,17 +15,14 @@ def command(
     out: Annotated[Path, typer.Option(help="the folder of the whole run", metavar="DIR")],
     output: Outputs = None,
     reveal: Reveal = None,
-    fail_under: Annotated[
-        float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")
-    ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")] = False,
+    fail_under: FailUnder = None,
+    quiet: Quiet = False,
 ) -> int:
     """Join the runs made with `run --shard 1/n` to `run --shard n/n` to one run, and show its report.
 
     The joined run is the one that scoring everything at once gives. Shards of different gold, submissions, options or versions are refused,
     and so are shards that are missing or given twice.
     """
-    from evalsuite.cli.options import share
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import of_entry, revealed
     from evalsuite.reports.words import percent, score_words
@@ -44,5 +42,5 @@ def command(
     if quiet:
         print(line)
     else:
-        print_record(revealed(record, reveal), line, verbose=False, failures=False, durations=0)
+        Showing().print(revealed(record, reveal), line)
     return code

@@ -1,8 +1,15 @@
-"""Options that several commands share, so that they are spelled and explained the same everywhere."""
+"""Options that several commands share, so that they are spelled and explained the same everywhere.
 
-from collections.abc import Iterable
+A group of them is a frozen dataclass whose fields are the options: a command takes the group as one parameter, and `spread` shows the
+parser its fields. So an option stands once, with its help, its default and what it means.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -13,12 +20,94 @@ GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", hel
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
 Rules = Annotated[str | None, typer.Option("--rules", metavar="official|strict", help="which verdict is the score [default: official]")]
 
-AllowPrograms = Annotated[
-    bool,
-    typer.Option(
-        "--allow-programs", "--allow_programs", help="run answers that are programs (python_unit_testing, pass_at_k): nothing jails them"
-    ),
+Databases = Annotated[
+    Path | None, typer.Option(help="where the databases lie that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
+Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
+FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]
+Plugins = Annotated[
+    list[Path] | None, typer.Option("--plugin", help="a Python file that brings scorers; may be repeated", metavar="FILE.py")
+]
+RUNS = Path(".evalsuite/runs")
+CACHE_FOLDER = Path(".evalsuite/cache")
+
+
+def spread(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The command as the parser has to see it: in place of each parameter that is a group of options, the options of that group."""
+    groups: dict[str, Any] = {name: hint for name, hint in get_type_hints(command).items() if name != "return" and is_dataclass(hint)}
+    signature = inspect.signature(command, eval_str=True)
+    parameters = []
+    for parameter in signature.parameters.values():
+        group = groups.get(parameter.name)
+        parameters += [parameter.replace(kind=parameter.KEYWORD_ONLY)] if group is None else _options(group)
+
+    @functools.wraps(command)
+    def called(**given: Any) -> Any:
+        made = {name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()}
+        return command(**given, **made)
+
+    called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return called
+
+
+def _options(group: Any) -> list[inspect.Parameter]:
+    """The fields of a group as parameters, each with its annotation and its default."""
+    hints = get_type_hints(group, include_extras=True)
+    kind = inspect.Parameter.KEYWORD_ONLY
+    return [inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name]) for one in fields(group)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """Whose code runs beside evalsuite's own."""
+
+    plugin: Plugins = None
+    allow_programs: Annotated[
+        bool,
+        typer.Option(
+            "--allow-programs",
+            "--allow_programs",
+            help="run answers that are programs (python_unit_testing, pass_at_k): nothing jails them",
+        ),
+    ] = False
+
+    def load(self) -> None:
+        """Load the scorers of the plugin files; raises `UsageError` with the plugin's own line where one fails."""
+        load_plugins(self.plugin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Who scores, and how much is scored side by side."""
+
+    isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process"
+    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")] = (
+        "auto"
+    )
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options` that these are. Raises `UsageError`."""
+        return {"isolation": one_of(self.isolation, ("process", "none"), "--isolation"), "jobs": job_count(self.jobs)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scoring(Code, Workers):
+    """How submissions are scored, wherever whole ones are."""
+
+    rules: Rules = None
+    databases: Databases = None
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
+
+    @property
+    def cache(self) -> Path | None:
+        """Where what is known lies, None where it is not to be used."""
+        return None if self.no_cache else CACHE_FOLDER
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options`, and of a leaderboard's `Settings`, that these are. Raises `UsageError`."""
+        own = {"rules": rule(self.rules), "cache": self.cache, "databases": self.databases, "allow_programs": self.allow_programs}
+        return {**Workers.options(self), **own}
 
 
 def rule(value: str | None) -> Rule | None:
@@ -64,11 +153,6 @@ def limits_of(settings: Iterable[str]) -> dict[str, int | float]:
         except ValueError:
             raise UsageError(f"--limit cannot be {setting!r}", hint="write NAME=VALUE, for example seconds=30") from None
     return limits
-
-
-Plugins = Annotated[
-    list[Path] | None, typer.Option("--plugin", help="a Python file that brings scorers; may be repeated", metavar="FILE.py")
-]
 
 
 def load_plugins(files: Iterable[Path] | None) -> None:

@@ -6,20 +6,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.database_options import Databases
-from evalsuite.cli.options import AllowPrograms, Rules, job_count, load_plugins, one_of, rule
+from evalsuite.cli.options import RUNS, Quiet, Scoring
+from evalsuite.cli.progress import ProgressBar
 from evalsuite.errors import EXIT_OK
 
 if TYPE_CHECKING:
     from evalsuite.runner.rescore import Rescored
 
-RUNS = Path(".evalsuite/runs")
 MOST_CHANGES = 20
 
 
 def command(
     run: Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")],
-    rules: Rules = None,
+    how: Scoring,
     scorer_version: Annotated[
         str | None,
         typer.Option(
@@ -30,40 +29,24 @@ def command(
     ] = None,
     submission: Annotated[Path | None, typer.Option(help="where the submission folder lies now", metavar="DIR")] = None,
     gold: Annotated[Path | None, typer.Option(help="where the gold folder lies now", metavar="DIR")] = None,
-    allow_programs: AllowPrograms = False,
-    databases: Databases = None,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
     json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew")] = False,
-    isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
-    jobs: Annotated[
-        str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")
-    ] = "auto",
-    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
+    quiet: Quiet = False,
 ) -> int:
     """Score a saved run's submission again, under other rules or with what is installed now, and save that as a new run.
 
     Submission and gold must hold what the run scored. Metadata and label stay; the new run says from which one it comes.
     """
-    from evalsuite.cli.run import CACHE_FOLDER, ProgressBar
     from evalsuite.runner.rescore import rescore
     from evalsuite.runner.run import Options
     from evalsuite.store.history import one_run
 
-    load_plugins(plugin)
-    options = Options(
-        runs_folder=runs,
-        isolation=one_of(isolation, ("process", "none"), "--isolation"),
-        jobs=job_count(jobs),
-        cache=None if no_cache else CACHE_FOLDER,
-        databases=databases,
-        allow_programs=allow_programs,
-    )
+    how.load()
+    options = Options(runs_folder=runs, **how.options())
     with ProgressBar(hidden=json_ or quiet or not sys.stderr.isatty()) as progress:
         done = rescore(
             one_run(run, runs),
-            rules=rule(rules),
+            rules=options.rules,
             submission=submission,
             gold=gold,
             version=scorer_version,

@@ -6,11 +6,11 @@ from typing import Annotated
 
 import typer
 
+from evalsuite.cli.options import RUNS
 from evalsuite.errors import EXIT_OK, UsageError
 
 Folder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
-RUNS = Path(".evalsuite/runs")
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
 
 

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -30,9 +31,29 @@ Reveal = Annotated[
         help="how much of gold a report may show [default: cells; class where suite.yaml says hidden]",
     ),
 ]
-Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="show all that is known about each instance")]
-Failures = Annotated[bool, typer.Option("--failures", help="show only what is not right under every rule")]
-Durations = Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Showing:
+    """How a run is shown, live or saved."""
+
+    output: Outputs = None
+    reveal: Reveal = None
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show all that is known about each instance")] = False
+    failures: Annotated[bool, typer.Option("--failures", help="show only what is not right under every rule")] = False
+    durations: Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")] = 0
+
+    def check(self) -> None:
+        """Raise what `check_showing` raises."""
+        check_showing(self.output or (), self.reveal)
+
+    def print(self, record: "Record", last_line: str | None) -> None:
+        """Print the report as wide as the terminal; `record` is what may be seen of it."""
+        from evalsuite.reports.run import run_document
+        from evalsuite.reports.terminal import show
+
+        document = run_document(record, verbose=self.verbose, failures=self.failures, durations=self.durations)
+        show(document, console(), last_line=last_line)
 
 
 def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
@@ -79,15 +100,6 @@ def with_lost(code: int, line: str, n_lost: int) -> tuple[int, str]:
     if not n_lost or code != EXIT_OK:
         return code, line
     return EXIT_GATE, f"{line}, {n_lost} output{'s' * (n_lost > 1)} could not be written (exit {EXIT_GATE})"
-
-
-def print_record(record: "Record", last_line: str | None, *, verbose: bool, failures: bool, durations: int) -> None:
-    """Print the report as wide as the terminal; `record` is what may be seen of it."""
-    from evalsuite.reports.run import run_document
-    from evalsuite.reports.terminal import show
-
-    document = run_document(record, verbose=verbose, failures=failures, durations=durations)
-    show(document, console(), last_line=last_line)
 
 
 def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import AllowPrograms, Plugins, load_plugins
+from evalsuite.cli.options import Code, Plugins, load_plugins
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 
 # How many different reasons `suite run` prints for cases it could not score.
@@ -123,6 +123,7 @@ def show(name: Name) -> int:
 
 def run(
     name: Name,
+    code: Code,
     sources: Annotated[
         list[Path], typer.Option("--from", help="a CSV, JSONL or Parquet file, a row per test case in the suite's order; may be repeated")
     ],
@@ -136,8 +137,6 @@ def run(
     foundation_model: Annotated[str, typer.Option(help="kept and shown")] = "",
     prompt_template: Annotated[str, typer.Option(help="kept and shown")] = "",
     description: Annotated[str, typer.Option(help="kept and shown")] = "",
-    allow_programs: AllowPrograms = False,
-    plugins: Plugins = None,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.refusals import complain
@@ -148,7 +147,7 @@ def run(
 
     if run_name is not None and len(sources) > 1:
         raise UsageError(f"one name {run_name!r} for {len(sources)} runs", hint="leave it out: each run has the name of its file")
-    load_plugins(plugins)
+    code.load()
     load_suite(name)
     suite, n_unscored, n_refused = TestSuite(name), 0, 0
     for source in sources:
@@ -163,7 +162,7 @@ def run(
                 foundation_model=foundation_model,
                 prompt_template=prompt_template,
                 description=description,
-                allow_programs=allow_programs,
+                allow_programs=code.allow_programs,
             )
         except (UsageError, SuiteError) as error:
             if len(sources) == 1:
@@ -181,9 +180,9 @@ def run(
         if reasons[_MOST_REASONS:]:
             print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
     if n_refused:
-        code = EXIT_USAGE if n_refused == len(sources) else EXIT_GATE
-        print(f"{n_refused} of {len(sources)} files could not be run (exit {code})")
-        return code
+        exit_code = EXIT_USAGE if n_refused == len(sources) else EXIT_GATE
+        print(f"{n_refused} of {len(sources)} files could not be run (exit {exit_code})")
+        return exit_code
     return EXIT_UNSCORABLE if n_unscored else EXIT_OK
 
 

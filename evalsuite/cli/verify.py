@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import AllowPrograms, job_count, load_plugins, one_of
+from evalsuite.cli.options import RUNS, Code, Workers
+from evalsuite.cli.progress import ProgressBar
 from evalsuite.errors import EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
@@ -20,28 +21,25 @@ MOST_SHOWN = 10
 
 def command(
     run: Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")],
+    workers: Workers,
+    code: Code,
     sample: Annotated[
         int | None, typer.Option(help="score this many instances again, chosen at random [default: all]", metavar="N")
     ] = None,
     seed: Annotated[int | None, typer.Option(help="the seed of the sample [default: a new one, printed]", metavar="N")] = None,
     submission: Annotated[Path | None, typer.Option(help="where the submission folder lies now", metavar="DIR")] = None,
     gold: Annotated[Path | None, typer.Option(help="where the gold folder lies now", metavar="DIR")] = None,
-    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs")] = Path(".evalsuite/runs"),
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs")] = RUNS,
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
-    isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process",
-    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
-    allow_programs: AllowPrograms = False,
-    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
 ) -> int:
     """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
 
     Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
     the run's own word is listed as not verified.
     """
-    from evalsuite.cli.run import ProgressBar
     from evalsuite.trust.verify import verify
 
-    load_plugins(plugin)
+    code.load()
     if sample is not None and sample < 1:
         raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
     folder = Path(run) if Path(run).is_dir() else runs / run
@@ -52,10 +50,9 @@ def command(
             gold=gold,
             sample=sample,
             seed=seed,
-            isolation=one_of(isolation, ("process", "none"), "--isolation"),
-            jobs=job_count(jobs),
-            allow_programs=allow_programs,
+            allow_programs=code.allow_programs,
             progress=progress,
+            **workers.options(),
         )
     if json_:
         print(json.dumps(found.to_json()))

@@ -450,6 +450,20 @@ def _command(copy: Copy, row: Row) -> None:
     assert all(words in shown for words in ("hello Ada", "who is greeted", "greet somebody"))
 
 
+@carries_out("an option of `run`")
+def _option(copy: Copy, row: Row) -> None:
+    own, shared = _code(row.file)
+    copy.insert(own, r"^    fail_under: FailUnder", '    motto: Annotated[str, typer.Option(help="said before all else")] = "none"')
+    copy.insert(own, r"^        share\(self.fail_under", '        print(f"motto: {self.motto}")')
+    copy.insert(shared, r"^    plugin: Plugins", '    wish: Annotated[str, typer.Option(help="said before code is loaded")] = "none"')
+    copy.insert(shared, r"^        load_plugins\(self.plugin", '        print(f"wish: {self.wish}")')
+    folders = copy.folders("option", PARIS, "Paris")
+    score = [f"run {folders} {RUN} --motto hurry --wish luck", "leaderboard option/handed_in --gold option/gold --wish more --no-cache"]
+    shown = copy.commands(*score, "run --help", "rescore --help")
+    assert all(words in shown for words in ("motto: hurry", "wish: luck", "wish: more", "said before all else"))
+    assert shown.count("said before code") == 2
+
+
 @carries_out("a number in the reports")
 def _number(copy: Copy, row: Row) -> None:
     summary = row.new_file("")

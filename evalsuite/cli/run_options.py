@@ -1,0 +1,166 @@
+"""The options of `evalsuite run`, each once: a new one is a field of the group that it belongs to."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalsuite.cli.layout_options import Layout, Mode, ReferenceFiles
+from evalsuite.cli.options import FailUnder, Limit, Quiet, limits_of, share
+from evalsuite.cli.showing import Showing
+from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
+
+if TYPE_CHECKING:
+    from evalsuite.runner.run import Options, Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where the submission lies."""
+
+    submission: Annotated[str | None, typer.Argument(help="the submission folder, or its URL", show_default=False)] = None
+    result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
+
+    def one(self) -> str:
+        """The folder or URL. Raises `UsageError` where none or two are named."""
+        if self.submission is not None and self.result_dir is not None:
+            raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
+        folder = self.submission or self.result_dir
+        if folder is None:
+            raise UsageError("no submission folder given", hint="evalsuite run FOLDER --gold gold")
+        return folder
+
+    @contextmanager
+    def local(self, gold: Path, options: "Options") -> Iterator[tuple[Path, "Options"]]:
+        """The submission as a folder of this machine while inside, with the options that know where it came from."""
+        from evalsuite.readers.remote import copied, is_remote
+
+        place = self.one()
+        if not is_remote(place):
+            yield Path(place), options
+            return
+        from evalsuite.readers.gold import find_spec
+        from evalsuite.readers.limits import resolve_limits
+        from evalsuite.readers.suite import read_suite
+
+        with copied(place, resolve_limits(read_suite(find_spec(gold).parent).limits, options.limits)) as folder:
+            yield folder, replace(options, origin=place)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """Which instances are scored."""
+
+    only: Annotated[str | None, typer.Option(help="only these instances, separated by commas", metavar="ID,...")] = None
+    filter_: Annotated[str | None, typer.Option("--filter", help="only instances whose id fits the pattern", metavar="GLOB")] = None
+    group: Annotated[str | None, typer.Option(help="only instances of this group of suite.yaml", metavar="TAG")] = None
+    lf: Annotated[bool, typer.Option("--lf", "--last-failed", help="only what was not right in the last run of this gold")] = False
+    shard: Annotated[
+        str | None, typer.Option(help="only the i-th of n parts; `evalsuite merge` joins their runs", metavar="i/n", show_default=False)
+    ] = None
+
+    def options(self, gold: Path) -> dict[str, Any]:
+        """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
+        from evalsuite.cli.again import last_failed
+        from evalsuite.runner.shards import parse_shard
+
+        ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
+        if self.only is not None and not ids:
+            hint = "instance ids with commas between them; without --only all are scored"
+            raise UsageError(f"--only {self.only!r} names no instance", hint=hint)
+        if self.lf:
+            if ids or self.filter_ or self.group:
+                raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
+            ids = last_failed(gold)
+        return {"only": ids, "pattern": self.filter_, "group": self.group, "shard": parse_shard(self.shard)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How gold and answers are read, within which limits, and by whom."""
+
+    limit: Limit = None
+    layout: Layout = None
+    mode: Mode = None
+    gold_cache: Annotated[
+        Path | None,
+        typer.Option("--gold-cache", "--gold_cache", help="keep gold that queries give here, and take it from here", metavar="DIR"),
+    ] = None
+    as_of: Annotated[
+        str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
+    ] = None
+    executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
+    scheduler: Annotated[
+        str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
+    ] = None
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options` that these are. Raises `UsageError`."""
+        if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
+            raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
+        same = {name: getattr(self, name) for name in ("layout", "mode", "gold_cache", "as_of", "executor", "scheduler")}
+        return {**same, "limits": limits_of(self.limit or ())}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Saving:
+    """Where the run is saved, and how often and how far it goes."""
+
+    out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
+    no_save: Annotated[bool, typer.Option("--no-save", help="write no run folder")] = False
+    resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None
+    exitfirst: Annotated[bool, typer.Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
+    watch: Annotated[bool, typer.Option("--watch", help="score again whenever a file changes; saves no run unless --out names one")] = False
+
+    def options(self) -> dict[str, Any]:
+        """The fields of `Options` that these are. Raises `UsageError`."""
+        if self.watch and self.resume is not None:
+            raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
+        return {"out": self.out, "resume": self.resume, "save": not self.no_save and (self.out is not None or not self.watch)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Printing(Showing):
+    """What is shown of the run, and where."""
+
+    json_: Annotated[bool, typer.Option("--json", help="print the run.json object and nothing else")] = False
+    quiet: Quiet = False
+    github: Annotated[bool, typer.Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
+    reference_files: ReferenceFiles = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gates:
+    """What makes the exit code of a scored run other than 0."""
+
+    fail_under: FailUnder = None
+    strict: Annotated[bool, typer.Option("--strict", help="exit 1 on any fault or warning (not the strict rules: --rules strict)")] = False
+    fail_on_unscorable: Annotated[
+        bool, typer.Option("--fail-on-unscorable", help="exit 4 where gold or the tool kept an instance from being judged")
+    ] = False
+
+    def check(self) -> None:
+        """Raise `UsageError` for a gate that nothing could meet."""
+        share(self.fail_under, "--fail-under")
+
+    def verdict(self, run: "Run") -> tuple[int, str]:
+        """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given."""
+        from evalsuite.reports.words import caused_by, percent, score_words
+
+        s = run.summary
+        if s.n_submitted == 0:
+            return EXIT_NOTHING, f"nothing to score: none of the {s.n_gold} instances was handed in (exit 5)"
+        done = f"done: {score_words(s)}"
+        unjudged = caused_by(s)
+        if self.fail_on_unscorable and unjudged:
+            return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
+        gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
+        if gate is not None and (s.score is None or s.score < gate):
+            return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
+        faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
+        if self.strict and (faults or run.warnings):
+            return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
+        return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"
