@@ -92,7 +92,7 @@ def _schema(path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> Any:
     """The JSON value of a file; raises `UsageError` that names it."""
-    from evalsuite.readers.json_tree import read_tree
+    from evalsuite.readers.json_text import read_tree
     from evalsuite.readers.limits import DEFAULT_LIMITS
     from evalsuite.readers.paths import open_trusted
 

@@ -14,7 +14,7 @@ from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.big_csv import read_big_csv
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
-from evalsuite.readers.json_tree import parse_tree, read_text, read_tree
+from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
 from evalsuite.types import Fault, Table
 

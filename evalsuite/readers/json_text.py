@@ -1,11 +1,16 @@
-"""One strict JSON object out of a text: no key twice, no NaN or infinity, no number too long, no value too deep."""
+"""Strict JSON: no key twice, no NaN or infinity, no number too long, no value too deep.
+
+`decode_object` and `decode_value` give what begins somewhere in a text, for readers that go through one; `parse_tree` what a text is;
+`read_tree` what a file is, a JSONL as the list of its records.
+"""
 
 import json
 import math
 import re
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
+from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
 
 Obj = dict[str, Any]
@@ -101,17 +106,67 @@ def decode_value(text: str, start: int, *, numbers: str, limits: Limits) -> tupl
 
 def check_depth(value: Any, limit: int) -> None:
     """Raise JsonError LIMIT where lists and objects are nested deeper than `limit` levels."""
-    level, depth = [value], 0
+    if any(depth > limit for depth, _ in enumerate(_levels(value))):
+        raise JsonError(f"the JSON is nested deeper than {limit} levels", code="LIMIT")
+
+
+def _levels(value: Any) -> Iterator[list[Obj | list[Any]]]:
+    """The objects and lists of a value, level by level: the value, those in it, those in these."""
+    level = [value] if isinstance(value, dict | list) else []
     while level:
-        depth += 1
-        if depth > limit + 1:
-            raise JsonError(f"the JSON is nested deeper than {limit} levels", code="LIMIT")
-        level = [inner for outer in level if isinstance(outer, dict | list) for inner in _inner(outer)]
+        yield level
+        inner = (item for outer in level for item in (outer.values() if isinstance(outer, dict) else outer))
+        level = [item for item in inner if isinstance(item, dict | list)]
 
 
-def _inner(outer: Obj | list[Any]) -> list[Any]:
-    items = outer.values() if isinstance(outer, dict) else outer
-    return [item for item in items if isinstance(item, dict | list)]
+def read_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
+    """The JSON value of a file; of a .jsonl the list of its n records, blank lines left out.
+
+    Raises:
+        FaultError: BAD_ENCODING, BAD_JSON (with the line), LIMIT (depth, keys, bytes).
+    """
+    text = read_text(handle, limit_bytes=limits["file_bytes"])
+    if not name.lower().endswith(".jsonl"):
+        return parse_tree(text, limits=limits)
+    records = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            records.append(parse_tree(line, limits=limits, where=f"line {number}: "))
+    return records
+
+
+def read_text(handle: BinaryIO, *, limit_bytes: float) -> str:
+    """The UTF-8 text of a file, its BOM left out. Raises FaultError BAD_ENCODING, TOO_LARGE."""
+    data = handle.read(int(limit_bytes) + 1)
+    if len(data) > limit_bytes:
+        raise FaultError("TOO_LARGE", f"the text is longer than {int(limit_bytes)} bytes")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FaultError("BAD_ENCODING") from None
+
+
+def parse_tree(text: str, *, limits: Limits, where: str = "") -> Any:
+    """The JSON value that a text is, white space around it allowed. Raises FaultError BAD_JSON, LIMIT."""
+    start = len(text) - len(text.lstrip())
+    try:
+        value, end = decode_value(text, start, numbers="value", limits=limits)
+        if text[end:].strip():
+            raise JsonError("text stands after the JSON value")
+        _check_sizes(value, int(limits["json_keys"]), int(limits["json_records"]))
+    except JsonError as error:
+        place = where or (f"line {error.line}: " if error.line is not None else "")
+        raise FaultError(error.code, place + error.detail) from None
+    return value
+
+
+def _check_sizes(value: Any, limit: int, n_records: int) -> None:
+    if isinstance(value, list) and len(value) > n_records:
+        raise JsonError(f"a list of {len(value)} records (limit json_records: {n_records}); as JSONL it may be longer", code="LIMIT")
+    for level in _levels(value):
+        for item in level:
+            if isinstance(item, dict) and len(item) > limit:
+                raise JsonError(f"an object has {len(item)} keys (limit json_keys: {limit})", code="LIMIT")
 
 
 def skip_broken(text: str, start: int) -> int:

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.json_tree import parse_tree, read_tree
+from evalsuite.readers.json_text import parse_tree, read_tree
 from evalsuite.readers.limits import resolve_limits
 
 
