@@ -110,9 +110,9 @@ def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> No
 
 def _metadata(path: Path) -> dict[str, dict[str, str]]:
     """Submission name -> its metadata, from a CSV with a column `submission`. Raises `UsageError`."""
-    from evalsuite.readers.named_columns import read_rows
+    from evalsuite.readers.csv_table import read_named_rows
 
-    header, rows = read_rows(path)
+    header, rows = read_named_rows(path)
     if "submission" not in header:
         raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` holds the folders' names")
     found: dict[str, dict[str, str]] = {}

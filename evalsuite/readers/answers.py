@@ -11,8 +11,7 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.matching.big.streamed import AnswerFaultError
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.big_csv import read_big_csv
-from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
@@ -44,7 +43,7 @@ def read_answer(
 
     if form == "table":
         path = value if isinstance(value, str) else str(value)
-        return read_big_csv(lambda: files.open(path), name=str(path), limits=limits, blame=_answer_fault)
+        return stream_csv_table(lambda: files.open(path), name=str(path), limits=limits, blame=_answer_fault)
 
     def one(path: str) -> Any:
         with files.open(path) as handle:
@@ -112,7 +111,7 @@ def read_gold_files(
         if form == "database":
             return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame(name) if streamed else None)
         if streamed:
-            return read_big_csv(
+            return stream_csv_table(
                 lambda: open_trusted(path, limit_bytes=limits["file_bytes"]),
                 name=str(name),
                 limits=limits,

@@ -1,7 +1,11 @@
-"""CSV bytes -> `Table` of text columns, with the cells pandas.read_csv would see, mostly without pandas.
+"""CSV is read here and nowhere else, in one of three modes.
 
-A normal file goes through the csv module. What the two read differently (bytes after a closing quote, lone carriage returns, lines of
-blanks) is left to pandas itself, so its semantics hold there by construction.
+- *exact*, `read_csv_table`: the cells that pandas.read_csv would see, because the reference reads answers and gold by it. A normal file
+  goes through the csv module; what the two read differently (bytes after a closing quote, lone carriage returns, lines of blanks) is left
+  to pandas itself, so its semantics hold there by construction.
+- *streamed*, `stream_csv_table`: the same cells as blocks of text, because a big file shall not be held; one that is not plain is exact.
+- *rows*, `csv_rows` and `read_named_rows`: every line as it stands, blank ones too, with its number, because what a person or this program
+  wrote for a command is no table of the reference's, and a message about it names the line.
 """
 
 import bz2
@@ -11,17 +15,25 @@ import io
 import lzma
 import re
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice, zip_longest
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, UsageError, reason_of
+from evalsuite.matching.big.streamed import OddError, StreamedTable, TextTable
+from evalsuite.matching.wording import other_delimiter
+from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.limits import Limits
 from evalsuite.types import Table
 
 _UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
+# From here on blocks cost less than cells, numpy's start in both workers included.
+BIG_BYTES = 256 << 10
 _BLOCK_ROWS = 4096
+_NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
 _OPEN_QUOTE = "a quote is opened and never closed, in the row that begins on line {}"
 
 
@@ -50,10 +62,72 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
         raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
 
 
+def stream_csv_table(
+    opened: Callable[[], BinaryIO], *, name: str, limits: Limits, blame: Callable[[FaultError], Exception] | None = None
+) -> TextTable:
+    """The table of a CSV file: streamed where the file is big and begins plainly, else as `read_csv_table` reads it.
+
+    `opened` gives a fresh handle; `blame` makes what is raised where a streamed table turns out to be unreadable. Raises `FaultError`.
+    """
+
+    def whole() -> Table:
+        try:
+            with opened() as handle:
+                return read_csv_table(handle, name=name, limits=limits)
+        except FaultError as error:
+            raise blame(error) if blame is not None else error from None
+
+    with opened() as handle:
+        first = handle.read(BIG_BYTES)
+    if len(first) < BIG_BYTES:
+        return read_csv_table(io.BytesIO(first), name=name, limits=limits)
+    if not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
+        blocks = CsvBlocks(opened, limits=limits, whole=whole)
+        with suppress(OddError):
+            return StreamedTable(header=blocks.header(), name=name, source=blocks)
+    with opened() as handle:
+        return read_csv_table(handle, name=name, limits=limits)
+
+
+def csv_rows(lines: Iterable[str], *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:
+    """(its last line, its cells) of each row; a blank line is a row without cells. Raises `csv.Error`."""
+    reader = csv.reader(lines, delimiter=delimiter)
+    return ((reader.line_num, row) for row in reader)
+
+
+def read_named_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """(column names, the rows as (line, cells)) of a file that a person wrote for a command; blank lines are left out.
+
+    Raises:
+        UsageError: the file is not there, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as lines:
+            found = csv_rows(lines)
+            _, header = next(found, (0, []))
+            rows = [(line, row) for line, row in found if row]
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        why = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error) if isinstance(error, OSError) else str(error)
+        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else why
+        raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=_NAMED_HINT) from None
+    if not header:
+        raise UsageError(f"{path}: empty, with no column at all", hint=_NAMED_HINT)
+    if other := other_delimiter(header):
+        raise UsageError(f"{path}: {other}", hint=_NAMED_HINT)
+    for line, row in rows:
+        if len(row) > len(header):
+            raise UsageError(f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that hold commas")
+    return header, rows
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(_ARCHIVES) or ".tar." in name.lower()
+
+
 def _content(handle: BinaryIO, name: str, limits: Limits) -> bytes:
     """The bytes of the file, unpacked where its name says so, within `file_bytes` and `rows` lines."""
     cap, lower = int(limits["file_bytes"]), name.lower()
-    if lower.endswith(_ARCHIVES) or ".tar." in lower:
+    if _is_archive(name):
         raise FaultError("BAD_CSV", "archives are not read; hand in the CSV file itself, or gzip it")
     unpack = next((opener for ending, opener in _UNPACK.items() if lower.endswith(ending)), None)
     try:
@@ -141,10 +215,6 @@ def _check_cells(n_cells: int, limits: Limits) -> None:
         raise FaultError("LIMIT", f"the table has more than {int(limits['cells'])} cells (limit cells)")
 
 
-def _text(data: bytes) -> io.TextIOWrapper:
-    return io.TextIOWrapper(io.BytesIO(data), encoding="utf-8-sig", newline="")
-
-
 def _check_columns(n_columns: int, limits: Limits) -> None:
     if n_columns > limits["columns"]:
         raise FaultError("LIMIT", f"the table has {n_columns} columns (limit columns: {int(limits['columns'])})")
@@ -188,14 +258,14 @@ def _widest_line(data: bytes) -> int:
 def _odd_lines(data: bytes) -> tuple[int | None, int]:
     """The first line (1-based) of the first row longer than the header, or None; and the first line of the last row."""
     width, begins, last, ragged = 0, 1, 1, None
-    lines = csv.reader(_text(data.replace(b"\0", b"")))
+    text = io.TextIOWrapper(io.BytesIO(data.replace(b"\0", b"")), encoding="utf-8-sig", newline="")
     try:
-        for row in lines:
+        for line, row in csv_rows(text):
             if row and not width and (len(row) > 1 or row[0].strip(" \t")):
                 width = len(row)
             elif width and ragged is None and len(row) > width:
                 ragged = begins
-            begins, last = lines.line_num + 1, begins
+            begins, last = line + 1, begins
     except (csv.Error, UnicodeDecodeError):
         pass
     return ragged, last

@@ -3,7 +3,6 @@
 Gold and answers never share a connection: each statement runs in one of its own, and gold's in other processes than answers'.
 """
 
-import csv
 import hashlib
 import json
 import shutil
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe
 from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.connections import Connections, why
+from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import check_parameters
@@ -252,7 +252,7 @@ def _with_texts(check: Check, files: Sequence[Path]) -> Check:
 def _only_cell(file: Path) -> str | None:
     """The one cell below a table's header, None where there are none or more."""
     with file.open(encoding="utf-8", newline="") as handle:
-        rows = list(islice(csv.reader(handle), 3))
+        rows = [row for _, row in islice(csv_rows(handle), 3)]
     return rows[1][0] if len(rows) == 2 and len(rows[1]) == 1 else None
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.named_columns import read_rows
+from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.registry import did_you_mean
 
 Columns = Mapping[str, Sequence[str | None]]
@@ -70,7 +70,7 @@ def _read_file(path: Path) -> Columns:
     if path.suffix not in FILE_KINDS:
         raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
     if path.suffix == ".csv":
-        header, rows = read_rows(path)
+        header, rows = read_named_rows(path)
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
         raise UsageError(f"{path}: no such file", hint=_HINT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.named_columns import read_rows
+from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.reveal import reveal
 from evalsuite.store.history import RunEntry, one_run
 
@@ -66,7 +66,7 @@ def read_labels(path: Path) -> Rater:
     Numbers are read as such; a file of `right` and `wrong` (correct, yes, pass, true ...) as 1 and 0; other labels stay text. An empty
     label is none. Raises `UsageError` with the line of an id that stands twice or of a row without one.
     """
-    names, rows = read_rows(path)
+    names, rows = read_named_rows(path)
     header = [name.strip().lower() for name in names]
     id_at, label_at = (_column(header, names, path) for names in (ID_COLUMNS, LABEL_COLUMNS))
     reason_at = next((header.index(name) for name in REASON_COLUMNS if name in header), None)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.matching.big.streamed import StreamedTable
+from evalsuite.matching.big.streamed import OddError, StreamedTable
 from evalsuite.matching.big.verdicts import official_verdict, strict_verdict
 from evalsuite.matching.values import Tolerance
-from evalsuite.readers import big_csv
-from evalsuite.readers.big_csv import CsvFile
+from evalsuite.readers import csv_blocks
+from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_match
@@ -28,8 +28,8 @@ Columns = Sequence[Sequence[str]]
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of a few rows, so that every file has several."""
-    monkeypatch.setattr(big_csv, "_CHUNK", 48)
-    monkeypatch.setattr(big_csv, "_WIDE_CHUNK", 48)
+    monkeypatch.setattr(csv_blocks, "_CHUNK", 48)
+    monkeypatch.setattr(csv_blocks, "_WIDE_CHUNK", 48)
 
 
 def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: Any = csv.QUOTE_ALL, end: str = "\n") -> bytes:
@@ -42,7 +42,7 @@ def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: A
 
 def streamed(data: bytes) -> StreamedTable:
     """The file in blocks. Raises `OddError` where its first block is not plain."""
-    source = CsvFile(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
+    source = CsvBlocks(lambda: io.BytesIO(data), limits=LIMITS, whole=lambda: exact(data))
     return StreamedTable(header=source.header(), name="t.csv", source=source)
 
 
@@ -50,7 +50,7 @@ def as_read(data: bytes) -> Table:
     """The file as a reader hands it over."""
     try:
         return streamed(data)
-    except big_csv.OddError:
+    except OddError:
         return exact(data)
 
 
@@ -175,7 +175,7 @@ def test_blocks_say_what_the_plain_models_say(case: Any, ignore_order: bool) -> 
         gold, predicted = [column[:5] for column in gold], [column[:5] for column in predicted]
     try:
         official, strict = decided(written(gold), written(predicted), ignore_order=ignore_order)
-    except big_csv.OddError:
+    except OddError:
         return
     frames = official_table.frame_of(predicted), official_table.frame_of(gold)
     assert official in (None, official_table.score_tables(*frames, ignore_order=ignore_order))

@@ -1,6 +1,5 @@
 """Lint of gold's files: what is named and not there, there and not named, or there and not readable."""
 
-import csv
 import hashlib
 import io
 from collections.abc import Iterator
@@ -8,6 +7,7 @@ from pathlib import Path
 
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.matching.wording import other_delimiter
+from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold import GOLD_QUERY, find_spec
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.suite import SUITE_FILE
@@ -155,8 +155,7 @@ def _blank_line(place: Path) -> int:
         return 0
     if "\n\n" not in text.replace("\r\n", "\n").rstrip("\n"):
         return 0
-    reader = csv.reader(io.StringIO(text.rstrip("\r\n"), newline=""))
-    return next((reader.line_num for row in reader if not row), 0)
+    return next((line for line, row in csv_rows(io.StringIO(text.rstrip("\r\n"), newline="")) if not row), 0)
 
 
 class Twins:

@@ -1,11 +1,11 @@
 """What can go wrong with a CSV file as a whole: its separator, its header line, rows for columns. See `rows` for the form of a repair."""
 
-import csv
 import io
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from evalsuite.readers.csv_table import csv_rows
 from evalsuite.trust.alignment import Alignment
 from evalsuite.trust.transformations.rows import Repaired, rows_of
 from evalsuite.types import Table
@@ -22,7 +22,7 @@ def delimiter(a: Alignment) -> Iterator[Repaired]:
         if not any(mark in header for header in table.header):
             continue
         lines = [",".join(map(_or_empty, row)) for row in [table.header, *rows_of(table)]]
-        rows = list(csv.reader(io.StringIO("\n".join(lines)), delimiter=mark))
+        rows = [row for _, row in csv_rows(io.StringIO("\n".join(lines)), delimiter=mark)]
         if mark == "|":
             rows = [[cell.strip() for cell in row[1:-1]] for row in rows if not set("".join(row).strip()) <= set("-: ")]
         width = len(rows[0]) if rows else 0

@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.named_columns import read_rows
+from evalsuite.readers.csv_table import read_named_rows
 
 
 def test_rows_keep_their_lines(tmp_path: Path) -> None:
     """Blank lines are left out, an empty quoted cell is a row, short rows stay short, and a BOM is no part of a name."""
     path = tmp_path / "a.csv"
     path.write_bytes('\ufeffa,b\n1,2\n\n"",\n"x\ny"\n'.encode())
-    assert read_rows(path) == (["a", "b"], [(2, ["1", "2"]), (4, ["", ""]), (6, ["x\ny"])])
+    assert read_named_rows(path) == (["a", "b"], [(2, ["1", "2"]), (4, ["", ""]), (6, ["x\ny"])])
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_what_cannot_be_read(tmp_path: Path, content: bytes, message: str) -> No
     path = tmp_path / "a.csv"
     path.write_bytes(content)
     with pytest.raises(UsageError) as caught:
-        read_rows(path)
+        read_named_rows(path)
     assert str(path) in caught.value.message
     assert message in caught.value.message
     assert caught.value.hint
@@ -42,4 +42,4 @@ def test_what_is_not_there(tmp_path: Path) -> None:
     """No file, and a folder in its place."""
     for path, why in ((tmp_path / "b.csv", "no such file"), (tmp_path, "Is a directory")):
         with pytest.raises(UsageError, match=f"cannot be read as CSV: {why}"):
-            read_rows(path)
+            read_named_rows(path)

@@ -1,41 +1,33 @@
-"""A big CSV file as blocks of packed text: the separators of a megabyte are found at once by numpy.
+"""The mode *streamed* of `csv_table`: a CSV file as blocks of packed text, the separators of a megabyte found at once by numpy.
 
 Only plain files go this way: as many fields in each row as in the header, quotes around whole fields and none within, no blank lines, no
 NUL, no lone carriage return, UTF-8. Of every other one the exact reader decides what it is.
 """
 
-import io
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evalsuite.errors import FaultError
 from evalsuite.matching.big.blocks import Block
-from evalsuite.matching.big.streamed import OddError, StreamedTable, TextTable
-from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.matching.big.streamed import OddError
 from evalsuite.readers.limits import Limits
 from evalsuite.types import Table
 
 if TYPE_CHECKING:
     import numpy as np
 
-# From here on blocks cost less than cells, numpy's start in both workers included.
-BIG_BYTES = 256 << 10
 _CHUNK = 1 << 20
 _WIDE_CHUNK = 4 << 20
 _MANY_COLUMNS = 100
 _LONGEST_CELL = 131_072
 _COMMA, _NEWLINE, _QUOTE, _RETURN = b',\n"\r'
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst", ".7z", ".rar", ".tgz")
 
 
-class CsvFile:
-    """The `Source` of a file that `opened` opens anew for each reading."""
+class CsvBlocks:
+    """The `Source` of a file that `opened` opens anew for each reading; `whole` reads what is not plain enough."""
 
-    def __init__(
-        self, opened: Callable[[], BinaryIO], *, name: str, limits: Limits, blame: Callable[[FaultError], Exception] | None = None
-    ) -> None:
-        self._opened, self._name, self._limits, self._blame = opened, name, limits, blame
+    def __init__(self, opened: Callable[[], BinaryIO], *, limits: Limits, whole: Callable[[], Table]) -> None:
+        self._opened, self._limits = opened, limits
+        self.whole = whole
 
     def header(self) -> tuple[str, ...]:
         """The names of the columns. Raises `OddError`."""
@@ -54,33 +46,6 @@ class CsvFile:
                 if n_rows > self._limits["rows"] or n_rows * block.lengths.shape[1] > self._limits["cells"]:
                     raise OddError
                 yield block.rows(1, len(block)) if index == 0 else block
-
-    def whole(self) -> Table:
-        """The table as the exact reader makes it. Raises `FaultError`, or what `blame` makes of one."""
-        try:
-            with self._opened() as handle:
-                return read_csv_table(handle, name=self._name, limits=self._limits)
-        except FaultError as error:
-            raise self._blame(error) if self._blame is not None else error from None
-
-
-def read_big_csv(
-    opened: Callable[[], BinaryIO], *, name: str, limits: Limits, blame: Callable[[FaultError], Exception] | None = None
-) -> TextTable:
-    """The table of a CSV file: streamed where the file is big and begins plainly, else as `read_csv_table` reads it.
-
-    `opened` gives a fresh handle. Raises `FaultError`.
-    """
-    with opened() as handle:
-        first = handle.read(BIG_BYTES)
-    if len(first) < BIG_BYTES:
-        return read_csv_table(io.BytesIO(first), name=name, limits=limits)
-    if not name.lower().endswith(_COMPRESSED) and ".tar." not in name.lower():
-        source = CsvFile(opened, name=name, limits=limits, blame=blame)
-        with suppress(OddError):
-            return StreamedTable(header=source.header(), name=name, source=source)
-    with opened() as handle:
-        return read_csv_table(handle, name=name, limits=limits)
 
 
 def _cut(handle: BinaryIO) -> Iterator[Block]:

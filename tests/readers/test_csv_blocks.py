@@ -9,22 +9,26 @@ from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
 from evalsuite.matching.big.streamed import OddError, StreamedTable
-from evalsuite.readers import big_csv
-from evalsuite.readers.big_csv import CsvFile, read_big_csv
-from evalsuite.readers.csv_table import read_csv_table
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers import csv_blocks, csv_table
+from evalsuite.readers.csv_blocks import CsvBlocks
+from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
+from evalsuite.readers.limits import Limits, resolve_limits
 
 LIMITS = resolve_limits()
 
 
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(big_csv, "_CHUNK", 7)
+    monkeypatch.setattr(csv_blocks, "_CHUNK", 7)
+
+
+def blocks_of(data: bytes, limits: Limits = LIMITS) -> CsvBlocks:
+    return CsvBlocks(lambda: io.BytesIO(data), limits=limits, whole=lambda: read_csv_table(io.BytesIO(data), name="t.csv", limits=limits))
 
 
 def cells_of(data: bytes) -> tuple[list[str], list[list[str]]] | None:
     """(header, columns) by blocks, None where the file is not plain enough."""
-    source = CsvFile(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
+    source = blocks_of(data)
     try:
         header = list(source.header())
         columns: list[list[str]] = [[] for _ in header]
@@ -94,7 +98,7 @@ def test_limits_hold() -> None:
     """Too many rows or cells are no blocks; the exact reader names the limit."""
     data = b"a,b\n" + b"1,2\n" * 50
     for limit in ({"rows": 20}, {"cells": 40}):
-        source = CsvFile(lambda: io.BytesIO(data), name="t.csv", limits=resolve_limits(limit))
+        source = blocks_of(data, resolve_limits(limit))
         with pytest.raises(OddError):
             list(source.blocks())
         with pytest.raises(FaultError):
@@ -104,9 +108,9 @@ def test_limits_hold() -> None:
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small files are read at once, big ones streamed, compressed ones never."""
     data = b"a,b\n" + b"1,2\n" * 50
-    assert not isinstance(read_big_csv(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), StreamedTable)
-    assert isinstance(read_big_csv(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), StreamedTable)
-    monkeypatch.setattr(big_csv, "BIG_BYTES", 100)
-    table = read_big_csv(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
+    assert not isinstance(stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), StreamedTable)
+    assert isinstance(stream_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), StreamedTable)
+    monkeypatch.setattr(csv_table, "BIG_BYTES", 100)
+    table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
     assert isinstance(table, StreamedTable)
     assert (table.exact.n_rows, table.header) == (50, ("a", "b"))
