@@ -11,7 +11,7 @@ from evalsuite.types import Score
 
 if TYPE_CHECKING:
     from evalsuite.judge import Judge
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
 
 def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "Run":
@@ -20,7 +20,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
         gold_dir: the gold folder with one `*_eval.jsonl`.
-        **options: the fields of `evalsuite.runner.run.Options`: rules, only, pattern, group, limits, out, runs_folder, save (True),
+        **options: the fields of `evalsuite.run.scoring.Options`: rules, only, pattern, group, limits, out, runs_folder, save (True),
             allow_programs (False).
 
     Raises:
@@ -29,7 +29,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     from dataclasses import fields
 
     from evalsuite.registry import did_you_mean
-    from evalsuite.runner.run import Options, run
+    from evalsuite.run.scoring import Options, run
 
     known = [f.name for f in fields(Options)]
     for name in options:

@@ -12,8 +12,8 @@ from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
 from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED, ZERO
 from evalsuite.registry import UnknownScorerError
-from evalsuite.runner.anonymous import without_names
-from evalsuite.runner.entries import Entry
+from evalsuite.run.anonymous import without_names
+from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.store.index import RunScores
 

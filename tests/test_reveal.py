@@ -9,7 +9,7 @@ import pytest
 from evalsuite.errors import UsageError
 from evalsuite.reports.explain import evidence_text
 from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.trust.evidence import explain_results
 from evalsuite.types import Suite
 from tests.conftest import ROOT

@@ -11,7 +11,7 @@ from evalsuite.cli.options import RUNS
 from evalsuite.errors import EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
-    from evalsuite.runner.run import Options
+    from evalsuite.run.scoring import Options
 
 # A look at the files takes at most about a tenth of the time between two looks, however many there are.
 _SECONDS_BETWEEN = 0.3

@@ -76,7 +76,7 @@ def _sides(
             raise UsageError("no run and no submission given", hint=f"evalsuite bundle {instance_id} --run RUN, or --result_dir FOLDER")
         return None, result_dir, gold or Path("gold")
     from evalsuite.readers.gold import SPEC_PATTERN
-    from evalsuite.runner.rescore import place_of
+    from evalsuite.run.rescoring import place_of
     from evalsuite.store.history import one_run
 
     entry = one_run(run, runs)

@@ -14,7 +14,7 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.types import Rule
 
 if TYPE_CHECKING:
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
 # The options of a scorer are its own: what typer does not know is read by `scorer_options`.
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
@@ -67,7 +67,7 @@ def command(
             word = ctx.args[0] if ctx.args else "--prediction"
             raise UsageError(f"{word!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ...")
         from evalsuite.reports.record import check_level
-        from evalsuite.runner.run import Options, run
+        from evalsuite.run.scoring import Options, run
 
         check_level(reveal)
         folder = _folder(gold_dir, gold or [])

@@ -92,7 +92,7 @@ def evidence(
 
 
 def _scored(instance_id: str, submission: Path, gold: Path, rules: "Rule | None", limits: dict[str, int | float]) -> "Result":
-    from evalsuite.runner.run import Options, run
+    from evalsuite.run.scoring import Options, run
 
     return run(submission, gold, Options(rules=rules, only=(instance_id,), limits=limits, save=False)).results[0]
 

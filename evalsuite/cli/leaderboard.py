@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from evalsuite.leaderboard import Leaderboard
     from evalsuite.memo import Memo
-    from evalsuite.runner.entries import Entry
+    from evalsuite.run.entries import Entry
 
 
 def command(
@@ -46,7 +46,7 @@ def command(
     """
     from evalsuite.memo import Memo, code_stamp
     from evalsuite.reports.leaderboard import last_line
-    from evalsuite.runner.entries import Settings, find_places, score_places
+    from evalsuite.run.entries import Settings, find_places, score_places
 
     how.load()
     check_showing(output or (), None)

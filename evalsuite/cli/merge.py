@@ -26,7 +26,7 @@ def command(
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import of_entry, revealed
     from evalsuite.reports.words import percent, score_words
-    from evalsuite.runner.shards import merge
+    from evalsuite.run.shards import merge
 
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)

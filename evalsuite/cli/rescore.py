@@ -11,7 +11,7 @@ from evalsuite.cli.progress import ProgressBar
 from evalsuite.errors import EXIT_OK
 
 if TYPE_CHECKING:
-    from evalsuite.runner.rescore import Rescored
+    from evalsuite.run.rescoring import Rescored
 
 MOST_CHANGES = 20
 
@@ -37,8 +37,8 @@ def command(
 
     Submission and gold must hold what the run scored. Metadata and label stay; the new run says from which one it comes.
     """
-    from evalsuite.runner.rescore import rescore
-    from evalsuite.runner.run import Options
+    from evalsuite.run.rescoring import rescore
+    from evalsuite.run.scoring import Options
     from evalsuite.store.history import one_run
 
     how.load()

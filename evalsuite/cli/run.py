@@ -17,7 +17,7 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 if TYPE_CHECKING:
     from evalsuite.cli.again import FirstFailure
     from evalsuite.reports.record import Record
-    from evalsuite.runner.run import Options, Run
+    from evalsuite.run.scoring import Options, Run
 
 
 def command(
@@ -32,7 +32,7 @@ def command(
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.cli.again import watch
-    from evalsuite.runner.run import Options
+    from evalsuite.run.scoring import Options
 
     how.load()
     shown.check()
@@ -83,7 +83,7 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
 
 
 def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *, exitfirst: bool) -> "Run":
-    from evalsuite.runner.run import run
+    from evalsuite.run.scoring import run
 
     if not exitfirst:
         return run(folder, gold, options, progress=progress)

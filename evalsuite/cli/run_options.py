@@ -14,7 +14,7 @@ from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
-    from evalsuite.runner.run import Options, Run
+    from evalsuite.run.scoring import Options, Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +65,7 @@ class Choice:
     def options(self, gold: Path) -> dict[str, Any]:
         """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
         from evalsuite.cli.again import last_failed
-        from evalsuite.runner.shards import parse_shard
+        from evalsuite.run.shards import parse_shard
 
         ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
         if self.only is not None and not ids:

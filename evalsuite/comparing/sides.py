@@ -84,7 +84,7 @@ def _saved(name: str, runs: Path) -> RunEntry | None:
 
 
 def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> Side:
-    from evalsuite.runner.run import Options, run
+    from evalsuite.run.scoring import Options, run
 
     options = like.run.get("options", {}) if like is not None else {}
     if gold is None and like is not None and Path(str(like.run.get("gold", {}).get("folder"))).is_dir():

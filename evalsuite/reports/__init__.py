@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evalsuite.comparing import Comparison
     from evalsuite.leaderboard import Leaderboard
     from evalsuite.reports.record import Record
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
 Subject = Literal["run", "comparison", "leaderboard"]
 # A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
@@ -88,7 +88,7 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
 def _shown(what: "Record | Run | Comparison | Leaderboard", reveal: str | None) -> "Record | Comparison | Leaderboard":
     """What a document is made of: of a run, its record as it may be seen."""
     from evalsuite.reports.record import Record, of_run, revealed
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
     if isinstance(what, Run):
         what = of_run(what)

@@ -18,7 +18,7 @@ from evalsuite.reports.run_columns import ci_outcome
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
 # GitHub shows at most ten of each kind for a step.
 MOST_OF_A_KIND = 10

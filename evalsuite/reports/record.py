@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
 from evalsuite.readers.submission import METADATA
-from evalsuite.runner.corrections import without_words
+from evalsuite.run.corrected import without_words
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Result, Rule
 
 if TYPE_CHECKING:
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
     from evalsuite.store.history import RunEntry
 
 

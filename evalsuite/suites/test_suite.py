@@ -31,7 +31,7 @@ from evalsuite.suites.store import (
 )
 
 if TYPE_CHECKING:
-    from evalsuite.runner.run import Run
+    from evalsuite.run.scoring import Run
 
 
 @dataclass(slots=True, kw_only=True)
@@ -176,7 +176,7 @@ class TestSuite:
             raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint="choose another run name")
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
-        from evalsuite.runner.run import Options, run
+        from evalsuite.run.scoring import Options, run
 
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}

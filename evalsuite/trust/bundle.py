@@ -13,15 +13,16 @@ from evalsuite.readers.gold import gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import Scorer
-from evalsuite.runner.batch import is_batch
-from evalsuite.runner.plan import applicable, plan
-from evalsuite.runner.pool import Pool
-from evalsuite.runner.worker import Prediction, judge, settle_early, usable_parameters
+from evalsuite.run.judged import is_batch
+from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
 from evalsuite.trust.shrink import MOST_SECONDS, Shrinker, word
 from evalsuite.trust.shrink_tables import case_of, shrink
 from evalsuite.trust.shrink_values import count, shrink_text, shrink_tree
 from evalsuite.types import Check, Fault, Result, Rule, Score, Table, Task
+from evalsuite.workers.pool import Pool
+from evalsuite.workers.requests import applicable, settle_early
+from evalsuite.workers.stages import Prediction, judge, usable_parameters
 
 ORDER: Final = "evalsuite.trust.bundle:collect"
 _KEY: Final = "case"

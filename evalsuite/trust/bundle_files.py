@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import UsageError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.trust.bundle import Bundle
 from evalsuite.trust.shrink import word
 from evalsuite.types import Rule

@@ -14,13 +14,14 @@ from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import Scorer
-from evalsuite.runner.batch import is_batch
-from evalsuite.runner.plan import applicable, plan
-from evalsuite.runner.pool import Pool
-from evalsuite.runner.worker import Prediction, judge, usable_parameters
+from evalsuite.run.judged import is_batch
+from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
 from evalsuite.trust.search import Budget
 from evalsuite.types import Check, Fault, Result, Rule, Task
+from evalsuite.workers.pool import Pool
+from evalsuite.workers.requests import applicable
+from evalsuite.workers.stages import Prediction, judge, usable_parameters
 
 WHAT: Final = ("difference", "explain")
 _ORDERS: Final = {

@@ -13,17 +13,17 @@ from evalsuite.readers.errata import read_errata
 from evalsuite.readers.gold import gold_hash, gold_inodes, names_queries
 from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runner.databases import Databases
-from evalsuite.runner.gold_queries import is_temporal, query_files
-from evalsuite.runner.plan import default_rules
-from evalsuite.runner.pool import Pool
-from evalsuite.runner.run import default_jobs
+from evalsuite.run.databases import Databases
+from evalsuite.run.gold_queries import is_temporal, query_files
+from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.ceiling import Ceiling, signature_of
 from evalsuite.trust.lint import REFUSING, lint
 from evalsuite.trust.lint.book import IGNORE_KEY
 from evalsuite.trust.own_answers import NoOwnAnswerError, lost_files, own_answers
 from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Task
+from evalsuite.workers.executors import default_jobs
+from evalsuite.workers.pool import Pool
 
 Progress = Callable[[int, int], None]
 # A graded scorer's 1 may miss it by the rounding of its sums.

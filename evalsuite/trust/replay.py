@@ -17,21 +17,22 @@ from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.submission import submission_hash
-from evalsuite.runner.batch import asks_judge, is_batch
-from evalsuite.runner.corrections import correct, unapplied
-from evalsuite.runner.databases import Databases
-from evalsuite.runner.forensics import with_notes
-from evalsuite.runner.gold_queries import query_files
-from evalsuite.runner.plan import by_tag, plan, rules_of, signature_of, warnings_of
-from evalsuite.runner.run import Options, Run, default_jobs
-from evalsuite.runner.shards import parse_shard
-from evalsuite.runner.sql_answers import connection_of, has_query
-from evalsuite.runner.worker import settle_early
+from evalsuite.run.corrected import correct, unapplied
+from evalsuite.run.databases import Databases
+from evalsuite.run.forensics import with_notes
+from evalsuite.run.gold_queries import query_files
+from evalsuite.run.judged import asks_judge, is_batch
+from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
+from evalsuite.run.scoring import Options, Run
+from evalsuite.run.shards import parse_shard
+from evalsuite.run.sql_answers import connection_of, has_query
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import rules_name
 from evalsuite.summary import summarise
 from evalsuite.trust.claims import Claims, are_numbers
 from evalsuite.types import Gold, Result, Rule, Submission, Task
+from evalsuite.workers.executors import default_jobs
+from evalsuite.workers.requests import settle_early
 
 JUDGE, QUERY, LIVING = "a judge has to be asked", "its answer is a query", "its gold comes from a query"
 NO_JAIL = "a program is run with --allow-programs only"

@@ -21,13 +21,14 @@ from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA, submission_hash
-from evalsuite.runner.batch import is_batch
-from evalsuite.runner.plan import plan
-from evalsuite.runner.pool import Pool
-from evalsuite.runner.rescore import place_of
-from evalsuite.runner.worker import Prediction, settle_early
+from evalsuite.run.judged import is_batch
+from evalsuite.run.plan import plan
+from evalsuite.run.rescoring import place_of
 from evalsuite.store.history import RunEntry
 from evalsuite.types import Fault, Result, Rule, Table, Task
+from evalsuite.workers.pool import Pool
+from evalsuite.workers.requests import settle_early
+from evalsuite.workers.stages import Prediction
 
 ORDER: Final = "evalsuite.trust.suspects:collect"
 # An item-rest correlation of fewer runs is mostly chance.

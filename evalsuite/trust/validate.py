@@ -20,9 +20,9 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import METADATA
 from evalsuite.registry import did_you_mean
-from evalsuite.runner.plan import applicable
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission, Table
+from evalsuite.workers.requests import applicable
 
 FORMS_BY_ENDING = {
     **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),

@@ -13,8 +13,8 @@ from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission import METADATA, submission_hash
-from evalsuite.runner.rescore import place_of
-from evalsuite.runner.run import Progress, run
+from evalsuite.run.rescoring import place_of
+from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import result_line
 from evalsuite.trust import replay as replaying

@@ -80,7 +80,7 @@ def _ranked_under(run: ShownRun) -> str:
 def _ranked(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
     from evalsuite.leaderboard import make_leaderboard
     from evalsuite.memo import Memo
-    from evalsuite.runner.entries import Entry
+    from evalsuite.run.entries import Entry
 
     names = told_apart(runs)
     entries = [Entry(name=names[run.id], scores=_scores(run), is_run=True) for run in runs]

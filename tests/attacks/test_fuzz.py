@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import SubmissionError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result
 from tests.attacks.mutate import checksum, mutate, mutate_duckdb, repair_checksums

@@ -8,9 +8,9 @@ from typing import Any
 from evalsuite.readers.gold import gold_hash
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runner.executors import Work, open_executor
-from evalsuite.runner.plan import plan
-from tests.runner.test_executors import texts
+from evalsuite.run.plan import plan
+from evalsuite.workers.executors import Work, open_executor
+from tests.workers.test_executors import texts
 
 N_ANSWERS = 100_000
 

@@ -12,7 +12,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import find_runs
 from evalsuite.store.run_folder import RunFolder
 from evalsuite.suites.test_suite import TestSuite

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite.runner.run import Options, Run, run
+from evalsuite.run.scoring import Options, Run, run
 from tests.conftest import conformance_folder
 
 # Mutations whose verdict differs from the reference by design, each with its reason. Never an id.

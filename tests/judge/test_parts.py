@@ -12,7 +12,7 @@ from evalsuite.cli import main
 from evalsuite.reports.record import of_run
 from evalsuite.reports.run import run_document
 from evalsuite.reports.terminal import as_text
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
 

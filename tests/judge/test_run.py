@@ -13,7 +13,7 @@ import pytest
 
 from evalsuite.errors import GoldError
 from evalsuite.memo import FILE
-from evalsuite.runner.run import Options, Run, run
+from evalsuite.run.scoring import Options, Run, run
 from tests.conftest import ROOT
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
@@ -163,7 +163,7 @@ def test_a_killed_run_goes_on_from_the_cache(serve: Serve, folders: Make, tmp_pa
     server = serve(rule)
     submission, gold = folders(section(server.base_url, concurrency=1), [judged()] * 6, [f"a{n % 5 + 1}" for n in range(6)])
     code = (
-        "from pathlib import Path\nfrom evalsuite.runner.run import Options, run\n"
+        "from pathlib import Path\nfrom evalsuite.run.scoring import Options, run\n"
         f"run(Path({str(submission)!r}), Path({str(gold)!r}), Options(isolation='none'))"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from evalsuite.errors import UsageError
 from evalsuite.leaderboard import Leaderboard, make_leaderboard
 from evalsuite.memo import Memo
-from evalsuite.runner.entries import Entry
+from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
 from evalsuite.store.index import RunScores

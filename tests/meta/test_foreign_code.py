@@ -366,7 +366,7 @@ def test_the_user_may_interrupt() -> None:
 # Where a broad `except` neither re-raises nor can be narrower -> what it makes of an error.
 BROAD = {
     "foreign.py": "a fault: the one place where somebody else's code is called",
-    "runner/worker.py": "a fault of a bundled scorer",
+    "workers/stages.py": "a fault of a bundled scorer",
     "cli/gate.py": "the exit code of an error nobody foresaw",
     "sql/execute.py": "nothing: the statement counts as cut off already",
 }

@@ -10,7 +10,7 @@ from evalsuite.readers.layouts import LAYOUTS, layout_name, named, read_gold, re
 from evalsuite.readers.layouts.convert import convert
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.submission import submission_files, submission_hash
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from tests.readers.layouts_made import CITIES, gold_folder, submission_folder
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from evalsuite.comparing import Comparison, compare
 from evalsuite.leaderboard import Leaderboard
-from evalsuite.runner.entries import Entry
+from evalsuite.run.entries import Entry
 from tests.comparing.made import result, side
 from tests.leaderboard.test_leaderboard import board, entry
 from tests.reports.made import HOSTILE

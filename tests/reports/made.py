@@ -7,7 +7,7 @@ from typing import Any
 
 import evalsuite
 from evalsuite.reports.record import Record, of_run
-from evalsuite.runner.run import Run
+from evalsuite.run.scoring import Run
 from evalsuite.summary import summarise
 from evalsuite.types import Result, Rule
 from tests.conftest import ROOT

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.reports.record import Record, of_run
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 

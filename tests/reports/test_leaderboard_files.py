@@ -20,7 +20,7 @@ from evalsuite.reports.junit import as_junit
 from evalsuite.reports.leaderboard import leaderboard_document, ranking
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from evalsuite.reports.pictures.canvas import numbers as drawn
-from evalsuite.runner.entries import Entry
+from evalsuite.run.entries import Entry
 from tests.leaderboard.test_leaderboard import board, entry
 from tests.reports import compared
 from tests.reports.test_html import Reader

@@ -17,9 +17,9 @@ from evalsuite.matching.big.streamed import AnswerFaultError
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runner.wire import decode_forms, encode_forms
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.types import Fault
+from evalsuite.workers.wire import decode_forms, encode_forms
 
 LIMITS = resolve_limits()
 CELLS: dict[str, list[Any]] = {

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import OutputError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from tests.cli.test_run import text_gold, text_submission
-from tests.runner.made import without_seconds, without_times
+from tests.run.made import without_seconds, without_times
 
 CHANGES = ("open", "os.mkdir", "os.rename", "os.remove")
 

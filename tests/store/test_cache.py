@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.runner.run import Options, Run, run
+from evalsuite.run.scoring import Options, Run, run
 from tests.processes import side_by_side
 
 GOLD = {"func": "table_match", "parameters": {"gold": "g.csv"}}

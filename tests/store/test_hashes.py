@@ -16,13 +16,13 @@ from evalsuite.readers import submission as reading
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import file_contents, submission_hash
-from evalsuite.runner import run as running
-from evalsuite.runner.lane import Lane
-from evalsuite.runner.run import InterruptedRun, Options, Run, run
+from evalsuite.run import scoring as running
+from evalsuite.run.scoring import InterruptedRun, Options, Run, run
 from evalsuite.store import hashes
 from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import find_scored
 from evalsuite.types import Submission
+from evalsuite.workers.lane import Lane
 from tests.cli.test_run import write_lines
 
 

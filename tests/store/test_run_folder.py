@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import OutputError, UsageError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.run_folder import RunFolder, new_folder
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, side_by_side
-from tests.runner.made import command, without_seconds, without_times
+from tests.run.made import command, without_seconds, without_times
 
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 

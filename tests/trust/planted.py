@@ -10,13 +10,13 @@ from evalsuite.errors import FaultError
 from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import Scorer
-from evalsuite.runner.worker import usable_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.trust.explain import explain
 from evalsuite.trust.search_tables import TablePair, table_pairs
 from evalsuite.trust.transformations.rows import pick, rows_of, with_column, with_rows
 from evalsuite.trust.transformations.table import LAWS, plant_column
 from evalsuite.types import RULES, Fault, Rule, Table, Task
+from evalsuite.workers.stages import usable_parameters
 from tests.conftest import ROOT
 
 ROW_CAUSES = (

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from evalsuite.runner.run import Options, Run, run
+from evalsuite.run.scoring import Options, Run, run
 
 GOLD = {
     "capital": {"func": "string_match", "parameters": {"gold": "Lisbon"}},

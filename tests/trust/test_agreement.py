@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import one_run
 from evalsuite.trust.agreement import agree
 from evalsuite.trust.labels import Rater, rater_of_run, read_labels

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runner.forensics import by_kind
-from evalsuite.runner.run import Options
-from evalsuite.runner.run import Run as Scored
-from evalsuite.runner.run import run as score
+from evalsuite.run.forensics import by_kind
+from evalsuite.run.scoring import Options
+from evalsuite.run.scoring import Run as Scored
+from evalsuite.run.scoring import run as score
 from evalsuite.store.run_folder import RESULTS, RUN, read_results
 from evalsuite.store.seal import sealed
 from evalsuite.summary import summarise

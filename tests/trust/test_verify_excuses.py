@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.runner.run import Options, run
-from evalsuite.runner.shards import Shard, merge
+from evalsuite.run.scoring import Options, run
+from evalsuite.run.shards import Shard, merge
 from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.walls.jail import can_jail
 from tests.readers.test_errata import entry, write
-from tests.runner import test_living_gold, test_sql_answers
+from tests.run import test_living_gold, test_sql_answers
 from tests.trust.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.trust.test_forgery import contents, forge, refit, verified
 

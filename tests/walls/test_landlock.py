@@ -10,9 +10,9 @@ import pytest
 from evalsuite.errors import UsageError
 from evalsuite.readers.gold import gold_links
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runner.lane import set_up
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.walls.landlock import around, landlock_version
+from evalsuite.workers.lane import set_up
 from tests.conftest import ROOT
 from tests.processes import finished
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import find_runs, tag_run
 from evalsuite.suites.test_suite import TestSuite
 from tests.processes import started

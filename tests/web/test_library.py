@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import find_runs
 from evalsuite.web import views
 from evalsuite.web.library import Library, open_library

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from evalsuite.runner.run import Options, run
+from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import find_runs
 from evalsuite.store.run_folder import RunFolder
 from evalsuite.types import Result

@@ -12,13 +12,13 @@ from typing import Final
 from evalsuite.readers.gold import check_ids, gold_inodes
 from evalsuite.readers.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.runner.pool import Pool
-from evalsuite.runner.run import default_jobs
 from evalsuite.trust.audit.found import Audit, Audited, Verdict
 from evalsuite.trust.audit.made import OWN
 from evalsuite.trust.audit.making import NotAuditedError, Others, Subject, all_golds, subject
 from evalsuite.trust.audit.writing import NotMadeError
 from evalsuite.types import RULES, Check, Gold, GoldInstance, Result, Task
+from evalsuite.workers.executors import default_jobs
+from evalsuite.workers.pool import Pool
 
 Progress = Callable[[int, int], None]
 MOST_ANSWERS: Final = 24

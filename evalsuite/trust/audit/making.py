@@ -10,7 +10,6 @@ from typing import Any, Final
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.registry import Scorer
-from evalsuite.runner.worker import usable_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.limits import alternatives_of
 from evalsuite.trust.audit.made import OWN, Edit, Made, clear, edited
@@ -20,6 +19,7 @@ from evalsuite.trust.audit.writing import write_database, write_table, write_tab
 from evalsuite.trust.search_tables import TablePair, table_pairs
 from evalsuite.trust.transformations.values import plain
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Table, Task
+from evalsuite.workers.stages import usable_parameters
 
 MOST_CELLS: Final = 200_000
 # Texts that are compared as a whole or by judges have no wrong answer that is known to be wrong.

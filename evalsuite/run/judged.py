@@ -1,0 +1,137 @@
+"""Checks that need the network, or all answers at once, are scored here in the parent: no worker behind walls could reach a judge.
+
+The judge's cache and not this room remembers what was asked: a killed run is started again and asks only for what it lacks.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.paths import Inode
+from evalsuite.registry import Scorer, WholeBatch
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
+from evalsuite.workers.requests import applicable, files_of, read_request
+from evalsuite.workers.stages import Helper, Prediction, read_prediction, usable_parameters
+from evalsuite.workers.stages import judge as judge_task
+
+if TYPE_CHECKING:
+    from evalsuite.judge import Judge
+
+Execute = Callable[[Sequence[Task]], Iterator[Result]]
+# What an answer may also be read as here. A tree comes here only where its schema asks the judge.
+_HERE = frozenset({"batch", "text", "number", "tree"})
+# A task with its answer, and what was read of the answer's files.
+Read = tuple[Task, Prediction, dict[str, str]]
+_QUESTION_KEYS = ("question", "instruction")
+
+
+class Batches:
+    """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`."""
+
+    def __init__(self, others: Execute, gold: Gold, gold_inodes: frozenset[Inode] = frozenset()) -> None:
+        self._others, self._gold, self._gold_inodes = others, gold, gold_inodes
+        self._judge: Judge | None = None
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """One result per task as soon as it is known; the judged ones come last."""
+        suite = self._gold.suite.extra
+        batched = [task for task in tasks if is_batch(task) or ("judge" in suite and asks_judge(task))]
+        names = {task.instance.instance_id for task in batched}
+        yield from self._others([task for task in tasks if task.instance.instance_id not in names])
+        if batched:
+            from evalsuite.judge import Judge, read_settings
+
+            self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder))
+            yield from score_batches(batched, self._judge, self._gold_inodes)
+
+    def spent(self) -> dict[str, Any] | None:
+        """What the judge was asked in this run and what it cost; None where there was nothing to ask."""
+        return self._judge.account.to_json() if self._judge is not None and self._judge.settings.all_models else None
+
+
+def is_batch(task: Task) -> bool:
+    """Whether a check that judges this answer is a batch scorer's."""
+    return any(SCORERS.load(check.scorer).marker.reads == "batch" for check in _checks(task))
+
+
+def asks_judge(task: Task) -> bool:
+    """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
+    for check in _checks(task):
+        entry = SCORERS.load(check.scorer)
+        if entry.marker.asks is None:
+            continue
+        try:
+            if entry.asks_judge(usable_parameters(task, check, entry)):
+                return True
+        except FaultError:
+            if entry.is_foreign:
+                # Its own question failed: where it is asked again, that is its fault.
+                return True
+    return False
+
+
+def _checks(task: Task) -> Sequence[Check]:
+    return () if task.answer is None or task.answer.fault is not None else applicable(task.instance, task.answer)
+
+
+def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
+    """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way."""
+    from concurrent.futures import ThreadPoolExecutor, as_completed
+
+    threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
+    read = [_read(replace(task, instance=_prepared(task.instance)), gold_inodes) for task in tasks]
+    batches = _whole_batches(read)
+
+    def helper(entry: Scorer) -> "Judge | WholeBatch":
+        return batches.get(entry.name, judge)
+
+    try:
+        for known in as_completed([threads.submit(_score, *one, helper) for one in read]):
+            yield known.result()
+    finally:
+        judge.close()
+        threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _read(task: Task, gold_inodes: frozenset[Inode]) -> Read:
+    request = read_request(task, table_names=None)
+    files = files_of(request, gold_inodes)
+    wanted = tuple(form for form in request.wanted if form in _HERE)
+    return task, read_prediction(replace(request, wanted=wanted), files), files.digests()
+
+
+def _score(task: Task, prediction: Prediction, digests: dict[str, str], helper: Helper) -> Result:
+    return replace(judge_task(task, prediction, helper), digests=digests)
+
+
+def _whole_batches(read: Sequence[Read]) -> dict[str, WholeBatch]:
+    """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
+    found: dict[str, WholeBatch] = {}
+    for task, prediction, _ in read:
+        text = prediction.forms.get("batch")
+        for check in _checks(task):
+            made = SCORERS.whole_batch(check.scorer)
+            if made is None or text is None or isinstance(text, Fault) or check.problems:
+                continue
+            found.setdefault(check.scorer, made).add(text, check.parameters)
+    return found
+
+
+def _prepared(instance: GoldInstance) -> GoldInstance:
+    """The instance with its own question in the checks that take one, and with checks that cannot run here marked as gold's fault."""
+    judged = any(SCORERS.load(check.scorer).marker.reads == "batch" for check in instance.checks)
+    return replace(instance, checks=tuple(_prepared_check(check, instance, judged=judged) for check in instance.checks))
+
+
+def _prepared_check(check: Check, instance: GoldInstance, *, judged: bool) -> Check:
+    entry = SCORERS.load(check.scorer)
+    if entry.marker.reads == "tree" and judged:
+        message = f"{check.scorer} cannot stand beside a judged check in one instance"
+        hint = "give each an instance of its own"
+        return replace(check, problems=(*check.problems, Problem(code="BAD_SPEC", message=message, hint=hint, where=check.where)))
+    if "question" in entry.parameters and "question" not in check.parameters:
+        said = next((instance.extra[key] for key in _QUESTION_KEYS if isinstance(instance.extra.get(key), str)), "")
+        return replace(check, parameters={**check.parameters, "question": said})
+    return check

@@ -1,0 +1,279 @@
+"""Living gold: gold that a query gives, run when a run starts and frozen into the run with its hash and time.
+
+Gold and answers never share a connection: each statement runs in one of its own, and gold's in other processes than answers'.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe
+from evalsuite.readers.answers import read_gold_query
+from evalsuite.readers.connections import Connections, why
+from evalsuite.readers.csv_table import csv_rows
+from evalsuite.readers.gold import TEXTS, names_queries
+from evalsuite.readers.paths import FromRoot
+from evalsuite.registry import check_parameters
+from evalsuite.run.executed import csv_lines, file_name
+from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
+from evalsuite.scorers import SCORERS
+from evalsuite.store.history import find_runs
+from evalsuite.store.run_folder import write_atomically
+from evalsuite.types import Check, Fault, Problem, Task
+
+if TYPE_CHECKING:
+    from evalsuite.workers.queries import Answered, Queries, Query
+
+FOLDER = "gold"
+# What of a check's problems is over when its gold is there.
+_OF_MISSING_GOLD = frozenset({"NEEDS_CONNECTION", "BAD_GOLD_FILE"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    """One computed gold: its file, the hashes of it and of its statement (12 hex digits), when it was computed (UTC), its `as_of` day."""
+
+    file: Path
+    hash: str
+    sql_hash: str
+    computed_at: str
+    as_of: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Its entry in `run.json`, and the file beside it."""
+        said = {"hash": self.hash, "computed_at": self.computed_at, "sql_hash": self.sql_hash}
+        return said | ({"as_of": self.as_of} if self.as_of else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Living:
+    """The tasks with their computed gold, the golds by instance id (`id/name` where it has several), and notes."""
+
+    tasks: Sequence[Task]
+    frozen: Mapping[str, Frozen] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def hash(self) -> str:
+        """6 hex digits over all computed golds, empty where there is none: part of the signature."""
+        return _digest(json.dumps(sorted((name, one.hash) for name, one in self.frozen.items())).encode())[:6] if self.frozen else ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The `living_gold` of `run.json`."""
+        return {name: one.to_json() for name, one in self.frozen.items()}
+
+    def freeze(self, run_folder: Path) -> None:
+        """Copy every computed gold into the run's folder. Raises `OutputError`."""
+        try:
+            for one in self.frozen.values():
+                _keep(one, run_folder / FOLDER)
+        except OSError as error:
+            raise cannot_write(run_folder / FOLDER, error) from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One gold query of a run; `as_of` is the day in it."""
+
+    query: "Query"
+    sql_hash: str
+    as_of: str | None
+
+    @property
+    def stem(self) -> str:
+        return f"{file_name(self.query.name)}-{self.sql_hash}"
+
+
+class LivingGold:
+    """Computes the living gold of tasks into `place`, a folder of this run's own.
+
+    What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then; what is new is kept in `cache`.
+    """
+
+    def __init__(
+        self,
+        *,
+        connections: Connections,
+        queries: "Queries",
+        place: Path,
+        as_of: str | None = None,
+        cache: Path | None = None,
+        resumed: Path | None = None,
+    ) -> None:
+        self._connections, self._queries, self._place = connections, queries, place
+        self._day, self._dated, self._cache = check_as_of(as_of), as_of is not None, cache
+        self._known = [folder for folder in (resumed, cache) if folder is not None]
+        self._asked: dict[str, _Asked] = {}
+        self._frozen: dict[str, Frozen] = {}
+        self._faults: dict[str, Problem] = {}
+        self._notes: list[str] = []
+
+    def compute(self, tasks: Sequence[Task]) -> Living:
+        """The tasks with every living gold computed once; a query that fails is a problem of its check."""
+        wanted = [[self._wanted(task, check) for check in task.instance.checks] for task in tasks]
+        new = [asked.query for name, asked in self._asked.items() if not self._taken_over(name, asked)]
+        for answered in self._queries.answers(new) if new else ():
+            self._note(answered)
+        if self._dated and not any(asked.as_of for asked in self._asked.values()):
+            self._notes.append("--as-of changes nothing: no gold query has a placeholder {{as_of}} or :as_of")
+        made = []
+        for task, golds in zip(tasks, wanted, strict=True):
+            checks = tuple(self._made(check, gold) for check, gold in zip(task.instance.checks, golds, strict=True))
+            made.append(replace(task, instance=replace(task.instance, checks=checks)))
+        frozen = {name: self._frozen[name] for name in self._asked if name in self._frozen}
+        return Living(tasks=made, frozen=frozen, notes=tuple(self._notes))
+
+    def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
+        """The names of the queries a check's gold comes from, what keeps them from being run, or None where it is not living."""
+        files, lacking = query_files(task, check), lacks_gold(task, check)
+        if not files:
+            return (
+                _needs(check, "the gold is temporal, and there is neither a gold file nor a gold query")
+                if (lacking and is_temporal(check))
+                else None
+            )
+        if lacking and (absent := next((path.name for path in files if not path.is_file()), "")):
+            return Problem(code="BAD_GOLD_FILE", message=f"the gold query {absent} is not there", where=check.where)
+        id_ = task.instance.instance_id
+        try:
+            connection = self._connections.of_instance(task.instance, check.parameters)
+        except EvalsuiteError as error:
+            return _needs(check, why(error).removeprefix(f"{check.where}: "))
+        if connection is None:
+            if lacking:
+                return _needs(check, f"{files[0].name} has no connection to run through")
+            self._notes.append(f"{check.where}: the gold of {id_!r} is temporal, and its query has no connection: the gold file counts")
+            return None
+        names = []
+        for path in files:
+            name = id_ if len(files) == 1 else f"{id_}/{path.stem}"
+            try:
+                text, dated = with_as_of(read_gold_query(path), self._day)
+            except FaultError as error:
+                return Problem(code="BAD_GOLD_FILE", message=f"{path.name}: {describe(error.fault)}", where=check.where)
+            from evalsuite.workers.queries import Query
+
+            query = Query(name=name, text=text, connection=connection, spill=self._place / f".{file_name(name)}")
+            sql_hash = _digest(json.dumps([connection.engine, connection.name, text]).encode())
+            self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
+            names.append(name)
+        return names
+
+    def _taken_over(self, name: str, asked: _Asked) -> bool:
+        for folder in self._known:
+            file = folder / f"{asked.stem}.csv"
+            try:
+                said, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
+                computed_at, then = str(said["computed_at"]), said["hash"]
+            except (OSError, ValueError, TypeError, KeyError):
+                continue
+            if then == _digest(data):
+                frozen = Frozen(file=file, hash=then, sql_hash=asked.sql_hash, computed_at=computed_at, as_of=asked.as_of)
+                self._frozen[name] = _keep(frozen, self._place)
+                return True
+        return False
+
+    def _note(self, answered: "Answered") -> None:
+        """Write what a query gave, or note what kept it from giving anything."""
+        name, outcome = answered.query.name, answered.outcome
+        if isinstance(outcome, Fault):
+            lost = outcome.code == "NEEDS_CONNECTION"
+            text = outcome.detail if lost else f"the gold query failed: {describe(outcome)}"
+            self._faults[name] = Problem(code="NEEDS_CONNECTION" if lost else "BAD_GOLD_FILE", message=text)
+            return
+        asked = self._asked[name]
+        file = self._place / f"{asked.stem}.csv"
+        with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as handle:
+            handle.writelines(csv_lines(outcome.table))
+        shutil.rmtree(answered.query.spill, ignore_errors=True)
+        with file.open("rb") as made:
+            hash_ = hashlib.file_digest(made, "sha256").hexdigest()[:12]
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        self._frozen[name] = Frozen(file=file, hash=hash_, sql_hash=asked.sql_hash, computed_at=now, as_of=asked.as_of)
+        if self._cache is not None:
+            _keep(self._frozen[name], self._cache)
+
+    def _made(self, check: Check, wanted: list[str] | Problem | None) -> Check:
+        """The check with its computed gold in place of what the spec says."""
+        if wanted is None:
+            return check
+        others = tuple(problem for problem in check.problems if problem.code not in _OF_MISSING_GOLD)
+        if isinstance(wanted, Problem):
+            return replace(check, problems=(*others, wanted))
+        if failed := [self._faults[name] for name in wanted if name in self._faults]:
+            return replace(check, problems=(*others, replace(failed[0], where=check.where)))
+        files = [self._frozen[name].file for name in wanted]
+        if SCORERS.load(check.scorer).marker.reads in TEXTS:
+            return _with_texts(replace(check, problems=others), files)
+        return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
+
+
+def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
+    """A note on each computed gold that differs from what the same query gave in the last run of the same gold below `runs`."""
+    if not living.frozen:
+        return []
+    notes, left = [], dict(living.frozen)
+    for entry in sorted(find_runs(runs), key=lambda entry: entry.name, reverse=True):
+        before = entry.run.get("living_gold")
+        if entry.run.get("gold", {}).get("hash") != gold_hash or not isinstance(before, dict):
+            continue
+        for name in [name for name in left if isinstance(before.get(name), dict) and before[name].get("sql_hash") == left[name].sql_hash]:
+            now, then = left.pop(name), before[name]
+            if then.get("hash") != now.hash:
+                notes.append(f"the gold of {name} has changed since {entry.name}: {then.get('hash')} -> {now.hash}")
+        if not left:
+            break
+    return notes
+
+
+def _with_texts(check: Check, files: Sequence[Path]) -> Check:
+    """A check of texts or numbers whose gold are the cells that its queries gave, one each."""
+    cells = [cell for file in files if (cell := _only_cell(file)) is not None]
+    if len(cells) < len(files):
+        if not names_queries(check):
+            # The query is that of another check of this instance, and this one has its own gold.
+            return check
+        problem = Problem(code="BAD_GOLD_FILE", message=f"the gold query of {check.scorer} must give one cell", where=check.where)
+        return replace(check, problems=(*check.problems, problem))
+    parameters = _in_place(check, cells)
+    # Only now can be said whether the gold is one: a NULL is no number.
+    found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
+    kept = [problem for problem in check.problems if problem in found or not problem.blocks]
+    new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
+    return replace(check, parameters=parameters, problems=(*kept, *new))
+
+
+def _only_cell(file: Path) -> str | None:
+    """The one cell below a table's header, None where there are none or more."""
+    with file.open(encoding="utf-8", newline="") as handle:
+        rows = [row for _, row in islice(csv_rows(handle), 3)]
+    return rows[1][0] if len(rows) == 2 and len(rows[1]) == 1 else None
+
+
+def _in_place(check: Check, golds: Sequence[str]) -> dict[str, Any]:
+    """The parameters of a check with what was computed as its gold, a list where it has several."""
+    return {**check.parameters, "gold": list(golds) if isinstance(check.parameters.get("gold"), list) else golds[0]}
+
+
+def _needs(check: Check, why_: str) -> Problem:
+    return Problem(code="NEEDS_CONNECTION", message=why_, hint="configure a connection for this instance", where=check.where)
+
+
+def _keep(frozen: Frozen, folder: Path) -> Frozen:
+    """The gold as it lies in another folder, copied there with what is known of it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / frozen.file.name
+    if place != frozen.file:
+        shutil.copyfile(frozen.file, place)
+    write_atomically(place.with_suffix(".json"), json.dumps(frozen.to_json()) + "\n")
+    return replace(frozen, file=place)
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:12]

@@ -1,0 +1,106 @@
+"""Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fnmatch import fnmatchcase
+
+from evalsuite.errors import UsageError
+from evalsuite.readers.gold import check_ids
+from evalsuite.registry import did_you_mean, listed
+from evalsuite.scorers import SCORERS
+from evalsuite.store.signature import plugins_hash, signature
+from evalsuite.types import Gold, GoldInstance, Rule, Submission, Task
+
+
+def plan(
+    gold: Gold,
+    submission: Submission,
+    *,
+    rules: Rule | None,
+    limits: Mapping[str, int | float],
+    only: Sequence[str] = (),
+    pattern: str | None = None,
+    group: str | None = None,
+    allow_programs: bool = False,
+) -> list[Task]:
+    """n tasks in gold order; raises `UsageError` for an id or group that gold does not have, and where no instance fits all that is asked.
+
+    `rules` None takes each instance's default: official, and strict where the tree scorers judge.
+    """
+    return [
+        Task(
+            instance=instance,
+            answer=submission.answers.get(instance.instance_id),
+            gold_folder=gold.folder.absolute(),
+            submission_folder=submission.folder.absolute(),
+            rules=rules or default_rules(instance),
+            limits=limits,
+            allow_programs=allow_programs,
+        )
+        for instance in select(gold, only=only, pattern=pattern, group=group)
+    ]
+
+
+def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
+    """The rules that a run's score follows: the chosen ones, else those of all its instances where they agree, else the official ones."""
+    return chosen or ("strict" if {default_rules(instance) for instance in gold.instances} == {"strict"} else "official")
+
+
+def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", programs: bool = False) -> str:
+    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default)."""
+    word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
+    plugins = plugins_hash(check.scorer for instance in gold.instances for check in instance.checks)
+    more = {"layout": gold.layout, "living": living, "plugins": plugins}
+    return signature(rules=word, gold_hash=gold.hash, limits=limits, programs=programs, **more)
+
+
+def default_rules(instance: GoldInstance) -> Rule:
+    """The rules that give an instance's score unless some are chosen: the sound ones for trees, the compatible ones for the rest."""
+    return "strict" if any(SCORERS.load(check.scorer).marker.reads == "tree" for check in instance.checks) else "official"
+
+
+def select(gold: Gold, *, only: Sequence[str] = (), pattern: str | None = None, group: str | None = None) -> list[GoldInstance]:
+    """The gold instances that were asked for, in gold order; all of them where nothing was asked."""
+    instances: Iterable[GoldInstance] = gold.instances
+    if only:
+        check_ids(gold, only)
+        instances = [instance for instance in instances if instance.instance_id in set(only)]
+    if group is not None:
+        tags = sorted({tag for instance in gold.instances for tag in instance.groups})
+        if group not in tags:
+            hint = did_you_mean(group, tags) if tags else "groups are set in suite.yaml"
+            raise UsageError(f"no group {group!r} in this suite", hint=hint)
+        instances = [instance for instance in instances if group in instance.groups]
+    among = list(instances)
+    chosen = among if pattern is None else [instance for instance in among if fnmatchcase(instance.instance_id, pattern)]
+    if chosen or not gold.instances:
+        return chosen
+    if not among:
+        raise UsageError(f"none of the instances asked for is in the group {group!r}", hint="an instance must fit all that is asked")
+    what = "in gold" if len(among) == len(gold.instances) else "of those asked for"
+    raise UsageError(f"no instance {what} fits {pattern!r}", hint=f"known: {listed([instance.instance_id for instance in among])}")
+
+
+def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
+    """Tag -> the ids of its instances, both in gold order."""
+    found: dict[str, list[str]] = {}
+    for task in tasks:
+        for tag in task.instance.groups:
+            found.setdefault(tag, []).append(task.instance.instance_id)
+    return found
+
+
+def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> list[str]:
+    """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries."""
+    known = {instance.instance_id for instance in gold.instances}
+    unknown = [
+        f"{answer.where}: {answer.instance_id!r} is not in gold (UNKNOWN_ID)"
+        for answer in submission.answers.values()
+        if answer.instance_id not in known
+    ]
+    problems = [
+        f"{problem.where}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
+        for task in tasks
+        for check in task.instance.checks
+        for problem in check.problems
+    ]
+    return [*gold.notes, *submission.notes, *unknown, *problems]

@@ -1,0 +1,146 @@
+"""A saved run scored again from its submission folder: under other rules, or with what is installed now."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalsuite import __version__
+from evalsuite.errors import UsageError
+from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
+from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.submission import METADATA, submission_hash
+from evalsuite.run.scoring import Options, Progress, Run, run
+from evalsuite.store.history import RunEntry
+from evalsuite.types import Result, Rule
+
+FROM = "rescored_from"
+_STAMPED = re.compile(r"\d{8}-\d{6}-(.+)")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rescored:
+    """The new run, what became of the old one's n verdicts, and notes. `changed` holds (instance id, old score, new score)."""
+
+    run: Run
+    changed: tuple[tuple[str, float | None, float | None], ...]
+    signature_changes: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def rescore(
+    entry: RunEntry,
+    *,
+    rules: Rule | None = None,
+    submission: Path | None = None,
+    gold: Path | None = None,
+    version: str | None = None,
+    options: Options,
+    progress: Progress | None = None,
+) -> Rescored:
+    """The submission of `entry` scored again, saved as a new run that keeps metadata and label and says `rescored_from`.
+
+    The instances and limits are those of the old run, the rules too where `rules` is None. `submission` and `gold` say where the folders
+    lie now. `version` demands a scorer version: that of evalsuite, because its scorers have no other; "same" is the old run's.
+
+    Raises:
+        UsageError: another version is installed; a folder has moved, or its content is not what was scored.
+    """
+    _check_version(entry, version)
+    said, notes = entry.run.get("submission", {}), []
+    layout, mode = entry.run.get("gold", {}).get("layout", "original"), entry.run.get("options", {}).get("mode")
+    handed_in = place_of(entry, said.get("folder"), submission, METADATA if layout == "original" else "*", "submission")
+    gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
+    spec = find_spec(gold_folder)
+    _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(spec.parent, spec))
+    if said.get("hash"):
+        limits = resolve_limits(read_gold(gold_folder, layout=layout).suite.limits, entry.run.get("options", {}).get("limits") or {})
+        now = submission_hash(read_submission(handed_in, limits, layout=layout, mode=mode))
+        _check_content(entry, "submission", handed_in, said["hash"], now)
+    else:
+        notes.append("the run does not say what its submission held: what lies there now was scored")
+    old, before = entry.run.get("options", {}), entry.results()
+    label = _STAMPED.fullmatch(entry.name)
+    done = run(
+        handed_in,
+        gold_folder,
+        Options(
+            rules=rules or chosen_rules(old.get("rules"), before),
+            only=tuple(old.get("only") or ()),
+            pattern=old.get("filter"),
+            group=old.get("group"),
+            limits=old.get("limits") or {},
+            layout=old.get("layout"),
+            mode=mode,
+            runs_folder=options.runs_folder,
+            isolation=options.isolation,
+            jobs=options.jobs,
+            cache=options.cache,
+            databases=options.databases,
+            allow_programs=options.allow_programs,
+            metadata={**entry.metadata, FROM: entry.name},
+            label=label[1] if label else entry.name,
+        ),
+        progress=progress,
+    )
+    return Rescored(
+        run=done,
+        changed=tuple(_changed(before, done.results)),
+        signature_changes=tuple(_moved(str(entry.run.get("signature", "")), done.signature)),
+        notes=tuple(notes),
+    )
+
+
+def _check_version(entry: RunEntry, version: str | None) -> None:
+    """Raise `UsageError` where another scorer version is demanded than the one that is installed."""
+    wanted = _parts(str(entry.run.get("signature", ""))).get("evalsuite", "") if version == "same" else version
+    if wanted is not None and wanted != __version__:
+        raise UsageError(
+            f"scorer version {wanted or 'unknown'} is asked for, {__version__} is installed",
+            hint=f"install evalsuite {wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
+        )
+
+
+def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str, side: str) -> Path:
+    """Where a side of the run lies: the folder given, else the one the run names, from here or from where its history lies."""
+    if given is not None:
+        return given
+    # A relative path was meant from where the run was started: the folder that holds `.evalsuite/runs/<run>`.
+    starts = [Path(), *entry.folder.resolve().parents[2:3]]
+    places = [start / said for start in starts] if said else []
+    for place in places:
+        if place.is_dir() and any(place.glob(pattern)):
+            return place
+    raise UsageError(f"the {side} of {entry.name} is no longer in {said or 'a known folder'}", hint=f"say where it is: --{side} DIR")
+
+
+def _check_content(entry: RunEntry, side: str, folder: Path, then: str | None, now: str) -> None:
+    """Raise `UsageError` where a folder does not hold what was scored."""
+    if then != now:
+        hint = f"--{side} DIR names the folder that does; `evalsuite run` scores what is there now as a new run"
+        raise UsageError(f"the {side} {folder} does not hold what {entry.name} scored ({then} then, {now} now)", hint=hint)
+
+
+def chosen_rules(rules: Rule | None, results: Sequence[Result]) -> Rule | None:
+    """The rules of the old run; None where its scores do not all follow them, because trees were scored by their own default."""
+    follows = all(r.score == (r.official if rules == "official" else r.strict) for r in results)
+    return rules if follows else None
+
+
+def _changed(before: Sequence[Result], after: Sequence[Result]) -> Iterator[tuple[str, float | None, float | None]]:
+    old = {r.instance_id: r.score for r in before}
+    for result in after:
+        if result.instance_id in old and old[result.instance_id] != result.score:
+            yield result.instance_id, old[result.instance_id], result.score
+
+
+def _moved(before: str, after: str) -> Iterator[str]:
+    old, new = _parts(before), _parts(after)
+    for name in {**old, **new}:
+        if old.get(name) != new.get(name):
+            yield f"{name} {old.get(name, 'none')} -> {new.get(name, 'none')}"
+
+
+def _parts(signature: str) -> dict[str, str]:
+    return dict(part.partition(":")[::2] for part in signature.split("|"))

@@ -1,0 +1,168 @@
+"""SQL answers: refused unless the suite maps the instance to a connection, run there, and judged by the table they give.
+
+The table is written beside the results (`executed/<id>.csv`) and read from there as any CSV answer is, so that whoever doubts a verdict
+can hand that file in.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import EvalsuiteError, FaultError, describe
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.answers import is_sql, read_query
+from evalsuite.readers.connections import Connections, why
+from evalsuite.registry import CONNECTION_PARAMETERS
+from evalsuite.run.executed import file_name, save
+from evalsuite.run.judged import Execute
+from evalsuite.scorers import SCORERS
+from evalsuite.sql.base import Connection, Executed, QueryLimits
+from evalsuite.types import Fault, Result, Score, Task
+from evalsuite.workers.combine import Outcome, combine, faulty
+from evalsuite.workers.requests import applicable, settle_early
+
+if TYPE_CHECKING:
+    from evalsuite.workers.queries import Answered, Queries, Query
+
+FOLDER = "executed"
+# So many are run before their tables are judged: a killed run loses no more.
+_AT_ONCE = 32
+
+
+def has_query(task: Task) -> bool:
+    """Whether the answer of a task is a query that a check can judge the table of."""
+    answer = task.answer
+    if answer is None or not is_sql(answer.answer_type, answer.value) or settle_early(task) is not None:
+        return False
+    return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
+
+
+class SqlAnswers:
+    """An executor that runs the queries among the answers, and leaves all judging to `others`.
+
+    `folder` is where the tables go; it, `connections` and `queries` are asked for only where there is a query to run.
+    """
+
+    def __init__(
+        self,
+        others: Execute,
+        *,
+        connections: Callable[[], Connections],
+        queries: "Callable[[], Queries]",
+        folder: Callable[[], Path],
+        gold_inodes: frozenset[tuple[int, int]] = frozenset(),
+    ) -> None:
+        self._others, self._connections, self._queries = others, connections, queries
+        self._folder, self._gold_inodes = folder, gold_inodes
+        self._ran: dict[str, Answered] = {}
+        self._places: dict[str, Path] = {}
+        self._digests: dict[str, dict[str, str]] = {}
+
+    def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
+        """One result per task as soon as it is known."""
+        asked = [task for task in tasks if has_query(task)]
+        names = {task.instance.instance_id for task in asked}
+        plain = [task for task in tasks if task.instance.instance_id not in names]
+        for start in range(0, len(asked) or 1, _AT_ONCE):
+            ready: list[Task] = []
+            for done in self._executed(asked[start : start + _AT_ONCE]):
+                if isinstance(done, Task):
+                    ready.append(done)
+                else:
+                    yield self._described(done)
+            # What opens no connection goes first where nothing has to be run for it.
+            for result in self._others([*plain, *ready]):
+                yield self._described(result)
+            plain = []
+
+    def spent(self) -> dict[str, Any] | None:
+        """How many statements were run in this run, how many of them were known, and what they billed; None where there was none."""
+        done = [answered.outcome for answered in self._ran.values() if isinstance(answered.outcome, Executed)]
+        if not self._ran:
+            return None
+        billed = [executed.cost.billed_bytes for executed in done if executed.cost.billed_bytes is not None and not executed.cost.cached]
+        found = {"statements": len(self._ran), "failed": len(self._ran) - len(done), "known": sum(one.cost.cached for one in done)}
+        return found | ({"billed_bytes": sum(billed)} if billed else {})
+
+    def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
+        """Each task with the place of its table, or the result of one whose query gave none."""
+        waiting: dict[str, Task] = {}
+        queries: list[Query] = []
+        for task in tasks:
+            if (place := self._places.get(task.instance.instance_id)) is not None:
+                yield replace(task, executed=place)
+                continue
+            prepared = self._prepared(task)
+            if isinstance(prepared, Result):
+                yield prepared
+            else:
+                waiting[prepared.name] = task
+                queries.append(prepared)
+        for answered in self._queries().answers(queries) if queries else ():
+            task = waiting[answered.query.name]
+            self._ran[answered.query.name] = answered
+            yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
+
+    def _prepared(self, task: Task) -> "Query | Result":
+        assert task.answer is not None
+        name = task.instance.instance_id
+        try:
+            connection = connection_of(task, self._connections())
+        except EvalsuiteError as error:
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=why(error)))
+        if connection is None:
+            return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
+        files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
+        path = task.answer.value if isinstance(task.answer.value, str) else ""
+        try:
+            text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
+        except FaultError as error:
+            return faulty(task, error.fault)
+        finally:
+            self._digests[name] = files.digests()
+        spill = self._folder() / file_name(name)
+        # Of a run that was killed in the middle of writing it.
+        shutil.rmtree(spill, ignore_errors=True)
+        from evalsuite.workers.queries import Query
+
+        return Query(name=name, text=text, connection=connection, spill=spill)
+
+    def _kept(self, task: Task, executed: Executed) -> Task:
+        name = task.instance.instance_id
+        self._places[name] = save(executed, self._folder(), file_name(name), task.limits)
+        return replace(task, executed=self._places[name])
+
+    def _failed(self, task: Task, answered: "Answered") -> Result:
+        fault = answered.outcome
+        assert isinstance(fault, Fault)
+        if fault.code == "NEEDS_CONNECTION":
+            return unjudged(task, fault, seconds=answered.seconds)
+        status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
+        return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
+
+    def _described(self, result: Result) -> Result:
+        """The result with what was read of its query, what that was run on and gave; its time is that of both stages."""
+        if (digests := self._digests.get(result.instance_id)) is not None:
+            result = replace(result, digests=digests)
+        answered = self._ran.get(result.instance_id)
+        if answered is None or not isinstance(answered.outcome, Executed):
+            return result
+        table, connection = answered.outcome.table, answered.query.connection
+        said = {"connection": connection.name, "engine": connection.engine, "rows": table.n_rows, "columns": len(table.header)}
+        return replace(result, details={**result.details, "sql": said}, seconds=result.seconds + answered.seconds)
+
+
+def connection_of(task: Task, connections: Connections) -> Connection | None:
+    """The connection an instance is mapped to: by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
+    assert task.answer is not None
+    checks = applicable(task.instance, task.answer)
+    named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
+    return connections.of_instance(task.instance, next(named, None))
+
+
+def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
+    """The result of an instance that nobody can judge: what is missing is gold's part, not the submission's."""
+    score = Score(official=None, reason=describe(fault))
+    return combine(task, [Outcome(check=check, score=score, fault=fault) for check in task.instance.checks], seconds=seconds)

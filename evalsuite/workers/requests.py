@@ -1,0 +1,123 @@
+"""What a task asks of a worker: which checks its answer reaches, and what the reader of the submission is told of it: no gold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.paths import Inode
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Answer, Check, Fault, GoldInstance, Result, Task
+from evalsuite.workers.combine import faulty, missing
+
+# Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
+READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
+    "answer": frozenset({"text", "number", "tree", "batch"}),
+    "file": frozenset({"table", "database"}),
+    "sql": frozenset({"table"}),
+    "files": frozenset({"tables"}),
+}
+
+_JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadRequest:
+    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold."""
+
+    folder: str
+    instance_id: str
+    answer_type: str
+    value: str | tuple[str, ...]
+    wanted: tuple[str, ...]
+    table_names: tuple[str, ...] | None
+    limits: Mapping[str, int | float]
+    private: str | None = None
+
+
+def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
+    """The checks of an instance that can judge an answer of this type.
+
+    A `file` answer that ends in .json or .jsonl also reaches tree checks, and a text file text checks where the instance has no
+    table check (the reference reads a .txt as a table there). A file of SQL gives a table.
+    """
+    reads = [SCORERS.load(check.scorer).marker.reads for check in instance.checks]
+    wanted = READS_BY_ANSWER_TYPE.get(answer.answer_type, frozenset())
+    if answer.answer_type == "file" and isinstance(answer.value, str):
+        name = answer.value.lower()
+        if name.endswith(".sql") and "table" in reads:
+            wanted = frozenset({"table"})
+        elif name.endswith(_JSON_FILES):
+            wanted |= {"tree"}
+        elif name.endswith(_TEXT_FILES) and wanted.isdisjoint(reads):
+            wanted |= {"text", "number"}
+    return tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+
+
+def settle_early(task: Task) -> Result | None:
+    """The result of a task that needs no file: nothing handed in, a faulty metadata entry, no check for the answer type."""
+    if task.answer is None:
+        return missing(task)
+    if task.answer.fault is not None:
+        return faulty(task, task.answer.fault)
+    if not applicable(task.instance, task.answer):
+        names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
+        detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
+        return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
+    return None
+
+
+def read_request(task: Task, *, table_names: tuple[str, ...] | None) -> ReadRequest:
+    """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
+    assert task.answer is not None
+    checks = applicable(task.instance, task.answer)
+    wanted = tuple(dict.fromkeys(SCORERS.load(check.scorer).marker.reads for check in checks))
+    return ReadRequest(
+        folder=str(task.submission_folder),
+        instance_id=task.instance.instance_id,
+        answer_type=task.answer.answer_type,
+        value=task.answer.value,
+        wanted=wanted,
+        table_names=table_names,
+        limits=task.limits,
+        private=str(task.executed) if task.executed is not None else None,
+    )
+
+
+def files_of(request: ReadRequest, gold_inodes: frozenset[Inode]) -> AnswerFiles:
+    """The files that an answer may open."""
+    return AnswerFiles(Path(request.folder), request.instance_id, request.limits, gold_inodes)
+
+
+def table_names(task: Task) -> tuple[str, ...]:
+    """The tables that the database checks of a task look at; opens gold where a check means all of gold's tables.
+
+    Empty where gold cannot be read: then nothing of the submission is read either, and the second stage finds gold's fault.
+    """
+    from evalsuite.readers.answers import gold_table_names
+
+    names: dict[str, None] = {}
+    for check in _database_checks(task):
+        listed = check.parameters.get("condition_tabs")
+        if listed is None:
+            try:
+                listed = gold_table_names(task.gold_folder, task.instance.instance_id, check.parameters["gold"], task.limits)
+            except FaultError:
+                return ()
+        names.update(dict.fromkeys(listed))
+    return tuple(names)
+
+
+def asks_gold(task: Task) -> bool:
+    """Whether `table_names` has to open gold."""
+    return any(check.parameters.get("condition_tabs") is None for check in _database_checks(task))
+
+
+def _database_checks(task: Task) -> list[Check]:
+    return [
+        check
+        for check in task.instance.checks
+        if SCORERS.load(check.scorer).marker.reads == "database"
+        and not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
+    ]

@@ -1,0 +1,194 @@
+"""One task -> one result, in two stages that never share a process when isolation is on.
+
+`read_prediction` opens the submission's files and knows nothing of gold; `judge` opens gold and sees only what the first stage made.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any
+
+from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.foreign import failure
+from evalsuite.matching.big.digested import held as held_tables
+from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
+from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.paths import Inode
+from evalsuite.registry import Scorer, allowing_programs
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Check, Fault, Problem, Result, Score, Task
+from evalsuite.workers.combine import Outcome, combine, faulty
+from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names
+
+Helper = Callable[[Scorer], Any]
+# The order to say what an answer is worth.
+JUDGE = "judge"
+# The scorers that take tables which are not held in memory.
+_TAKE_BIG_ONES = (("table", "evalsuite.scorers.table_match"), ("database", "evalsuite.scorers.duckdb_match"))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """What a reader made of an answer: per form (`text`, `table`, `tables`, `database`) a value, or the fault that kept it from."""
+
+    forms: Mapping[str, Any]
+    seconds: float = 0.0
+
+
+def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: str = JUDGE) -> Result:
+    """The result of one task, both stages in this process; `order` is what the second one does."""
+    early = settle_early(task)
+    if early is not None:
+        return early
+    request = read_request(task, table_names=table_names(task))
+    files = files_of(request, gold_inodes)
+    result = second_stage(order)(task, read_prediction(request, files))
+    return replace(result, digests=files.digests())
+
+
+def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
+    """What the second stage does with a task: `judge`, or what the parent names as `module:function`, in whose result's details it is.
+
+    By name, because what looks closer at an answer than its score lives on a higher floor.
+    """
+    if order == JUDGE:
+        return judge
+    module, _, name = order.partition(":")
+    found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
+    return lambda task, prediction: found(task, replace(prediction, forms=_in_memory(prediction.forms)))
+
+
+def _in_memory(forms: Mapping[str, Any]) -> dict[str, Any]:
+    """The forms with every table held in memory, or the fault that keeps it from that."""
+    held = dict(forms)
+    for name, form in forms.items():
+        try:
+            held[name] = _held(form)
+        except AnswerFaultError as error:
+            held[name] = error.fault
+    return held
+
+
+def _held(form: Any) -> Any:
+    return exact_table(form) if isinstance(form, StreamedTable) else held_tables(form)
+
+
+def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
+    """Stage one: the answer in each wanted form; a fault of the submission comes back as data."""
+    from evalsuite.readers.answers import read_answer
+
+    started = time.perf_counter()
+    forms: dict[str, Any] = {}
+    for form in request.wanted:
+        try:
+            forms[form] = read_answer(
+                form,
+                answer_type=request.answer_type,
+                value=request.value,
+                files=files,
+                table_names=request.table_names,
+                limits=request.limits,
+                private=request.private,
+            )
+        except FaultError as error:
+            forms[form] = error.fault
+        except (MemoryError, RecursionError):
+            forms[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
+    return Prediction(forms=forms, seconds=time.perf_counter() - started)
+
+
+def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> Result:
+    """Stage two: gold and the prediction through every applicable check, joined to one result.
+
+    `helper` gives what a scorer takes beside the prediction: the judge to ask, or the values of a whole batch.
+    """
+    started = time.perf_counter()
+    assert task.answer is not None
+    faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
+    if len(faults) == len(prediction.forms):
+        return faulty(task, faults[0], seconds=prediction.seconds)
+    try:
+        outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
+    except AnswerFaultError:
+        # A table that came in blocks turned out to be faulty when all of it was asked for.
+        return judge(task, replace(prediction, forms=_in_memory(prediction.forms)), helper)
+    seconds = prediction.seconds + time.perf_counter() - started
+    result = combine(task, outcomes, seconds=seconds)
+    table = prediction.forms.get("table")
+    return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, TextTable) else result
+
+
+def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
+    """One check's score; a fault of gold or of the scorer is part of the outcome."""
+    blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
+    problem = next((problem for problem in check.problems if problem.blocks), None)
+    if problem is not None and blocked >= {"official", "strict"}:
+        score = Score(official=None, reason=problem.message)
+        return Outcome(check=check, score=score, fault=_as_fault(problem), side=FAULTS[problem.code].side)
+    entry = SCORERS.load(check.scorer)
+    form = forms[entry.marker.reads]
+    if isinstance(form, Fault):
+        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
+    try:
+        takes_streams = (entry.marker.reads, entry.function.__module__) in _TAKE_BIG_ONES
+        parameters = usable_parameters(task, check, entry, streamed=takes_streams)
+        if not takes_streams:
+            form = _held(form)
+        with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
+            score = _called(entry, form, parameters, helper)
+    except AnswerFaultError:
+        raise
+    except FaultError as error:
+        # A limit is what an answer can reach: left open, it would leave the mean.
+        value = 0.0 if error.fault.code == "LIMIT" and error.side == "submission" else None
+        score = Score(official=value, strict=value, reason=describe(error.fault), strict_fault=error.fault)
+        return Outcome(check=check, score=score, fault=error.fault, side=error.side)
+    except (MemoryError, RecursionError):
+        fault = Fault(code="LIMIT", detail="the comparison does not fit into memory_mib or nests too deep")
+        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
+    except Exception as error:  # a bundled scorer that raises is a fault of the tool: recorded as such, never as a 0
+        fault = failure(check.scorer, error).fault
+        return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
+    fault_of_gold = _as_fault(problem) if problem is not None else None
+    return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
+
+
+def _called(entry: Scorer, form: Any, parameters: dict[str, Any], helper: Helper | None) -> Score:
+    if entry.marker.reads == "batch":
+        return entry.score(form, helper(entry) if helper is not None else None, **parameters)
+    if helper is not None and entry.asks_judge(parameters):
+        parameters = {**parameters, "judge": helper(entry)}
+    return entry.score(form, **parameters)
+
+
+def _without_blocked(score: Score, blocked: frozenset[str]) -> Score:
+    if not blocked:
+        return score
+    return replace(
+        score,
+        official=None if "official" in blocked else score.official,
+        strict=None if "strict" in blocked else score.strict,
+        flip="",
+    )
+
+
+def _as_fault(problem: Problem) -> Fault:
+    return Fault(code=problem.code, detail=problem.message, where=problem.where)
+
+
+def usable_parameters(task: Task, check: Check, entry: Scorer, *, streamed: bool = False) -> dict[str, Any]:
+    """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
+    usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
+    if entry.marker.gold_files is not None or entry.marker.reads == "tree":
+        from evalsuite.readers.answers import read_gold_files
+
+        usable |= read_gold_files(
+            entry.marker.reads,
+            usable,
+            folder=check.computed or task.gold_folder,
+            instance_id=task.instance.instance_id,
+            limits=task.limits,
+            streamed=streamed,
+        )
+    return usable

@@ -1,0 +1,134 @@
+"""Notes: facts about how answers were made, which stand in results and reports and move no score."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.reports.record import of_run
+from evalsuite.reports.run import run_document
+from evalsuite.reports.terminal import as_text
+from evalsuite.run.forensics import by_kind, with_notes
+from evalsuite.run.plan import plan
+from evalsuite.run.scoring import Options, Run, run
+
+TABLE = "id,v\n1,10.5\n2,20.25\n"
+TOWNS = ["Quito", "La Paz", "Oslo", "New York City", "Bern", "Lima", "Kyoto", "4711"]
+
+
+def text(gold: str) -> dict[str, Any]:
+    """A check for a text."""
+    return {"func": "string_match", "parameters": {"gold": gold}}
+
+
+def write(folder: Path, entries: list[tuple[str, dict[str, Any], Any]], files: dict[str, str], **more: Any) -> tuple[Path, Path]:
+    """(submission, gold) of entries (instance, check, answer): a text that ends in .csv is a file. `more` keys go into the first line."""
+    gold, submission = folder / "gold", folder / "submission"
+    spec, metadata = [], []
+    for at, (name, check, answer) in enumerate(entries):
+        (gold / name).mkdir(parents=True)
+        (submission / name).mkdir(parents=True)
+        (gold / name / "g.csv").write_text(TABLE)
+        spec.append({"instance_id": name, "evaluation": check})
+        kind = "file" if answer.endswith(".csv") else "answer"
+        metadata.append({"instance_id": name, "answer_type": kind, "answer_or_path": answer, **(more if at == 0 else {})})
+    for path, content in files.items():
+        (submission / path).write_text(content)
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in metadata))
+    return submission, gold
+
+
+def notes_of(finished: Run) -> dict[str, list[str]]:
+    """The notes by instance."""
+    return {result.instance_id: result.details["notes"] for result in finished.results if "notes" in result.details}
+
+
+CSV = {"func": "table_match", "parameters": {"gold": "g.csv"}}
+
+
+@pytest.fixture(scope="module")
+def noted(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """A run with one answer for each kind of note that files give, and honest ones between them."""
+    folder = tmp_path_factory.mktemp("noted")
+    wide = ",".join(f"c{n}" for n in range(40))
+    files = {
+        "same/a.csv": TABLE,
+        "honest/a.csv": "id,v,w\n1,10.5,0\n2,20.25,0\n",
+        "sized/a.csv": TABLE.replace("20.25", "20.52"),
+        "sink/a.csv": f"id,v,{wide}\n" + "".join(f"{row},{','.join(['7'] * 40)}\n" for row in ("1,10.5", "2,20.25")),
+    }
+    names = {"same": "a.csv", "honest": "a.csv", "sized": "a.csv", "sink": "a.csv", "up": "../same/a.csv", "hard": "h.csv"}
+    submission, gold = write(folder, [(name, CSV, path) for name, path in names.items()], files, score=1, evaluation={})
+    os.link(gold / "hard" / "g.csv", submission / "hard" / "h.csv")
+    return run(submission, gold, Options(out=folder / "run"))
+
+
+def test_notes_of_files(noted: Run) -> None:
+    """A copy of gold's file, a table of everything, a path that leaves the folder and a hard link are named; honest answers are not."""
+    assert notes_of(noted) == {
+        "same": ["keys not read: 'score', 'evaluation'", "byte-identical to gold: g.csv"],
+        "sink": ["kitchen sink: 42 columns handed in, 2 needed"],
+        "up": ["path refused: BAD_PATH: the path holds '..'"],
+        "hard": ["hard link to a gold file: it was not read"],
+    }
+
+
+def test_notes_move_no_score(noted: Run) -> None:
+    """An answer with a note keeps the verdict it has without: official sees the needed columns in both right tables."""
+    official = {result.instance_id: result.official for result in noted.results}
+    assert official == {"same": 1, "honest": 1, "sized": 0, "sink": 1, "up": 0, "hard": 0}
+
+
+def test_notes_stand_in_report_and_files(noted: Run) -> None:
+    """The report has a section by kind, run.json names the instances of each kind, and each result carries its own."""
+    shown = as_text(run_document(of_run(noted)))
+    assert "notes: facts without effect on the score" in shown
+    assert "byte-identical to gold  same" in shown
+    assert noted.folder is not None
+    assert json.loads((noted.folder / "run.json").read_text())["notes"] == by_kind(noted.results)
+    rows = [json.loads(line) for line in (noted.folder / "results.jsonl").read_text().splitlines()]
+    assert rows[3]["details"]["notes"] == ["kitchen sink: 42 columns handed in, 2 needed"]
+
+
+def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
+    """Where there is nothing to say, nothing is said."""
+    submission, gold = write(tmp_path, [("a", text("Quito"), "Quito"), ("b", text("Oslo"), "It is Oslo")], {})
+    finished = run(submission, gold, Options(save=False))
+    assert notes_of(finished) == {}
+    assert "notes:" not in as_text(run_document(of_run(finished)))
+
+
+@pytest.mark.parametrize(("answer", "n"), [("; ".join(TOWNS), 7), ("Quito, La Paz, New York", 0), ("QUITO la paz OSLO bern LIMA kyoto", 5)])
+def test_an_answer_that_lists_golds(answer: str, n: int, tmp_path: Path) -> None:
+    """Five golds of other instances in one text are many, whole words in any case; fewer, and the instance's own, are not counted."""
+    entries = [(f"i{at}", text(town), answer if at == 0 else town) for at, town in enumerate(TOWNS)]
+    submission, gold = write(tmp_path, entries, {})
+    many = [f"many golds: the answer holds the gold of {n} other instances"]
+    assert notes_of(run(submission, gold, Options(save=False))) == ({"i0": many} if n else {})
+
+
+def test_a_gold_that_many_share_is_no_list(tmp_path: Path) -> None:
+    """`yes` is the gold of many instances and says nothing about any of them; nor does a single digit."""
+    entries = [(f"y{at}", text("yes"), f"yes, {at} 1 2 3 4 5 6 7 8") for at in range(8)] + [
+        (f"d{at}", text(str(at)), "none") for at in range(4)
+    ]
+    submission, gold = write(tmp_path, entries, {})
+    assert notes_of(run(submission, gold, Options(save=False))) == {}
+
+
+def test_the_same_answer_for_many(tmp_path: Path) -> None:
+    """Five instances with one and the same text are named, four are not; spaces around it do not tell answers apart."""
+    entries = [(f"a{at}", text("x"), "42" + " " * at) for at in range(5)] + [(f"b{at}", text("x"), "43") for at in range(4)]
+    submission, gold = write(tmp_path, entries, {})
+    assert notes_of(run(submission, gold, Options(save=False))) == {f"a{at}": ["same answer: in 5 instances"] for at in range(5)}
+
+
+def test_notes_are_the_same_each_time(noted: Run) -> None:
+    """Notes depend on tasks and results alone: made again they are equal, in the same order."""
+    tasks = plan(read_gold(noted.gold.folder), read_submission(noted.submission.folder), rules="official", limits=resolve_limits())
+    assert with_notes(tasks, noted.results, frozenset()) == noted.results

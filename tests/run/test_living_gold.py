@@ -1,0 +1,231 @@
+"""Gold that a query gives: computed when the run starts, frozen into it, kept on request, and watched for drift."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import UsageError
+from evalsuite.run.gold_queries import check_as_of, with_as_of
+
+CONNECTION = "shop: {engine: sqlite, database: shop.sqlite, prefix: q}\n"
+SUM = "SELECT region, sum(amount) AS total FROM sales GROUP BY region"
+
+
+class Place:
+    """One instance with living gold, its database, and a submission that answers with a table."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.gold, self.submission = folder, folder / "gold", folder / "handed_in"
+        for side in (self.gold, self.submission):
+            (side / "q1").mkdir(parents=True)
+        (folder / "databases").mkdir()
+        self.sell(("north", 30, "2026-01-10"), ("north", 10, "2026-02-10"))
+        self.spec({"func": "table_match", "parameters": {}, "temporal": True})
+        (self.gold / "q1" / "gold.sql").write_text(SUM)
+        (self.gold / "connections.yaml").write_text(CONNECTION)
+        self.answer("region,total\nnorth,40\n")
+
+    def sell(self, *rows: tuple[str, float, str]) -> None:
+        """Add rows to the database."""
+        with sqlite3.connect(self.folder / "databases" / "shop.sqlite") as made:
+            made.execute("CREATE TABLE IF NOT EXISTS sales (region, amount, day)")
+            made.executemany("INSERT INTO sales VALUES (?, ?, ?)", rows)
+
+    def spec(self, *checks: dict[str, Any]) -> None:
+        """Write the spec of the one instance."""
+        (self.gold / "shop_eval.jsonl").write_text(json.dumps({"instance_id": "q1", "evaluation": list(checks)}) + "\n")
+
+    def answer(self, text: str, answer_type: str = "file") -> None:
+        """Write the submission."""
+        (self.submission / "q1" / "r.csv").write_text(text)
+        line = {"instance_id": "q1", "answer_type": answer_type, "answer_or_path": "r.csv" if answer_type == "file" else text}
+        (self.submission / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+
+    def run(self, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(the one result, `run.json`) of a new run."""
+        where = ["--gold", str(self.gold), "--databases", str(self.folder / "databases"), "--jobs", "1", "-q"]
+        assert main(["run", str(self.submission), *where, *options]) == 0
+        folder = max((self.folder / ".evalsuite" / "runs").iterdir(), key=lambda run: (run / "run.json").stat().st_mtime_ns)
+        row = json.loads((folder / "results.jsonl").read_text())
+        return row, {**json.loads((folder / "run.json").read_text()), "place": folder}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """The place, and the working folder."""
+    monkeypatch.chdir(tmp_path)
+    return Place(tmp_path)
+
+
+def test_gold_is_computed_and_frozen_into_the_run(place: Place) -> None:
+    """The query's result is the gold; the run holds it with its hash and time, and its signature says so."""
+    row, run = place.run()
+    assert (row["official"], row["strict"]) == (1, 1)
+    entry = run["living_gold"]["q1"]
+    assert set(entry) == {"hash", "computed_at", "sql_hash"}
+    assert [path.read_text() for path in (run["place"] / "gold").glob("q1-*.csv")] == ["region,total\nnorth,40\n"]
+    assert "|living:" in run["signature"]
+
+
+def test_drift_between_runs_is_reported(place: Place) -> None:
+    """When the data change the gold does, the second run says since which run, and nothing is taken from the score cache."""
+    _, first = place.run()
+    place.sell(("north", 2, "2026-03-01"))
+    row, second = place.run()
+    assert row["score"] == 0
+    then, now = first["living_gold"]["q1"]["hash"], second["living_gold"]["q1"]["hash"]
+    assert f"the gold of q1 has changed since {first['place'].name}: {then} -> {now}" in second["warnings"]
+    _, third = place.run()
+    assert not any("has changed since" in warning for warning in third["warnings"])
+
+
+def test_kept_gold_is_taken_over_as_it_was(place: Place) -> None:
+    """With --gold-cache the data may change: gold is what it was, and says when it was computed. A file that was touched is not taken."""
+    kept = place.folder / "kept"
+    _, first = place.run("--gold-cache", str(kept))
+    place.sell(("north", 2, "2026-03-01"))
+    row, second = place.run("--gold-cache", str(kept))
+    assert row["score"] == 1
+    assert second["living_gold"] == first["living_gold"]
+    assert second["signature"] == first["signature"]
+    (file,) = kept.glob("*.csv")
+    file.write_text("region,total\nnorth,1\n")
+    assert place.run("--gold-cache", str(kept))[1]["living_gold"]["q1"]["hash"] != first["living_gold"]["q1"]["hash"]
+
+
+@pytest.mark.parametrize("condition", ["day < :as_of", "day < '{{as_of}}'", "day < '{{ as_of }}'"])
+def test_as_of_fills_the_placeholder(condition: str, place: Place) -> None:
+    """The day of --as-of stands in the query, and in what the run says of its gold."""
+    (place.gold / "q1" / "gold.sql").write_text(f"SELECT region, sum(amount) AS total FROM sales WHERE {condition} GROUP BY region")
+    place.answer("region,total\nnorth,30\n")
+    row, run = place.run("--as-of", "2026-02-01")
+    assert row["strict"] == 1
+    assert run["living_gold"]["q1"]["as_of"] == run["options"]["as_of"] == "2026-02-01"
+
+
+def test_placeholders_are_told_from_casts() -> None:
+    """`x::as_of` is a cast and `:as_offset` another name; without a day it is today."""
+    assert with_as_of("SELECT x::as_of, :as_offset, :as_of", "2026-02-01") == ("SELECT x::as_of, :as_offset, '2026-02-01'", True)
+    assert with_as_of("SELECT 1", "2026-02-01") == ("SELECT 1", False)
+    assert len(check_as_of(None)) == len("2026-02-01")
+    for wrong in ("yesterday", "2026-13-01", "2026-01-01'; DROP TABLE x"):
+        with pytest.raises(UsageError):
+            check_as_of(wrong)
+
+
+def test_as_of_without_a_placeholder_is_said(place: Place) -> None:
+    """A day that changes nothing is named among the warnings."""
+    assert any("--as-of changes nothing" in warning for warning in place.run("--as-of", "2026-02-01")[1]["warnings"])
+
+
+def test_a_failing_gold_query_is_golds_fault(place: Place) -> None:
+    """A query that fails, writes or is refused keeps the instance from being judged, and costs the submission nothing."""
+    for sql, word in (("SELECT nothing FROM nowhere", "SQL_ERROR"), ("DELETE FROM sales", "SQL_NOT_ALLOWED")):
+        (place.gold / "q1" / "gold.sql").write_text(sql)
+        row, run = place.run()
+        assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "BAD_GOLD_FILE")
+        assert word in row["reason"]
+        assert "living_gold" not in run
+
+
+@pytest.mark.parametrize(
+    ("scorer", "query", "reason"),
+    [
+        ("number_match", "SELECT NULL", "gold is not a finite number"),
+        ("number_match", "SELECT 'many'", "gold is not a finite number"),
+        ("number_match", "SELECT 9e999", "gold is not a finite number"),
+        ("string_match", "SELECT NULL", "gold holds an empty text"),
+        ("number_match", "SELECT 1, 2", "must give one cell"),
+        ("number_match", "SELECT amount FROM sales", "must give one cell"),
+        ("number_match", None, "gold.sql is not there"),
+    ],
+)
+def test_a_query_that_gives_no_gold(scorer: str, query: str | None, reason: str, place: Place) -> None:
+    """What a number or text check cannot take for gold is gold's fault, told when its query has been run; no answer becomes right or 0."""
+    place.spec({"func": scorer, "parameters": {}, "temporal": True})
+    (place.gold / "q1" / "gold.sql").unlink()
+    if query is not None:
+        (place.gold / "q1" / "gold.sql").write_text(query)
+    place.answer("It is 40", "answer")
+    row, _ = place.run()
+    assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "BAD_GOLD_FILE")
+    assert reason in row["reason"]
+
+
+def test_several_queries_of_numbers(place: Place) -> None:
+    """Each query of a list gives one accepted number."""
+    (place.gold / "q1" / "less.sql").write_text("SELECT min(amount) FROM sales")
+    (place.gold / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
+    place.spec({"func": "number_match", "parameters": {"gold": ["gold.sql", "less.sql"], "conj": "and"}, "temporal": True})
+    place.answer("From 10 to 40", "answer")
+    assert place.run()[0]["strict"] == 1
+    place.answer("It is 40", "answer")
+    assert place.run()[0]["score"] == 0
+
+
+@pytest.mark.parametrize("keeps_query", [True, False])
+def test_temporal_without_gold_and_without_connection(keeps_query: bool, place: Place) -> None:
+    """Neither gold nor a way to compute it: NEEDS_CONNECTION, a fault of gold."""
+    (place.gold / "connections.yaml").unlink()
+    if not keeps_query:
+        (place.gold / "q1" / "gold.sql").unlink()
+        place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}, "temporal": True})
+    row, _ = place.run()
+    assert (row["score"], row["status"], row["fault"]) == (None, "gold_fault", "NEEDS_CONNECTION")
+
+
+def test_a_gold_file_counts_where_its_query_cannot_be_run(place: Place) -> None:
+    """With a gold file and no connection the file counts, and the run says that it may be old; with one the query counts."""
+    place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}, "temporal": True})
+    (place.gold / "q1" / "gold.csv").write_text("region,total\nnorth,1\n")
+    assert place.run()[0]["score"] == 1
+    (place.gold / "connections.yaml").unlink()
+    row, run = place.run()
+    assert row["score"] == 0
+    assert any("no connection: the gold file counts" in warning for warning in run["warnings"])
+
+
+def test_static_gold_with_a_query_beside_it_is_not_computed(place: Place) -> None:
+    """Without `temporal` a query that merely documents the gold is not run."""
+    place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}})
+    (place.gold / "q1" / "gold.csv").write_text("region,total\nnorth,40\n")
+    row, run = place.run()
+    assert row["score"] == 1
+    assert "living_gold" not in run
+
+
+def test_several_golds_and_single_cells(place: Place) -> None:
+    """A list of queries gives a list of golds; one cell is the gold of a number or text check."""
+    (place.gold / "q1" / "other.sql").write_text("SELECT 'north' AS region, 7 AS total")
+    place.spec({"func": "table_match", "parameters": {"gold": ["gold.sql", "other.sql"]}, "temporal": True})
+    place.answer("region,total\nnorth,7\n")
+    row, run = place.run()
+    assert row["strict"] == 1
+    assert set(run["living_gold"]) == {"q1/gold", "q1/other"}
+    (place.gold / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
+    place.spec({"func": "number_match", "parameters": {}, "temporal": True})
+    place.answer("It is 40", "answer")
+    assert place.run()[0]["score"] == 1
+
+
+def test_gold_and_answer_by_query(place: Place) -> None:
+    """Both sides may be queries of one database; each runs in a process of its own."""
+    (place.submission / "q1" / "q.sql").write_text("SELECT 'north' AS area, sum(amount) FROM sales")
+    line = {"instance_id": "q1", "answer_type": "file", "answer_or_path": "q.sql"}
+    (place.submission / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    row, run = place.run()
+    assert row["strict"] == 1
+    assert run["sql"]["statements"] == 1
+
+
+def test_hidden_gold_is_not_written_into_the_run(place: Place) -> None:
+    """A hidden suite's gold stays out of the run folder; its hash stands in run.json."""
+    (place.gold / "suite.yaml").write_text("hidden: true\n")
+    row, run = place.run()
+    assert row["score"] == 1
+    assert run["living_gold"]["q1"]["hash"]
+    assert not (run["place"] / "gold").exists()

@@ -1,0 +1,144 @@
+"""Executors: whatever scores the tasks, the results are the same; a lost dask worker costs nothing but time."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.run.scoring import Options, run
+from evalsuite.scorers import SCORERS
+from tests.run.made import make, without_seconds
+
+N_TEXTS = 3000
+
+
+def texts(folder: Path, n: int = N_TEXTS, *, func: str = "string_match", odd: str = "") -> tuple[Path, Path]:
+    """(submission, gold) of n text answers, every third one wrong, the last one `odd` where that is given."""
+    gold, submission = folder / "gold", folder / "submission"
+    gold.mkdir()
+    submission.mkdir()
+    names = [f"text_{number:05}" for number in range(n)]
+    specs = [{"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": f"city {at}"}}} for at, name in enumerate(names)]
+    said = [f"city {at if at % 3 else 'x'}" for at in range(n)]
+    said[-1] = odd or said[-1]
+    rows = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in zip(names, said, strict=True)]
+    (gold / "text_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in specs))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return submission, gold
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A dask cluster of two worker processes; whatever a worker dies of, its task is not tried there again."""
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    import dask
+
+    settings = {"distributed.scheduler.allowed-failures": 0}
+    with (
+        dask.config.set(settings),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as made,
+    ):
+        yield made
+
+
+def test_every_executor_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
+    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and dask write the same `results.jsonl` but for seconds."""
+    submission, gold = make(tmp_path, n=24)
+    ways = {
+        "one": Options(jobs=1, out=tmp_path / "one"),
+        "two": Options(jobs=2, out=tmp_path / "two"),
+        "none": Options(jobs=1, isolation="none", out=tmp_path / "none"),
+        "dask": Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"),
+    }
+    for options in ways.values():
+        run(submission, gold, options)
+    written = {name: without_seconds(tmp_path / name) for name in ways}
+    assert len(written["one"]) == 24
+    assert written["two"] == written["none"] == written["dask"] == written["one"]
+    assert json.loads((tmp_path / "dask" / "run.json").read_text())["receipt"]["executor"] == "dask"
+
+
+def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
+    """A worker process is killed when the first results are there: every instance is scored all the same, and once."""
+    distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    submission, gold = texts(tmp_path)
+    run(submission, gold, Options(out=tmp_path / "whole"))
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        victims = list(client.run(os.getpid).values())
+
+        def kill(_done: int, _total: int) -> None:
+            if len(victims) == 2:
+                os.kill(victims.pop(), signal.SIGKILL)
+
+        run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "killed"), progress=kill)
+    assert len(victims) == 1
+    assert without_seconds(tmp_path / "killed") == without_seconds(tmp_path / "whole")
+
+
+def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chunk of such an answer is halved until it is found; the others of the chunk are scored."""
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
+    plugin = tmp_path / "deadly.py"
+    plugin.write_text(
+        "import os\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n"
+        "@scorer(reads='text')\ndef deadly(prediction: str, *, gold: str) -> Score:\n"
+        "    if prediction == 'die':\n        os._exit(1)\n"
+        "    return Score(official=float(prediction == gold), strict=float(prediction == gold))\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = texts(tmp_path, 12, func="deadly", odd="die")
+    done = run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, save=False))
+    assert [result.fault for result in done.results] == [None] * 11 + ["WORKER_DIED"]
+    assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
+
+
+def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
+    """Gold that is another one on the workers ends the run with a message, instead of a score of nothing."""
+    from evalsuite.readers.gold import gold_hash
+    from evalsuite.readers.layouts import read_gold, read_submission
+    from evalsuite.run.plan import plan
+    from evalsuite.workers.executors import Work, open_executor
+
+    submission, gold = make(tmp_path, n=4)
+    read = read_gold(gold)
+    assert gold_hash(gold) != "0" * 12
+    work = Work(jobs=1, isolation="none", gold=read, gold_inodes=frozenset(), scheduler=cluster.scheduler_address)
+    limits = {**read.suite.limits}
+    from evalsuite.readers.limits import resolve_limits
+
+    tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits(limits))
+    executor = open_executor("dask", work)
+    with pytest.raises(EvalsuiteError, match="another gold"):
+        list(executor.results(tasks))
+
+
+def test_no_such_executor_and_no_such_scheduler() -> None:
+    """Unknown names and addresses are errors that say what to write."""
+    from evalsuite.types import Gold, Suite
+    from evalsuite.workers.executors import Work, open_executor
+
+    gold = Gold(folder=Path("gold"), spec_file=Path("gold/x_eval.jsonl"), instances=(), suite=Suite(name="gold"))
+    work = Work(jobs=1, isolation="none", gold=gold, gold_inodes=frozenset(), scheduler="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match="no executor 'spark'"):
+        open_executor("spark", work)
+    with pytest.raises(UsageError, match="not used by --executor local"):
+        open_executor("local", work)
+
+
+def test_an_unreachable_scheduler_is_an_error(tmp_path: Path) -> None:
+    """Nothing listens on the port: the run ends with a message and a hint, and can be resumed."""
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    submission, gold = texts(tmp_path, 3)
+    with pytest.raises(EvalsuiteError, match="no dask workers at tcp"):
+        run(submission, gold, Options(executor="dask", scheduler="tcp://127.0.0.1:9", out=tmp_path / "run"))
+    done = run(submission, gold, Options(resume=tmp_path / "run"))
+    assert done.summary.n_gold == 3

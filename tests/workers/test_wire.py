@@ -1,0 +1,159 @@
+"""What goes between processes: every cell comes back as it was, and bytes of another shape are refused."""
+
+import io
+import socket
+import struct
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evalsuite.types import Fault, Table
+from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
+
+plain = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(),
+    st.binary(),
+    st.decimals(),
+    st.dates(),
+    st.datetimes(),
+    st.datetimes(timezones=st.timezones().filter(lambda zone: zone.key == "UTC")),
+    st.times(),
+    st.timedeltas(),
+    st.uuids(),
+)
+keys = st.one_of(st.integers(), st.text(), st.dates(), st.decimals(allow_nan=False))
+cells = st.recursive(plain, lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(keys, inner, max_size=3)), max_leaves=6)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two cells are the same value of the same type, NaN included."""
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, Mapping):
+        return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
+    return repr(a) == repr(b) or bool(a == b)
+
+
+# Drawing nested cells is slow on a busy machine; the property itself takes microseconds.
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(st.lists(cells, min_size=2, max_size=2), min_size=1, max_size=3))
+def test_every_cell_comes_back(columns: list[list[Any]]) -> None:
+    """A database table with any values reaches the judge unchanged, types and all."""
+    header = tuple(f"c{at}" for at in range(len(columns)))
+    table = Table(header=header, columns=tuple(columns), n_rows=2, types=tuple("ANY" for _ in columns), name="t")
+    back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
+    assert (back.header, back.n_rows, back.types, back.name) == (table.header, 2, table.types, "t")
+    assert all(same(list(a), list(b)) for a, b in zip(back.columns, columns, strict=True))
+
+
+def test_every_form_comes_back() -> None:
+    """Texts, CSV tables with missing fields, lists of tables and faults keep their shape."""
+    table = Table(header=("a", "ü"), columns=(["1", None], ["x", "y"]), n_rows=2, ragged_line=3, name="r.csv")
+    forms = {"text": "a\ud7ffb", "table": table, "tables": [table, Fault(code="BAD_CSV", detail="d", where="w")]}
+    back = decode_forms(encode_forms(forms))
+    assert back["text"] == forms["text"]
+    for found in (back["table"], back["tables"][0]):
+        assert (found.header, [list(c) for c in found.columns], found.ragged_line, found.types) == (
+            ("a", "ü"),
+            [["1", None], ["x", "y"]],
+            3,
+            None,
+        )
+    assert back["tables"][1] == forms["tables"][1]
+
+
+@pytest.mark.parametrize("value", ["\ud800 alone", "", 10**30, -1.5, None, True, {"a": [1, {"b": "\udfff"}]}], ids=repr)
+def test_any_text_or_tree_comes_back(value: Any) -> None:
+    """A text with a lone surrogate and a tree with numbers of any size pass as they are."""
+    assert decode_forms(encode_forms({"tree": value})) == {"tree": value}
+
+
+def packed(value: Any) -> bytes:
+    """Msgpack of a plain value."""
+    import msgspec
+
+    return bytes(msgspec.msgpack.encode(value))
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        5,
+        ["table"],
+        {"table": 7},
+        {"table": []},
+        {"table": ["table", ["a"], [[1], [2]], 1, None, None, ""]},
+        {"table": ["table", ["a"], [[1, 2]], 1, None, None, ""]},
+        {"table": ["table", ["a"], [5], 1, None, None, ""]},
+        {"table": ["table", ["a"], [["x"]], "many", None, None, ""]},
+        {"database": ["named", 5]},
+        {"text": ["fault"]},
+        {"text": ["pickle", "x"]},
+    ],
+    ids=str,
+)
+def test_another_shape_is_refused(value: Any) -> None:
+    """What a reader sends is plain data of known shape; the judge takes nothing else."""
+    with pytest.raises(ValueError):
+        decode_forms(packed(value))
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_refused_or_harmless(data: bytes) -> None:
+    """Bytes of a reader that was taken over end in a refusal, never in another error and never in more than plain forms."""
+    try:
+        forms = decode_forms(data)
+    except ValueError:
+        return
+    assert all(isinstance(name, str) for name in forms)
+
+
+def test_a_frame_longer_than_allowed_is_refused_before_it_is_read() -> None:
+    """The length that a worker claims is checked against the limit, and nothing is made room for."""
+    left, right = socket.socketpair()
+    with left, right:
+        left.sendall(struct.pack("<Q", 1 << 60))
+        with pytest.raises(ValueError, match="longer than"):
+            receive(right, most=1 << 20)
+
+
+def test_a_frame_that_ends_early_is_a_closed_line() -> None:
+    """Half a frame is no frame; an end between two frames is a plain end."""
+    left, right = socket.socketpair()
+    with right:
+        send(left, b"whole")
+        left.sendall(struct.pack("<Q", 100) + b"half")
+        left.close()
+        assert receive(right, most=100) == b"whole"
+        with pytest.raises(ClosedError):
+            receive(right, most=100)
+    left, right = socket.socketpair()
+    with right:
+        left.close()
+        assert receive(right, most=100) is None
+
+
+def test_a_long_frame_comes_in_one_piece() -> None:
+    """Frames larger than a socket's buffer arrive whole."""
+
+    class Pipe(io.BytesIO):
+        def sendall(self, data: bytes, /) -> None:
+            self.write(data)
+
+        def recv_into(self, buffer: memoryview, nbytes: int, /) -> int:
+            return self.readinto(buffer[: min(nbytes, 70_000)])
+
+    pipe = Pipe()
+    payload = bytes(range(256)) * 20_000
+    send(pipe, payload)
+    pipe.seek(0)
+    assert receive(pipe, most=len(payload)) == payload
