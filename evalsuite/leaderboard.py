@@ -247,8 +247,7 @@ def _numbers(table: _Table, memo: Memo) -> dict[str, Any]:
 
 def _interval(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dict[str, Any]]:
     """The 95 % interval of a mean of scores: over clusters where the suite names some, else the one every report shows."""
-    from evalsuite.stats.clusters import clustered_interval
-    from evalsuite.stats.intervals import score_interval
+    from evalsuite.stats.intervals import clustered_interval, score_interval
 
     def of(scores: Sequence[float]) -> dict[str, Any]:
         found = clustered_interval(scores, clusters) if clusters else score_interval(scores)

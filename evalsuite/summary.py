@@ -167,7 +167,7 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     """The clustered standard error (CR1) and interval, None where no clusters are named."""
     if not clusters or not results:
         return None
-    from evalsuite.stats.clusters import clustered_interval
+    from evalsuite.stats.intervals import clustered_interval
 
     names = [[tag for tag in groups.get(r.instance_id, ()) if tag in clusters] for r in results]
     for result, found in zip(results, names, strict=True):

@@ -13,7 +13,7 @@ import typer
 from evalsuite.errors import EXIT_GATE, EXIT_OK, FAULTS, FaultError, UsageError, describe
 
 if TYPE_CHECKING:
-    from evalsuite.trees.notices import Notice
+    from evalsuite.trees.field_results import Notice
 
 GoldFile = Annotated[Path, typer.Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
 SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
@@ -27,7 +27,7 @@ def infer(
     id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record, left out")] = None,
 ) -> int:
     """Print the JSON Schema that gold's records show."""
-    from evalsuite.trees.infer import infer_schema
+    from evalsuite.trees.schema_sources import infer_schema
 
     with _faults_of(gold):
         found = infer_schema(_records(gold), widen=widen, notify=_note)
@@ -46,7 +46,7 @@ def resolve(schema: SchemaFile) -> int:
 
 def annotate(schema: SchemaFile) -> int:
     """Print a schema in which every leaf names its comparator."""
-    from evalsuite.trees.annotate import annotate_xeval
+    from evalsuite.trees.schema_sources import annotate_xeval
 
     with _faults_of(schema):
         found = annotate_xeval(_schema(schema))
@@ -63,7 +63,7 @@ def check(
 ) -> int:
     """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
     from evalsuite.reports.clean import clean
-    from evalsuite.trees.gold_check import gold_findings
+    from evalsuite.trees.gold_validation import gold_findings
 
     plain, records = _schema(schema), _records(gold)
     with _faults_of(schema):
@@ -107,9 +107,9 @@ def _read(path: Path) -> Any:
 @contextmanager
 def _faults_of(path: Path) -> Iterator[None]:
     """Inside, what a schema or its records cannot be used for becomes a usage error that names the file."""
-    from evalsuite.trees.limits import TreeLimitError
+    from evalsuite.trees.eval_schema import SchemaError
+    from evalsuite.trees.json_values import TreeLimitError
     from evalsuite.trees.resolve_compat import JsonRefError
-    from evalsuite.trees.schema import SchemaError
 
     try:
         yield

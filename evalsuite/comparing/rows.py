@@ -4,13 +4,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from evalsuite.stats.clusters import clustered_interval
-from evalsuite.stats.corrections import holm
-from evalsuite.stats.intervals import Interval
+from evalsuite.stats.intervals import Interval, clustered_interval
 from evalsuite.stats.paired import PairedTest, sign_flip
-from evalsuite.stats.power import detectable_difference, paired_sample_size
 from evalsuite.stats.samples import SEED, differences, mean
-from evalsuite.stats.significance import Significance, compare_paired, difference_interval
+from evalsuite.stats.significance import Significance, compare_paired, detectable_difference, difference_interval, holm, paired_sample_size
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

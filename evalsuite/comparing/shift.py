@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.stats.corrections import holm
 from evalsuite.stats.samples import N_RESAMPLES, SEED
+from evalsuite.stats.significance import holm
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,7 +1,7 @@
 """Judges: models that are asked what an answer is worth, over any OpenAI-compatible chat endpoint."""
 
 from evalsuite.judge.judge import Decision, Judge, Question, needed
-from evalsuite.judge.semantic import semantic_comparator
+from evalsuite.judge.judge_scorers import semantic_comparator
 from evalsuite.judge.settings import Settings, read_settings
 
 __all__ = ["Decision", "Judge", "Question", "Settings", "needed", "read_settings", "semantic_comparator"]

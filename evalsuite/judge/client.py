@@ -16,9 +16,8 @@ from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.replies import Cassette, Reply, Request, reply_of
 from evalsuite.judge.settings import Settings
-from evalsuite.judge.transport import Response, TransportError, post
+from evalsuite.judge.transport import Cassette, Reply, Request, Response, TransportError, post, reply_of
 from evalsuite.memo import Memo
 
 log = logging.getLogger(__name__)

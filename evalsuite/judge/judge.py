@@ -10,9 +10,8 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.judge.client import Client, Wait
 from evalsuite.judge.parsing import Reading, Verdict
-from evalsuite.judge.prompts import Message
-from evalsuite.judge.replies import Reply, Request
-from evalsuite.judge.settings import Settings
+from evalsuite.judge.settings import Message, Settings
+from evalsuite.judge.transport import Reply, Request
 
 # How often a reply that cannot be read is asked for again.
 _SECOND_TRIES = 1

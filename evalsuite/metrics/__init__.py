@@ -15,8 +15,8 @@ from evalsuite.metrics.composite import Aggregation, Composite, OnMissing, Part
 from evalsuite.registry import did_you_mean
 
 METRICS: dict[str, Lazy] = {
-    "exact_match": Lazy("evalsuite.metrics.exact_match:ExactMatch", "the answer equals a reference after normalisation"),
-    "f1": Lazy("evalsuite.metrics.f1:TokenF1", "the words answer and reference share"),
+    "exact_match": Lazy("evalsuite.metrics.short_answers:ExactMatch", "the answer equals a reference after normalisation"),
+    "f1": Lazy("evalsuite.metrics.short_answers:TokenF1", "the words answer and reference share"),
     "bleu": Lazy("evalsuite.metrics.translation:Bleu", "n-gram precision with a brevity penalty, score / 100"),
     "chrf": Lazy("evalsuite.metrics.translation:Chrf", "F-score of character n-grams, score / 100"),
     "ter": Lazy("evalsuite.metrics.translation:Ter", "edits in percent of the reference's words, less is better"),
@@ -25,9 +25,9 @@ METRICS: dict[str, Lazy] = {
     "rouge2": Lazy("evalsuite.metrics.rouge:Rouge2"),
     "rougeL": Lazy("evalsuite.metrics.rouge:RougeL"),
     "rougeLsum": Lazy("evalsuite.metrics.rouge:RougeLsum"),
-    "levenshtein": Lazy("evalsuite.metrics.edit_distance:Levenshtein", "similarity by edit distance"),
-    "levenshtein_distance": Lazy("evalsuite.metrics.edit_distance:LevenshteinDistance", "number of edits, less is better"),
-    "jaro_winkler": Lazy("evalsuite.metrics.edit_distance:JaroWinkler", "similarity of short texts, a common beginning counts more"),
+    "levenshtein": Lazy("evalsuite.metrics.short_answers:Levenshtein", "similarity by edit distance"),
+    "levenshtein_distance": Lazy("evalsuite.metrics.short_answers:LevenshteinDistance", "number of edits, less is better"),
+    "jaro_winkler": Lazy("evalsuite.metrics.short_answers:JaroWinkler", "similarity of short texts, a common beginning counts more"),
     "word_count_match": Lazy("evalsuite.metrics.prose:WordCountMatch", "how near the number of words comes to the reference's"),
     "readability": Lazy("evalsuite.metrics.prose:Readability", "Flesch reading ease of the answer"),
     "specificity": Lazy("evalsuite.metrics.prose:Specificity", "few vague words, rare words, names and numbers"),

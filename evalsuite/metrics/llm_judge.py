@@ -8,10 +8,9 @@ from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.errors import FaultError, describe
 from evalsuite.judge.judge import Decision, Judge, Question
+from evalsuite.judge.judge_scorers import question_of, score_of
 from evalsuite.judge.parsing import score_reading, yes_no_reading
-from evalsuite.judge.prompts import Prompt, read_prompt
-from evalsuite.judge.scorers import question_of, score_of
-from evalsuite.judge.settings import Settings
+from evalsuite.judge.settings import Prompt, Settings, read_prompt
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.types import Reads, Score
 

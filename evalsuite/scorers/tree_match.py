@@ -9,20 +9,18 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
+from evalsuite.trees.batch_comparators import CompoundComparator
 from evalsuite.trees.comparators import PROTECTED
-from evalsuite.trees.compound import CompoundComparator
-from evalsuite.trees.gold_check import GoldValidationError
-from evalsuite.trees.infer import infer_schema
-from evalsuite.trees.limits import TreeLimitError, inspect
-from evalsuite.trees.notices import Notice
-from evalsuite.trees.post import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
-from evalsuite.trees.prepare import as_json_schema
+from evalsuite.trees.eval_schema import SchemaError, effective_type
+from evalsuite.trees.field_results import Notice, PathScore, RunResult
+from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
+from evalsuite.trees.gold_validation import GoldValidationError
+from evalsuite.trees.json_values import TreeLimitError, inspect
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
-from evalsuite.trees.results import PathScore, RunResult
-from evalsuite.trees.schema import SchemaError, effective_type
+from evalsuite.trees.schema_sources import as_json_schema, infer_schema
 from evalsuite.trees.scoring import evaluate, rows_of
-from evalsuite.trees.semantic import SemanticBatchComparator
+from evalsuite.trees.semantic_judges import SemanticBatchComparator
 from evalsuite.types import Fault, Score
 
 MAX_FIELDS = 100
@@ -152,8 +150,8 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
 
 def _annotated(schema: Any) -> Any:
     """The schema as one has to hand it to the reference: annotated, references resolved."""
-    from evalsuite.trees.annotate import annotate_xeval
     from evalsuite.trees.resolve import needs_resolving, resolve_schema_references
+    from evalsuite.trees.schema_sources import annotate_xeval
 
     plain = as_json_schema(schema)
     if not isinstance(plain, dict):

@@ -37,7 +37,7 @@ def confidence_interval(
     (one name a score) the clustered t interval. `confidence_interval([1, 1, 0, 1])` is 0.75 in [0.30, 0.95].
     """
     if clusters is not None:
-        from evalsuite.stats.clusters import clustered_interval
+        from evalsuite.stats.intervals import clustered_interval
 
         return clustered_interval(scores, clusters, confidence=confidence)
     if method in ("percentile", "basic", "bca"):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
+
 Method = Literal["percentile", "basic", "bca"]
 CorpusScore = Callable[[Any], Any]
 """m rows of summed statistics (an array m x k) -> m scores."""

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalsuite.stats.bootstrap import draw_indices
-from evalsuite.stats.corrections import Correction, adjust
-from evalsuite.stats.ranks import competition_ranks
-from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, decimals, is_binary, mean, share
+from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
+from evalsuite.stats.significance import Correction, adjust
 
 if TYPE_CHECKING:
     import numpy as np

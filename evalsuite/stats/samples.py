@@ -1,9 +1,12 @@
-"""What every statistic starts from: n checked floats, pairs of them, their differences, and the seed."""
+"""What every statistic starts from: n checked floats, pairs of them, their differences, ranks, and one number over many scores."""
 
 import math
-from collections.abc import Sequence
+import statistics
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal
 
 from evalsuite.errors import EvalsuiteError
 
@@ -101,3 +104,103 @@ def p_of(less: float, greater: float, alternative: Alternative) -> float:
     if alternative == "two-sided":
         return min(1.0, 2 * min(less, greater))
     return min(1.0, less if alternative == "less" else greater)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aggregate:
+    """n scores in numbers. `sd` has n - 1 below and `se` is sd / sqrt(n), both None for one score; missing ones are only counted."""
+
+    n: int
+    n_missing: int
+    mean: float
+    median: float
+    sd: float | None
+    sd_population: float
+    se: float | None
+    min: float
+    max: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bin:
+    """One bar: how many scores lie in low <= score < high (the last bar includes `high`)."""
+
+    count: int
+    low: float
+    high: float
+
+
+def aggregate(scores: Sequence[float | None]) -> Aggregate:
+    """The aggregate of the scores that are not None; raises `StatsError` where there is none."""
+    known = checked([score for score in scores if score is not None])
+    n, sd = len(known), sample_sd(known)
+    return Aggregate(
+        n=n,
+        n_missing=len(scores) - n,
+        mean=mean(known),
+        median=statistics.median(known),
+        sd=sd,
+        sd_population=0.0 if sd is None else sd * ((n - 1) / n) ** 0.5,
+        se=None if sd is None else sd / n**0.5,
+        min=min(known),
+        max=max(known),
+    )
+
+
+def histogram(scores: Sequence[float], *, n_bins: int = 20) -> list[Bin]:
+    """`n_bins` equal bars from 0 to the largest score, at least to 1; scores below 0 stand in none, as in Arthur Bench."""
+    values = checked(scores, at_least=0)
+    if n_bins < 1:
+        raise StatsError(f"{n_bins} bins")
+    import numpy as np
+
+    top = max([1.0, *values])
+    counts, edges = np.histogram(values, bins=n_bins, range=(0.0, top))
+    return [Bin(count=int(c), low=float(a), high=float(b)) for c, a, b in zip(counts, edges[:-1], edges[1:], strict=True)]
+
+
+def pass_at_k(n: int, c: int, k: int) -> float:
+    """The unbiased estimate 1 - C(n - c, k) / C(n, k) in [0, 1], from n samples of which c are right.
+
+    Source: Chen et al. (2021), arXiv 2107.03374. 1 where fewer than k samples are wrong; raises `StatsError` unless 1 <= k <= n and
+    0 <= c <= n, because no estimate is unbiased for k above n.
+    """
+    if not 1 <= k <= n or not 0 <= c <= n:
+        raise StatsError(f"pass@{k} from {c} right of {n} samples", hint="k may not exceed the number of samples")
+    return 1 - math.comb(n - c, k) / math.comb(n, k)
+
+
+def competition_ranks(
+    scores: Sequence[float], *, higher_is_better: bool = True, method: Literal["min", "dense", "average"] = "min"
+) -> list[float]:
+    """The rank of each score, 1 for the best. Equal scores share one: 9 8 8 7 ranks 1 2 2 4 ("min"), 1 2 2 3 ("dense"), 1 2.5 2.5 4."""
+    values = [-value if higher_is_better else value for value in checked(scores, at_least=0)]
+    ordered = sorted(set(values)) if method == "dense" else sorted(values)
+    first = {value: bisect_left(ordered, value) + 1 for value in set(values)}
+    if method != "average":
+        return [first[value] for value in values]
+    count = dict.fromkeys(first, 0)
+    for value in values:
+        count[value] += 1
+    return [first[value] + (count[value] - 1) / 2 for value in values]
+
+
+def kendall_tau(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Kendall's tau-b in [-1, 1] of two score lists, corrected for ties; None where one of them has no order at all."""
+    from scipy.stats import kendalltau
+
+    return _correlation(kendalltau, a, b)
+
+
+def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Spearman's rank correlation in [-1, 1], ties at their average rank; None where one of the lists has no order at all."""
+    from scipy.stats import spearmanr
+
+    return _correlation(spearmanr, a, b)
+
+
+def _correlation(method: Callable[..., Any], a: Sequence[float], b: Sequence[float]) -> float | None:
+    left, right = checked_pairs(a, b)
+    if len(left) < 2:
+        raise StatsError("one item has no order")
+    return float(method(left, right).statistic) if len(set(left)) > 1 and len(set(right)) > 1 else None

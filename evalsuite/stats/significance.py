@@ -3,12 +3,109 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import NormalDist
 from typing import Literal
 
-from evalsuite.stats.effects import effect_size
 from evalsuite.stats.intervals import Interval, t_interval
 from evalsuite.stats.paired import PairedTest, mcnemar, paired_bootstrap, paired_t, sign_flip
-from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked_pairs, differences, is_binary, share, z_value
+from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked_pairs, differences, is_binary, mean, sample_sd, share, z_value
+
+
+def paired_sample_size(*, sd_difference: float, difference: float, alpha: float = 0.05, power: float = 0.8) -> int:
+    """The number of instances at which a paired test finds a mean `difference` with this power.
+
+    n = ((z(1 - alpha / 2) + z(power)) * sd / difference)^2, rounded up, at least 1. `sd_difference` is the standard deviation of the
+    per-instance differences: two submissions that agree on nine of ten 0/1 instances have about 0.32.
+    """
+    if difference == 0:
+        raise StatsError("a difference of 0 cannot be found with any number of instances")
+    _check_sd(sd_difference)
+    return max(1, math.ceil((_factor(alpha, power) * sd_difference / difference) ** 2))
+
+
+def detectable_difference(*, sd_difference: float, n: int, alpha: float = 0.05, power: float = 0.8) -> float:
+    """The smallest mean difference that n paired instances show with this power: z-sum * sd / sqrt(n)."""
+    _check_sd(sd_difference)
+    if n < 1:
+        raise StatsError(f"{n} instances")
+    return _factor(alpha, power) * sd_difference / math.sqrt(n)
+
+
+def _factor(alpha: float, power: float) -> float:
+    return z_value(1 - share(alpha, "alpha")) + NormalDist().inv_cdf(share(power, "power"))
+
+
+def _check_sd(sd: float) -> None:
+    if not (math.isfinite(sd) and sd >= 0):
+        raise StatsError(f"a standard deviation of {sd}")
+
+
+Correction = Literal["holm", "bonferroni", "holm_sidak", "bh", "by"]
+
+
+def adjust(p_values: Sequence[float], method: Correction = "holm") -> list[float]:
+    """The n adjusted p-values in the order given; a test is significant where its adjusted value is at most alpha.
+
+    `holm` (the default), `bonferroni` and `holm_sidak` bound the chance of one false call in the family; `bh` (Benjamini-Hochberg) and
+    `by` (under any dependence) bound the share of false calls. [0.01, 0.04, 0.03] becomes [0.03, 0.06, 0.06] by Holm.
+    """
+    if any(not 0 <= p <= 1 for p in p_values):
+        raise StatsError("a p-value outside 0..1")
+    n = len(p_values)
+    if method == "bonferroni":
+        return [min(1.0, p * n) for p in p_values]
+    if method == "bh" or method == "by":
+        from scipy.stats import false_discovery_control
+
+        return [float(p) for p in false_discovery_control(p_values, method=method)] if n else []
+    adjusted, worst = [0.0] * n, 0.0
+    for rank, i in enumerate(sorted(range(n), key=p_values.__getitem__)):
+        left = n - rank
+        worst = max(worst, p_values[i] * left if method == "holm" else 1 - (1 - p_values[i]) ** left)
+        adjusted[i] = min(1.0, worst)
+    return adjusted
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The n p-values adjusted by Holm's step-down method."""
+    return adjust(p_values, "holm")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EffectSize:
+    """Cohen's d of n pairs by what the mean difference is divided by; None where that is 0 or undefined.
+
+    `d_z`: sd of the differences. `d_pooled`: sqrt((sd_a^2 + sd_b^2) / 2). `d_av`: (sd_a + sd_b) / 2. `hedges_g_z`: `d_z` corrected for
+    small n. About 0.2 is small, 0.5 medium, 0.8 large.
+    """
+
+    d_z: float | None
+    d_pooled: float | None
+    d_av: float | None
+    hedges_g_z: float | None
+
+
+def effect_size(a: Sequence[float], b: Sequence[float]) -> EffectSize:
+    """The effect sizes of a over b; identical samples give 0 throughout, not None."""
+    left, right = checked_pairs(a, b)
+    apart = differences(a, b)
+    centre, spread = mean(apart), sample_sd(apart)
+    sd_a, sd_b = sample_sd(left), sample_sd(right)
+
+    def over(divisor: float | None) -> float | None:
+        if centre == 0:
+            return 0.0
+        return centre / divisor if divisor else None
+
+    d_z = over(spread)
+    shrink = 1 - 3 / (4 * (len(apart) - 1) - 1)
+    return EffectSize(
+        d_z=d_z,
+        d_pooled=over(math.sqrt((sd_a**2 + sd_b**2) / 2) if sd_a is not None and sd_b is not None else None),
+        d_av=over((sd_a + sd_b) / 2 if sd_a is not None and sd_b is not None else None),
+        hedges_g_z=None if d_z is None else d_z * shrink,
+    )
+
 
 Method = Literal["auto", "mcnemar", "permutation", "t", "wilcoxon", "bootstrap"]
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from evalsuite.stats.paired import PairedTest
-from evalsuite.stats.ranks import competition_ranks
-from evalsuite.stats.samples import Alternative, differences, mean, normal_tail, p_of
+from evalsuite.stats.samples import Alternative, competition_ranks, differences, mean, normal_tail, p_of
 
 ZeroMethod = Literal["wilcox", "pratt", "zsplit"]
 EXACT_UP_TO = 50

@@ -7,21 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evalsuite.trees.annotate import annotate_xeval, reset_type_defaults, set_type_default
-    from evalsuite.trees.batch import BatchItem
-    from evalsuite.trees.compound import CompoundComparator
-    from evalsuite.trees.gold_check import GoldValidationError, validate_gold
-    from evalsuite.trees.infer import infer_schema
+    from evalsuite.trees.batch_comparators import BatchItem, CompoundComparator
+    from evalsuite.trees.eval_schema import SchemaError, SchemaNode, parse_eval_schema
+    from evalsuite.trees.field_results import ComparatorResult, FieldAggregation, FieldResult, RecordResult, RunResult, Summary
+    from evalsuite.trees.field_totals import NullHandling, chain, propagate_batch_errors, reclassify_nulls
+    from evalsuite.trees.gold_validation import GoldValidationError, validate_gold
     from evalsuite.trees.json_files import JsonFiles, load_json_files
-    from evalsuite.trees.limits import TreeLimitError, TreeLimits
-    from evalsuite.trees.post import NullHandling, chain, propagate_batch_errors, reclassify_nulls
+    from evalsuite.trees.json_values import TreeLimitError, TreeLimits
     from evalsuite.trees.registries import register, unregister
     from evalsuite.trees.resolve import resolve_schema_references
     from evalsuite.trees.resolve_compat import JsonRefError
-    from evalsuite.trees.results import ComparatorResult, FieldAggregation, FieldResult, RecordResult, RunResult, Summary
-    from evalsuite.trees.schema import SchemaError, SchemaNode, parse_eval_schema
+    from evalsuite.trees.schema_sources import annotate_xeval, infer_schema, reset_type_defaults, set_type_default
     from evalsuite.trees.scoring import evaluate, evaluate_stream, rows_of
-    from evalsuite.trees.semantic import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
+    from evalsuite.trees.semantic_judges import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.treeval import TreevalResult, treeval_score
     from evalsuite.trees.treeval_metrics import Metric, PairMetric
     from evalsuite.trees.treeval_schema import create_tree_metrics
@@ -71,26 +69,24 @@ __all__ = [
 ]
 
 _BY_MODULE = {
-    "annotate": ("annotate_xeval", "reset_type_defaults", "set_type_default"),
-    "batch": ("BatchItem",),
-    "compound": ("CompoundComparator",),
-    "scoring": ("evaluate", "evaluate_stream", "rows_of"),
-    "gold_check": ("GoldValidationError", "validate_gold"),
-    "infer": ("infer_schema",),
-    "json_files": ("JsonFiles", "load_json_files"),
-    "treeval": ("TreevalResult", "treeval_score"),
-    "treeval_metrics": ("Metric", "PairMetric"),
-    "treeval_schema": ("create_tree_metrics",),
-    "limits": ("TreeLimitError", "TreeLimits"),
-    "post": ("NullHandling", "chain", "propagate_batch_errors", "reclassify_nulls"),
-    "registries": ("register", "unregister"),
-    "resolve": ("resolve_schema_references",),
-    "resolve_compat": ("JsonRefError",),
-    "results": ("ComparatorResult", "FieldAggregation", "FieldResult", "RecordResult", "RunResult", "Summary"),
-    "schema": ("SchemaError", "SchemaNode", "parse_eval_schema"),
-    "semantic": ("FakeJudge", "JudgeItem", "PromptJudge", "SemanticBatchComparator"),
+    "batch_comparators": "BatchItem CompoundComparator",
+    "eval_schema": "SchemaError SchemaNode parse_eval_schema",
+    "field_results": "ComparatorResult FieldAggregation FieldResult RecordResult RunResult Summary",
+    "field_totals": "NullHandling chain propagate_batch_errors reclassify_nulls",
+    "gold_validation": "GoldValidationError validate_gold",
+    "json_files": "JsonFiles load_json_files",
+    "json_values": "TreeLimitError TreeLimits",
+    "registries": "register unregister",
+    "resolve": "resolve_schema_references",
+    "resolve_compat": "JsonRefError",
+    "schema_sources": "annotate_xeval infer_schema reset_type_defaults set_type_default",
+    "scoring": "evaluate evaluate_stream rows_of",
+    "semantic_judges": "FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
+    "treeval": "TreevalResult treeval_score",
+    "treeval_metrics": "Metric PairMetric",
+    "treeval_schema": "create_tree_metrics",
 }
-NAMES = {name: module for module, names in _BY_MODULE.items() for name in names}
+NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

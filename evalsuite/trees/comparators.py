@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from evalsuite.trees.field_results import ComparatorResult
+from evalsuite.trees.json_values import loosely_same, same
 from evalsuite.trees.more_comparators import CHECKS as MORE_CHECKS
 from evalsuite.trees.more_comparators import SHIPPED
-from evalsuite.trees.results import ComparatorResult
-from evalsuite.trees.values import loosely_same, same
 
 Params = Mapping[str, Any]
 Compare = Callable[[Any, Any, Params], ComparatorResult]

@@ -9,10 +9,9 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from evalsuite.trees.limits import TreeLimitError
+from evalsuite.trees.field_results import ComparatorResult
+from evalsuite.trees.json_values import TreeLimitError, same
 from evalsuite.trees.quantities import parse_quantity
-from evalsuite.trees.results import ComparatorResult
-from evalsuite.trees.values import same
 
 Params = Mapping[str, Any]
 MAX_CELLS = 400_000_000

@@ -6,9 +6,9 @@ A recursive `$ref` stays, as a reference into `$defs`; it is followed along a va
 import copy
 from typing import Any
 
-from evalsuite.trees.notices import Notice, Notify, log_notice
+from evalsuite.trees.eval_schema import DEFINITIONS, SchemaError, child_path
+from evalsuite.trees.field_results import Notice, Notify, log_notice
 from evalsuite.trees.resolve_compat import JsonRefError, branch_types, look_up, resolve_like_upstream
-from evalsuite.trees.schema import DEFINITIONS, SchemaError, child_path
 
 MAX_NODES = 100_000
 _BY_VALUE = {bool: "boolean", int: "integer", float: "number", str: "string", type(None): "null", list: "array", dict: "object"}

@@ -6,7 +6,7 @@ Source: FAIRmat Struct Extract Eval. Differs in: each occurrence of a reference 
 from collections.abc import Iterator
 from typing import Any
 
-from evalsuite.trees.notices import Notice, Notify
+from evalsuite.trees.field_results import Notice, Notify
 
 _NULLS = ({"type": "null"}, {"type": None})
 _PLAIN_KEYS = ("type", "title", "description")

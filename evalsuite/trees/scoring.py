@@ -5,17 +5,15 @@ from typing import Any
 
 from evalsuite import foreign
 from evalsuite.errors import FaultError, describe
-from evalsuite.trees.batch import Dispatcher
-from evalsuite.trees.fields import Walk
-from evalsuite.trees.gold_check import check_id, check_unique
-from evalsuite.trees.limits import DEFAULT_LIMITS, TreeLimits, inspect
-from evalsuite.trees.plan import Plan, compile_plan
-from evalsuite.trees.post import PostProcess
-from evalsuite.trees.prepare import prepare
+from evalsuite.trees.batch_comparators import Dispatcher
+from evalsuite.trees.field_plan import Plan, compile_plan
+from evalsuite.trees.field_results import FieldResult, RecordResult, RunResult, Summary
+from evalsuite.trees.field_rows import Walk
+from evalsuite.trees.field_totals import PostProcess, Totals
+from evalsuite.trees.gold_validation import check_id, check_unique
+from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect
 from evalsuite.trees.registries import Registry
-from evalsuite.trees.results import FieldResult, RecordResult, RunResult, Summary
-from evalsuite.trees.values import ABSENT
-from evalsuite.trees.xeval_summary import Totals
+from evalsuite.trees.schema_sources import prepare
 
 Named = Mapping[str, Callable[..., Any]]
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsuite.trees.treeval_aggregate import (
+from evalsuite.trees.treeval_counts import (
+    Counts,
     flat_means,
     hierarchical_means,
     leaf_outcomes,
@@ -13,7 +14,6 @@ from evalsuite.trees.treeval_aggregate import (
     total_score,
     used_metrics,
 )
-from evalsuite.trees.treeval_counts import Counts
 from evalsuite.trees.treeval_cross import Options
 from evalsuite.trees.treeval_metrics import Metric, all_metrics, text_metric
 from evalsuite.trees.treeval_reference import reference_raises

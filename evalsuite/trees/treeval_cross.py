@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalsuite.trees.alignment import best_assignment
-from evalsuite.trees.limits import TreeLimitError
-from evalsuite.trees.treeval_counts import ABSENT, Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
+from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
+from evalsuite.trees.treeval_counts import Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
 from evalsuite.trees.treeval_metrics import Metric, measured, normalise, worst
-from evalsuite.trees.treeval_order import canonical_order
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node
 
 if TYPE_CHECKING:

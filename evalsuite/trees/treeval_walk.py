@@ -7,12 +7,14 @@ from itertools import repeat
 from math import fsum
 from typing import Any, Literal, NamedTuple
 
-from evalsuite.trees.alignment import best_assignment
-from evalsuite.trees.treeval_compat import Letters, see_as_reference
+from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.json_values import ABSENT, canonical_order
 from evalsuite.trees.treeval_counts import (
-    ABSENT,
     NOTHING,
+    BranchOutcome,
     Counts,
+    LeafOutcome,
+    Outcome,
     bookkeeping,
     fits,
     item_size,
@@ -23,8 +25,7 @@ from evalsuite.trees.treeval_counts import (
 )
 from evalsuite.trees.treeval_cross import Options, cross_array, pair_weights
 from evalsuite.trees.treeval_metrics import measured, normalise, worst
-from evalsuite.trees.treeval_order import canonical_order
-from evalsuite.trees.treeval_reference import surplus_raises
+from evalsuite.trees.treeval_reference import Letters, see_as_reference, surplus_raises
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
 
 RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]
@@ -52,23 +53,6 @@ class Row(NamedTuple):
 
 
 _make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row._make without a Python call for each of many rows
-
-
-class LeafOutcome(NamedTuple):
-    """The mean of each metric of a leaf (None: nothing pooled), and what the results tree shows."""
-
-    leaf: Leaf
-    means: dict[str, float | None]
-    shown: dict[str, dict[str, float | None]]
-
-
-class BranchOutcome(NamedTuple):
-    """The outcomes of a branch's children; None where no pair had a value on both sides."""
-
-    children: "dict[str, Outcome | None]"
-
-
-Outcome = LeafOutcome | BranchOutcome
 
 
 class Pairs(NamedTuple):

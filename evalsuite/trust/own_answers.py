@@ -12,7 +12,7 @@ from evalsuite.errors import FaultError
 from evalsuite.readers.answers import read_gold_files
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
-from evalsuite.trees.limits import alternatives_of
+from evalsuite.trees.json_values import alternatives_of
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance
 
 # Their gold is a program's tests, not a program.

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.trees import annotate_xeval, evaluate, infer_schema
-from evalsuite.trees.arrays import assign
+from evalsuite.trees.field_arrays import assign
+from evalsuite.trees.field_totals import tally
 from evalsuite.trees.scoring import Scoring
-from evalsuite.trees.tally import tally
 from tests.benchmarks.measure import one_run, python
 
 STREAM = """

@@ -6,19 +6,13 @@ from typing import Any
 
 import pytest
 
-from evalsuite.stats.aggregate import aggregate, histogram
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from evalsuite.stats.bootstrap import bootstrap_interval, resampled_totals, rowwise, segment_bootstrap
-from evalsuite.stats.clusters import clustered_se
 from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
-from evalsuite.stats.corrections import adjust
-from evalsuite.stats.effects import effect_size
-from evalsuite.stats.intervals import Interval, normal_interval, proportion_interval, t_interval
+from evalsuite.stats.intervals import Interval, clustered_se, normal_interval, proportion_interval, t_interval
 from evalsuite.stats.paired import mcnemar_counts, paired_t, sign_flip
-from evalsuite.stats.passk import pass_at_k
-from evalsuite.stats.power import detectable_difference, paired_sample_size
-from evalsuite.stats.ranks import competition_ranks, kendall_tau, spearman
-from evalsuite.stats.samples import mean, sample_sd
+from evalsuite.stats.samples import aggregate, competition_ranks, histogram, kendall_tau, mean, pass_at_k, sample_sd, spearman
+from evalsuite.stats.significance import adjust, detectable_difference, effect_size, paired_sample_size
 from evalsuite.stats.wilcoxon import wilcoxon
 from evalsuite.web.pagination import paginate
 from tests.conformance.text_kinds import STATISTICS_KINDS, cases_of

@@ -27,11 +27,11 @@ from evalsuite.trees import (
     set_type_default,
     validate_gold,
 )
-from evalsuite.trees.notices import Notice
-from evalsuite.trees.post import reclassify_nulls
+from evalsuite.trees.eval_schema import SchemaNode
+from evalsuite.trees.field_results import Notice
+from evalsuite.trees.field_totals import reclassify_nulls
 from evalsuite.trees.registries import Registry
-from evalsuite.trees.schema import SchemaNode
-from evalsuite.trees.semantic import as_text, parse_judge_reply
+from evalsuite.trees.semantic_judges import as_text, parse_judge_reply
 from tests.conftest import conformance_folder, corpus, is_default_corpus
 
 pytestmark = pytest.mark.conformance

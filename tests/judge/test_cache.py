@@ -10,7 +10,7 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge
-from evalsuite.judge.replies import Cassette, Request
+from evalsuite.judge.transport import Cassette, Request
 from evalsuite.memo import FILE
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import Serve

@@ -12,7 +12,7 @@ import pytest
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge, Settings
 from evalsuite.judge.client import Client
-from evalsuite.judge.replies import Request
+from evalsuite.judge.transport import Request
 from evalsuite.scorers import SCORERS
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, completion, prompt_of

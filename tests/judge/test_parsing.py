@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalsuite.judge.judge_scorers import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.judge.parsing import choice_reading, claims_reading, read_results, score_reading, yes_no_reading
-from evalsuite.judge.scorers import QA_CHOICES, SUMMARY_CHOICES
 
 SCORES = [
     ('{"score": 4}', 0.8, "plain JSON"),

@@ -11,7 +11,7 @@ from evalsuite.lazy import Lazy
 from evalsuite.metrics import METRICS, metric_from
 from evalsuite.metrics.base import Measure, Metric, MetricError
 from evalsuite.metrics.builder import MetricBuilder
-from evalsuite.metrics.f1 import TokenF1
+from evalsuite.metrics.short_answers import TokenF1
 
 
 @dataclass(frozen=True, kw_only=True)

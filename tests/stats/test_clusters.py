@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.stats.clusters import clustered_interval, clustered_se
-from evalsuite.stats.intervals import t_interval
+from evalsuite.stats.intervals import clustered_interval, clustered_se, t_interval
 from evalsuite.stats.samples import StatsError
 
 SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.corrections import adjust, holm
 from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import adjust, holm
 
 RAW = [0.01, 0.04, 0.03, 0.005, 0.2]
 EXPECTED = {

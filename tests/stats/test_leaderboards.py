@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from evalsuite.stats.corrections import adjust
 from evalsuite.stats.leaderboards import pairwise_p, rank_submissions, shared_ranks
 from evalsuite.stats.paired import paired_t
 from evalsuite.stats.samples import StatsError
+from evalsuite.stats.significance import adjust
 
 
 def board(*shares: float, n: int = 200, seed: int = 0) -> list[list[float]]:

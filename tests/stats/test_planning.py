@@ -6,11 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.aggregate import aggregate, histogram
-from evalsuite.stats.effects import effect_size
-from evalsuite.stats.passk import pass_at_k
-from evalsuite.stats.power import detectable_difference, paired_sample_size
-from evalsuite.stats.samples import StatsError
+from evalsuite.stats.samples import StatsError, aggregate, histogram, pass_at_k
+from evalsuite.stats.significance import detectable_difference, effect_size, paired_sample_size
 
 
 def test_sample_size_and_detectable_difference_are_inverse() -> None:

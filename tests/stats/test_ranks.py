@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.stats.ranks import competition_ranks, kendall_tau, spearman
-from evalsuite.stats.samples import StatsError
+from evalsuite.stats.samples import StatsError, competition_ranks, kendall_tau, spearman
 
 
 @pytest.mark.parametrize(

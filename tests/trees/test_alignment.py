@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.trees.alignment import EQUAL_SUMS, best_assignment
+from evalsuite.trees.assignment import EQUAL_SUMS, best_assignment
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
 NEAR_TIES = st.sampled_from([0.5, 0.5 + 4e-10, 0.5 - 3.1e-10, 0.5 + 2e-9, 1.0])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.trees.limits import TreeLimitError
+from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.treeval import TreevalResult, treeval_score
 from evalsuite.trees.treeval_metrics import PairMetric
 

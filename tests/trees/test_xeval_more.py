@@ -22,8 +22,8 @@ from evalsuite.trees import (
     set_type_default,
     unregister,
 )
+from evalsuite.trees.field_results import Notice
 from evalsuite.trees.more_comparators import SHIPPED
-from evalsuite.trees.notices import Notice
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
 
 ANY = "x-eval-any-of"

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from evalsuite.scorers.tree_match import tree_match
 from evalsuite.trees import evaluate, infer_schema
-from evalsuite.trees.arrays import assign
-from evalsuite.trees.notices import Notice
-from evalsuite.trees.pairs import similarity
+from evalsuite.trees.field_arrays import assign
+from evalsuite.trees.field_pairs import similarity
+from evalsuite.trees.field_results import Notice
+from evalsuite.trees.field_totals import tally
+from evalsuite.trees.json_values import same
 from evalsuite.trees.scoring import Scoring
-from evalsuite.trees.tally import tally
-from evalsuite.trees.values import same
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
 ANYTHING = st.recursive(

@@ -11,7 +11,7 @@ from evalsuite.errors import FaultError
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
-from evalsuite.trees.limits import alternatives_of
+from evalsuite.trees.json_values import alternatives_of
 from evalsuite.trust.audit.made import OWN, Edit, Made, clear, edited
 from evalsuite.trust.audit.mutants import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
 from evalsuite.trust.audit.variants import number_variants, table_variants, text_variants, tree_variants

@@ -5,11 +5,11 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.answers import read_gold_files
-from evalsuite.trees.gold_check import gold_findings
-from evalsuite.trees.limits import TreeLimitError
+from evalsuite.trees.eval_schema import SchemaError
+from evalsuite.trees.gold_validation import gold_findings
+from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
-from evalsuite.trees.schema import SchemaError
 from evalsuite.trust.lint.book import Book, Found, Kind, Spot
 from evalsuite.types import Fault
 
@@ -62,7 +62,7 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
     """The findings on ids alone, against a schema that fits by construction."""
-    from evalsuite.trees.infer import infer_schema
+    from evalsuite.trees.schema_sources import infer_schema
 
     keyed = [record for record in golds if isinstance(record, dict)]
     found = gold_findings(golds, infer_schema(keyed or [{}], notify=lambda _: None), str(id_field), warn_missing=False)

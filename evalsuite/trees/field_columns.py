@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, numeric
-from evalsuite.trees.judging import compare, judge, transformed, try_transformed
-from evalsuite.trees.plan import Plan
+from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[Any]  # scores: float64, or bool where the comparator knows only 0 and 1
+
 
 _SCALARS = frozenset((str, int, float, bool, type(None)))
 _LARGEST = 2**53

@@ -1,7 +1,6 @@
 """Semantic equality by a judge: any callable, or object with `judge_batch`, that takes items and returns a score for each.
 
-`PromptJudge` makes one out of a function that sends a prompt to a model and returns its text.
-"""
+`PromptJudge` makes one out of a function that sends a prompt to a model and returns its text."""
 
 import json
 import re
@@ -10,9 +9,9 @@ from typing import Any, NamedTuple, Protocol
 
 from evalsuite import foreign
 from evalsuite.errors import FaultError
-from evalsuite.trees.batch import BatchItem
-from evalsuite.trees.results import ComparatorResult
-from evalsuite.trees.values import loosely_same
+from evalsuite.trees.batch_comparators import BatchItem
+from evalsuite.trees.field_results import ComparatorResult
+from evalsuite.trees.json_values import loosely_same
 from evalsuite.types import Fault
 
 _TRUTH = {"0": 0.0, "false": 0.0, "1": 1.0, "true": 1.0}

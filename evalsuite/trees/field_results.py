@@ -1,11 +1,31 @@
-"""What a comparison of extracted records with gold returns: rows, records, aggregates."""
+"""What a comparison of extracted records with gold returns: rows, records, aggregates; and remarks that are no errors."""
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from evalsuite.types import Fault
+
+LOG = logging.getLogger(__name__)
+
+
+class Notice(NamedTuple):
+    """A remark on a schema or on gold; `kind` is a stable word, `path` the place."""
+
+    kind: str
+    path: str
+    message: str
+
+
+Notify = Callable[[Notice], None]
+
+
+def log_notice(notice: Notice) -> None:
+    """Write a notice to the log of this room."""
+    LOG.warning("%s: %s", notice.path or "<root>", notice.message)
+
 
 RowStatus = Literal["match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error"]
 STATUSES: tuple[RowStatus, ...] = ("match", "mismatch", "omission", "hallucination", "skipped", "pending", "batch_error", "error")

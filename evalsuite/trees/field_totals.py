@@ -1,12 +1,131 @@
-"""The numbers of a run: records are counted one by one, so that a run of any length needs the memory of its schema."""
+"""From rows to numbers: post-processors change a record's rows, tallies count them, totals add the records up."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 
-from evalsuite.trees.results import COLUMNS, STATUSES, Average, FieldResult, PathScore, RecordResult, RunResult, Summary
-from evalsuite.trees.tally import Tally
+from evalsuite.trees.field_results import COLUMNS, STATUSES, Average, FieldResult, PathScore, RecordResult, RunResult, Summary
+from evalsuite.trees.json_values import loosely_same
 from evalsuite.types import Fault
+
+PostProcess = Callable[[list[FieldResult]], list[FieldResult]]
+
+
+@dataclass(frozen=True, slots=True)
+class NullHandling:
+    """Which values stand for nothing, and whether a field that is nothing on both sides is skipped or a match."""
+
+    absent_values: list[Any] = field(default_factory=lambda: [None])
+    both_absent_skip: bool = True
+
+
+def reclassify_nulls(rows: list[FieldResult], handling: NullHandling | None = None) -> list[FieldResult]:
+    """The same rows, in place: null expected and a value found is a hallucination, a value expected and null found an omission.
+
+    For extractors that must fill every field. Containers are judged by their values,
+    but in a compat run, whose container rows have no compared values and so count as null on both sides.
+    """
+    handling = handling or NullHandling()
+    for row in rows:
+        if row.status in ("match", "mismatch", "pending"):
+            _reclassify(row, handling)
+    return rows
+
+
+def _reclassify(row: FieldResult, handling: NullHandling) -> None:
+    values = row.gold_compared, row.extracted_compared
+    gold_absent, extracted_absent = (
+        any(value is absent or loosely_same(value, absent) for absent in handling.absent_values) for value in values
+    )
+    if gold_absent and extracted_absent:
+        if handling.both_absent_skip:
+            row.status, row.score, row.reason = "skipped", 0.0, "both absent"
+        else:
+            row.status, row.score, row.reason = "match", 1.0, "both absent (counted as match)"
+    elif gold_absent:
+        row.status, row.score, row.reason = "hallucination", 0.0, "gold is absent"
+    elif extracted_absent:
+        row.status, row.score, row.reason = "omission", 0.0, "extracted is absent"
+
+
+def propagate_batch_errors(rows: list[FieldResult]) -> list[FieldResult]:
+    """The same rows, in place: where a comparator failed on one field of a record, none of its verdicts there count."""
+    tainted = {row.comparator for row in rows if row.status == "batch_error"}
+    for row in rows:
+        if row.comparator in tainted and row.status not in ("omission", "hallucination"):
+            row.status, row.score = "batch_error", 0.0
+            row.reason = f"batch tainted: comparator '{row.comparator}' had errors in this record — all its results are excluded"
+    return rows
+
+
+def chain(steps: list[PostProcess]) -> PostProcess:
+    """One post-processor that applies several in order."""
+
+    def apply(rows: list[FieldResult]) -> list[FieldResult]:
+        for step in steps:
+            rows = step(rows)
+        return rows
+
+    return apply
+
+
+@dataclass(slots=True)
+class Tally:
+    """Weighted sums over rows: the scores reached, fields on both sides, omissions, hallucinations."""
+
+    scored: float = 0.0
+    both: float = 0.0
+    omitted: float = 0.0
+    invented: float = 0.0
+
+    def merge(self, other: "Tally") -> None:
+        """Add the sums of another tally."""
+        self.scored += other.scored
+        self.both += other.both
+        self.omitted += other.omitted
+        self.invented += other.invented
+
+    @property
+    def total(self) -> float:
+        """The weight of all rows that count."""
+        return self.both + self.omitted + self.invented
+
+    @property
+    def precision(self) -> float:
+        """Of what was extracted, the share that is right; 1.0 where nothing was."""
+        found = self.both + self.invented
+        return self.scored / found if found else 1.0
+
+    @property
+    def recall(self) -> float:
+        """Of what gold expects, the share that was found; 1.0 where it expects nothing."""
+        expected = self.both + self.omitted
+        return self.scored / expected if expected else 1.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of both; 1.0 where no row counts."""
+        if not self.total:
+            return 1.0
+        precision, recall = self.precision, self.recall
+        return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
+
+
+def tally(rows: Iterable[FieldResult]) -> Tally:
+    """The tally of some rows."""
+    scored = both = omitted = invented = 0.0
+    for row in rows:
+        status = row.status
+        if status == "match" or status == "mismatch":
+            scored += row.score * row.weight
+            both += row.weight
+        elif status == "omission":
+            omitted += row.weight
+        elif status == "hallucination":
+            invented += row.weight
+    return Tally(scored, both, omitted, invented)
+
 
 Metrics = tuple[float | None, float | None, float | None]
 UNDECIDED: Metrics = (None, None, None)

@@ -3,17 +3,16 @@
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
-from evalsuite.trees.arrays import array_rows
-from evalsuite.trees.judging import compare, judge, transformed, try_transformed
-from evalsuite.trees.limits import TreeLimitError, TreeLimits, alternatives_of
-from evalsuite.trees.plan import Plan
-from evalsuite.trees.results import ComparatorResult, FieldResult, RowStatus
-from evalsuite.trees.tally import tally
-from evalsuite.trees.values import python_name, same
+from evalsuite.trees.field_arrays import array_rows
+from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
+from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus
+from evalsuite.trees.field_totals import tally
+from evalsuite.trees.json_values import TreeLimitError, TreeLimits, alternatives_of, python_name, same
 from evalsuite.types import Fault
 
 if TYPE_CHECKING:
-    from evalsuite.trees.batch import Dispatcher
+    from evalsuite.trees.batch_comparators import Dispatcher
+
 
 Rows = list[FieldResult]
 Aligned = tuple[int | None, ...]

@@ -3,14 +3,13 @@
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
-from evalsuite.trees.judging import try_transformed
-from evalsuite.trees.limits import TreeLimitError, choices
-from evalsuite.trees.plan import Plan
-from evalsuite.trees.tally import tally
-from evalsuite.trees.values import same
+from evalsuite.trees.field_plan import Plan, try_transformed
+from evalsuite.trees.field_totals import tally
+from evalsuite.trees.json_values import TreeLimitError, choices, same
 
 if TYPE_CHECKING:
-    from evalsuite.trees.fields import Aligned, Rows, Walk
+    from evalsuite.trees.field_rows import Aligned, Rows, Walk
+
 
 UPSTREAM_MAX_PAIRS = 2500
 JUST_ABOVE_NOTHING = 1e-9
@@ -115,7 +114,7 @@ class _Lists:
 
         Where somebody's comparator fails nobody knows what fits: the rows are in order, and the record stays undecided.
         """
-        from evalsuite.trees.pairs import similarity
+        from evalsuite.trees.field_pairs import similarity
 
         try:
             fits = similarity(self.walk, self.items, self.gold, self.extracted, self.path)
@@ -162,7 +161,7 @@ class _Lists:
 
     def dispatch_together(self, scored: "list[Rows]") -> None:
         """Ask a comparator that judges each item alone once for all pairs, others pair by pair."""
-        from evalsuite.trees.batch import is_independent
+        from evalsuite.trees.batch_comparators import is_independent
 
         together = [row for rows in scored for row in rows if row.status == "pending" and is_independent(self.walk, row.comparator)]
         if together:
@@ -188,6 +187,6 @@ def assign(fits: Any, *, compat: bool) -> Pairs:
         cells = [(float(fits[i][j]), i, j) for i in range(n) for j in range(m)]
         fit, i, j = max(cells, key=lambda cell: cell[0])
         return [(i, j)] if fit > 0 else []
-    from evalsuite.trees.alignment import best_assignment
+    from evalsuite.trees.assignment import best_assignment
 
     return [(i, j) for i, j in best_assignment(fits, ties="solver" if compat else "first") if fits[i][j] > 0]

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsuite.trees.comparators import BUILTIN, CHECKS, SHIPPED
-from evalsuite.trees.notices import Notice, Notify, log_notice
-from evalsuite.trees.registries import Registry, UnknownNameError
-from evalsuite.trees.transforms import check_transform
+from evalsuite.trees.field_results import Notice, Notify, log_notice
+from evalsuite.trees.registries import Registry, UnknownNameError, check_transform
 
 Entry = tuple[str, dict[str, Any]]
 KNOWN = ("compare", "skip", "transform", "align", "weight", "threshold", "required", "optional", "ignore")

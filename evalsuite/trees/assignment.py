@@ -3,8 +3,7 @@
 How the lexicographically smallest optimum is found: an optimal assignment gives dual prices; an assignment is optimal exactly when each
 of its pairs has reduced cost 0 and everything it leaves out has price 0; its sum falls short of the best by its reduced costs. With
 dummy rows or columns for what is left out, row after row takes the first column from which the rest can still be matched within what a
-tie may cost, which one search for cheapest alternating paths tells.
-"""
+tie may cost, which one search for cheapest alternating paths tells."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Columns = NDArray[np.intp]
+
 
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0

@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from evalsuite.trees.limits import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect
-from evalsuite.trees.notices import Notice, Notify, log_notice
-from evalsuite.trees.prepare import prepare
+from evalsuite.trees.eval_schema import SchemaNode, child_path
+from evalsuite.trees.field_results import Notice, Notify, log_notice
+from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
 from evalsuite.trees.registries import Registry
-from evalsuite.trees.schema import SchemaNode, child_path
-from evalsuite.trees.values import json_name
+from evalsuite.trees.schema_sources import prepare
 
 
 class GoldValidationError(Exception):

@@ -1,11 +1,60 @@
-"""A schema from examples: the types that gold's values show."""
+"""Anything that can serve as a schema -> the parsed tree: examples of records, a plain JSON Schema, a Pydantic model, an eval schema."""
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
-from evalsuite.trees.limits import DEFAULT_LIMITS, TreeLimits, choices, inspect
-from evalsuite.trees.notices import Notice, Notify, log_notice
-from evalsuite.trees.schema import child_path
+from evalsuite.trees.eval_schema import DEFINITIONS, SchemaNode, child_path, child_schemas, effective_type, parse_eval_schema, two_shapes
+from evalsuite.trees.field_results import Notice, Notify, log_notice
+from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, choices, inspect
+from evalsuite.trees.registries import Registry
+from evalsuite.trees.resolve import needs_resolving, resolve_schema_references
+
+_BUILT_IN: dict[str, Any] = {"string": "exact", "boolean": "exact", "number": "numeric", "integer": "numeric"}
+_defaults: dict[str, Any] = dict(_BUILT_IN)
+
+
+def set_type_default(json_type: str, entry: Any) -> None:
+    """Make `entry` the comparator that `annotate_xeval` writes for a type ("multi" for several), in this process.
+
+    Raises:
+        TypeError, ValueError: the entry is not `"name"` or `{"name": {...}}`, or the type is no text.
+    """
+    if not isinstance(json_type, str) or not json_type:
+        raise ValueError(f"json_type must be a non-empty string, got {json_type!r}")
+    two_shapes(entry)
+    _defaults[json_type] = copy.deepcopy(entry)
+
+
+def reset_type_defaults() -> None:
+    """Restore the defaults: exact for string and boolean, numeric for number and integer, exact for all else."""
+    _defaults.clear()
+    _defaults.update(_BUILT_IN)
+
+
+def annotate_xeval(schema: dict[str, Any], *, compat: bool = False) -> dict[str, Any]:
+    """The same schema, with `x-eval-compare` written in place into every leaf that has none and is not skipped.
+
+    With `compat` a leaf with `x-eval-skip: false` is left alone as upstream does, so that parsing it fails.
+    """
+    seen: set[int] = set()
+    waiting: list[Any] = [schema]
+    definitions = schema.get("$defs") if isinstance(schema, dict) else None
+    if not compat and isinstance(definitions, dict):
+        waiting.extend(definitions.values())
+    while waiting:
+        node = waiting.pop()
+        if not isinstance(node, dict) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        children = [sub for _, sub, _ in child_schemas(node)]
+        waiting.extend(children)
+        lazy = not compat and str(node.get("$ref", "")).startswith(DEFINITIONS)
+        skip = "x-eval-skip" in node if compat else node.get("x-eval-skip", False) is not False
+        if not children and not lazy and not skip and "x-eval-compare" not in node:
+            node["x-eval-compare"] = copy.deepcopy(_defaults.get(effective_type(node)[0] or "", "exact"))
+    return schema
+
 
 _NAMES = ((bool, "boolean"), (int, "integer"), (float, "number"), (str, "string"), (list, "array"), (dict, "object"))
 MAX_ENUM = 12
@@ -82,3 +131,29 @@ def _name(value: Any) -> str:
         if isinstance(value, kind):
             return name
     return "string"
+
+
+def as_json_schema(schema: Any) -> Any:
+    """The JSON Schema as plain data: that of a Pydantic model, or a copy of what was given."""
+    describe = getattr(schema, "model_json_schema", None)
+    return describe() if callable(describe) else copy.deepcopy(schema)
+
+
+def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None) -> SchemaNode:
+    """The parsed schema. Unless `compat`, references and unions are resolved and leaves get their type's comparator; input is not changed.
+
+    Raises:
+        SchemaError: the schema cannot be used.
+    """
+    if isinstance(schema, dict):
+        inspect(schema, where="schema")
+    found = as_json_schema(schema)
+    if not compat and isinstance(found, dict):
+        if needs_resolving(found):
+            found = resolve_schema_references(found, notify=_quiet)
+        annotate_xeval(found)
+    return parse_eval_schema(found, compat=compat, registry=registry, notify=_quiet)
+
+
+def _quiet(notice: Notice) -> None:
+    """Remarks belong to the commands that show a schema, not to each scoring of it."""

@@ -1,24 +1,23 @@
 """How well each gold element fits each extracted one, without writing rows: whole columns of values are compared at once.
 
-The result is what the F1 of every pair's rows would be: counts of scores, shared, omitted and invented fields as n x m matrices.
-"""
+The result is what the F1 of every pair's rows would be: counts of scores, shared, omitted and invented fields as n x m matrices."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.columns import may_skip, score_matrix
-from evalsuite.trees.limits import ANY_OF, TreeLimitError
-from evalsuite.trees.plan import Plan
-from evalsuite.trees.tally import Tally, tally
-from evalsuite.trees.values import same
+from evalsuite.trees.field_columns import may_skip, score_matrix
+from evalsuite.trees.field_plan import Plan
+from evalsuite.trees.field_totals import Tally, tally
+from evalsuite.trees.json_values import ANY_OF, TreeLimitError, same
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from evalsuite.trees.fields import Walk
+    from evalsuite.trees.field_rows import Walk
 
     Floats = NDArray[np.float64]
+
 
 FEW_PAIRS = 4
 

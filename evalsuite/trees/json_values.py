@@ -1,0 +1,184 @@
+"""Plain questions about JSON values: is it the same, what is it called, what accepts it, in which order, and how large may it be.
+
+Past a limit there is an error with path and sizes, never a silent change of method.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from json import dumps
+from typing import Any
+
+from evalsuite.errors import FaultError
+
+JSON_NAMES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object", type(None): "null"}
+
+
+class _Absent:
+    """The value of a key that is not there; None is a value."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "absent"
+
+
+ABSENT: Any = _Absent()
+
+
+def json_name(value: Any) -> str:
+    """The JSON name of a value's type."""
+    return JSON_NAMES.get(type(value), type(value).__name__)
+
+
+def python_name(value: Any) -> str:
+    """The Python name of a value's type, as upstream writes it in reasons (`NoneType` for null)."""
+    return type(value).__name__
+
+
+def loosely_same(a: Any, b: Any) -> bool:
+    """Same type and equal; inside containers 1, 1.0 and true are one (the reference's equality)."""
+    return type(a) is type(b) and bool(a == b)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Same type and equal, down to every leaf: [1] is neither [1.0] nor [true]."""
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is dict:
+        return a.keys() == b.keys() and all(same(value, b[key]) for key, value in a.items())
+    if kind is list:
+        return len(a) == len(b) and all(map(same, a, b))
+    return bool(a == b)
+
+
+ANY_OF = "x-eval-any-of"
+
+
+class TreeLimitError(FaultError):
+    """A value or a comparison is larger than a limit allows (LIMIT); `path` says where."""
+
+    def __init__(self, message: str, path: str = "") -> None:
+        super().__init__("LIMIT", f"{path}: {message}" if path else message)
+        self.message = message
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeLimits:
+    """The limits of one comparison.
+
+    `max_pairs` elements x elements of one list pair; `max_row_pairs` the same where each pair has to be scored by rows (a batch comparator
+    or alternatives inside); `max_depth` nested containers; `max_string` characters of one text; `max_keys` keys of one object;
+    `max_nodes` values of one record.
+    """
+
+    max_pairs: int = 10_000_000
+    max_row_pairs: int = 250_000
+    max_depth: int = 100
+    max_string: int = 1_000_000
+    max_keys: int = 100_000
+    max_nodes: int = 1_000_000
+
+
+DEFAULT_LIMITS = TreeLimits()
+
+
+def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "") -> bool:
+    """Whether gold alternatives stand anywhere in a JSON value; the walk is a loop, so that depth cannot break it.
+
+    Raises:
+        TreeLimitError: the value passes a limit.
+    """
+    alternatives = False
+    n_nodes = 0
+    level: list[Any] = [value]
+    depth = 0
+    while level:
+        depth += 1
+        n_nodes += len(level)
+        if depth > limits.max_depth + 1:
+            raise TreeLimitError(f"nested deeper than {limits.max_depth} levels", where)
+        if n_nodes > limits.max_nodes:
+            raise TreeLimitError(f"more than {limits.max_nodes:,} values", where)
+        below: list[Any] = []
+        for item in level:
+            kind = type(item)
+            if kind is str:
+                if len(item) > limits.max_string:
+                    raise TreeLimitError(f"a text of {len(item):,} characters, the limit is {limits.max_string:,}", where)
+            elif kind is dict:
+                if len(item) > limits.max_keys:
+                    raise TreeLimitError(f"an object of {len(item):,} keys, the limit is {limits.max_keys:,}", where)
+                alternatives = alternatives or ANY_OF in item
+                below.extend(item.values())
+            elif kind is list:
+                below.extend(item)
+        level = below
+    return alternatives
+
+
+def alternatives_of(value: Any) -> list[Any] | None:
+    """The accepted values of `{"x-eval-any-of": [...]}`, None where the value is no list of alternatives."""
+    if isinstance(value, dict) and len(value) == 1 and isinstance(found := value.get(ANY_OF), list) and found:
+        return found
+    return None
+
+
+def choices(value: Any) -> Iterator[Any]:
+    """Every plain value that gold accepts here: the value itself, or each of its alternatives, nested ones unfolded."""
+    waiting = [value]
+    while waiting:
+        found = alternatives_of(item := waiting.pop(0))
+        if found is None:
+            yield item
+        else:
+            waiting = [*found, *waiting]
+
+
+def canonical_order(items: Sequence[Any]) -> list[int]:
+    """The positions of the items, sorted by their canonical JSON; equal items keep their order."""
+    keys = canonical(items)
+    return sorted(range(len(items)), key=keys.__getitem__)
+
+
+def canonical(items: Sequence[Any]) -> list[bytes]:
+    """For each item a text that two of them share when they differ only in the order of keys and of list items, at any depth."""
+    from msgspec import MsgspecError
+    from msgspec.json import Encoder
+
+    encode = Encoder(order="sorted").encode
+    try:
+        texts = [encode(item) for item in items]
+    except (MsgspecError, TypeError, ValueError, RecursionError, OverflowError):
+        return [_by_loop(item) for item in items]
+    for i, text in enumerate(texts):
+        if b"[" in text or (b"null" in text and "nan" in repr(items[i])):  # msgspec writes NaN as null
+            texts[i] = _by_loop(items[i])
+    return texts
+
+
+def _by_loop(value: Any) -> bytes:
+    """The canonical text, built from the bottom without recursion."""
+    if not isinstance(value, dict | list):
+        return _scalar(value)
+    texts: dict[int, bytes] = {}
+    todo: list[tuple[Any, bool]] = [(value, False)]
+    while todo:
+        item, ready = todo.pop()
+        inner = list(item.values()) if isinstance(item, dict) else item
+        if not ready:
+            todo.append((item, True))
+            todo.extend((child, False) for child in inner if isinstance(child, dict | list))
+            continue
+        parts = [texts[id(child)] if isinstance(child, dict | list) else _scalar(child) for child in inner]
+        if isinstance(item, dict):
+            named = sorted(_scalar(key) + b":" + part for key, part in zip(item, parts, strict=True))
+            texts[id(item)] = b"{" + b",".join(named) + b"}"
+        else:
+            texts[id(item)] = b"[" + b",".join(sorted(parts)) + b"]"
+    return texts[id(value)]
+
+
+def _scalar(value: Any) -> bytes:
+    return dumps(value, ensure_ascii=False, default=repr).encode("utf-8", "surrogatepass")
