@@ -30,14 +30,21 @@ _COUNTS: Final = frozenset({
 _TABLE_CUT: Final = ("gold_header", "predicted_header")
 
 
+def check_level(level: str | None) -> None:
+    """Raise `UsageError` for a word that is no level of `--reveal`; None leaves the choice to the suite."""
+    if level is not None and level not in LEVELS:
+        raise UsageError(f"--reveal cannot be {level!r}", hint=did_you_mean(level, LEVELS))
+
+
+def default_level(*, hidden: bool) -> str:
+    """How much of gold a report shows unless told otherwise: `class` of a suite whose gold is hidden, else all."""
+    return "class" if hidden else "cells"
+
+
 def level_for(suite: Suite | Gold, chosen: str | None = None) -> str:
-    """The level to use: the chosen one, else `class` where suite.yaml says `hidden: true`, else `cells`. Raises `UsageError`."""
-    if chosen is not None:
-        if chosen not in LEVELS:
-            raise UsageError(f"--reveal cannot be {chosen!r}", hint=did_you_mean(chosen, LEVELS))
-        return chosen
-    extra = (suite.suite if isinstance(suite, Gold) else suite).extra
-    return "class" if extra.get("hidden") is True else "cells"
+    """The level to use: the chosen one, else the default of what suite.yaml says by `hidden: true`. Raises `UsageError`."""
+    check_level(chosen)
+    return chosen or default_level(hidden=(suite.suite if isinstance(suite, Gold) else suite).extra.get("hidden") is True)
 
 
 def shows(level: str, needed: str) -> bool:
@@ -156,6 +163,15 @@ def _tree_shape(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _SHAPES: Final = {"table": _table_shape, "number": _number_shape, "text": _text_shape, "tree": _tree_shape}
+
+
+def corrections_without_words(corrections: Mapping[str, Any]) -> dict[str, Any]:
+    """The `corrections` of a run.json without what people wrote into the errata, for a suite whose gold is hidden: they quote gold."""
+    kept = {
+        key: [{name: value for name, value in row.items() if name not in ("reason", "evidence")} for row in corrections[key]]
+        for key in ("applied", "stale", "expired")
+    }
+    return {**corrections, **kept}
 
 
 def reveal_evidence(evidence: Mapping[str, Any], level: str, *, result: Result | None = None) -> dict[str, Any]:

@@ -20,9 +20,8 @@ def command(
     json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
 ) -> int:
     """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
+    from evalsuite.board.raters import agree, read_rater
     from evalsuite.reports.agreement import agreement_lines
-    from evalsuite.trust.agreement import agree
-    from evalsuite.trust.labels import read_rater
 
     if threshold is not None and math.isnan(threshold):
         raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")

@@ -66,7 +66,7 @@ def command(
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"
             raise UsageError(f"{word!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ...")
-        from evalsuite.reports.record import check_level
+        from evalsuite.reveal import check_level
         from evalsuite.run.scoring import Options, run
 
         check_level(reveal)

@@ -44,7 +44,7 @@ def command(
 
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
-    from evalsuite.comparing import compare, load_sides
+    from evalsuite.board import compare, load_sides
     from evalsuite.reports.comparison import comparison_document
     from evalsuite.reports.comparison_sections import verdict_line
     from evalsuite.reports.json_file import as_json

@@ -14,7 +14,7 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from evalsuite.leaderboard import Leaderboard
+    from evalsuite.board.ranking import Leaderboard
     from evalsuite.memo import Memo
     from evalsuite.run.entries import Entry
 
@@ -78,7 +78,7 @@ class NotRankedError(EvalsuiteError):
 
 def _board(entries: "Sequence[Entry]", memo: "Memo", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
     """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
-    from evalsuite.leaderboard import make_leaderboard
+    from evalsuite.board.ranking import make_leaderboard
 
     try:
         return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)

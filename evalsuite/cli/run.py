@@ -105,8 +105,7 @@ def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.clean import clean
     from evalsuite.reports.instance import render_instance
-    from evalsuite.reports.record import default_level
-    from evalsuite.reveal import reveal
+    from evalsuite.reveal import default_level, reveal
     from evalsuite.types import Result
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))

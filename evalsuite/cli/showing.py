@@ -15,8 +15,8 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from evalsuite.comparing import Comparison
-    from evalsuite.leaderboard import Leaderboard
+    from evalsuite.board import Comparison
+    from evalsuite.board.ranking import Leaderboard
     from evalsuite.reports import Subject
     from evalsuite.reports.record import Record
 
@@ -62,7 +62,7 @@ def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
     Two outputs cannot be one file.
     """
     from evalsuite.reports import check_output
-    from evalsuite.reports.record import check_level
+    from evalsuite.reveal import check_level
 
     done: set[str] = set()
     for path in outputs:

@@ -23,8 +23,7 @@ def command(
     import json
 
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.record import check_level, default_level
-    from evalsuite.reveal import reveal
+    from evalsuite.reveal import check_level, default_level, reveal
     from evalsuite.store.history import RunEntry, find_runs, query
 
     check_level(level)

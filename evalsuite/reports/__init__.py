@@ -16,8 +16,8 @@ from evalsuite.errors import LOOK, UsageError, cannot_write
 from evalsuite.lazy import Lazy
 
 if TYPE_CHECKING:
-    from evalsuite.comparing import Comparison
-    from evalsuite.leaderboard import Leaderboard
+    from evalsuite.board import Comparison
+    from evalsuite.board.ranking import Leaderboard
     from evalsuite.reports.record import Record
     from evalsuite.run.scoring import Run
 

@@ -7,9 +7,8 @@ from evalsuite.reports.clean import clean
 from evalsuite.reports.words import percent
 
 if TYPE_CHECKING:
+    from evalsuite.board.raters import Label, RaterAgreement
     from evalsuite.stats.agreement import Confusion
-    from evalsuite.trust.agreement import RaterAgreement
-    from evalsuite.trust.labels import Label
 
 MOST_SHOWN = 20
 

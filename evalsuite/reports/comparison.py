@@ -10,9 +10,9 @@ from evalsuite.reports.document import Case, Column, Document, Form, Section, St
 from evalsuite.reports.words import points
 
 if TYPE_CHECKING:
-    from evalsuite.comparing import Candidate, Comparison
-    from evalsuite.comparing.pairs import Paired
-    from evalsuite.comparing.rows import Row
+    from evalsuite.board import Candidate, Comparison
+    from evalsuite.board.pairing import Paired
+    from evalsuite.board.tested_differences import PairedDifference
 
 _NUMBERS = {
     "n": "n", "baseline": "a", "score": "b", "difference": "difference", "low": "low", "high": "high", "p": "p",
@@ -48,7 +48,7 @@ class Difference:
 
     candidate: str
     part: str
-    row: "Row"
+    row: "PairedDifference"
 
 
 def difference_table(comparison: "Comparison") -> Table[Difference]:

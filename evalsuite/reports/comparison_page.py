@@ -12,8 +12,8 @@ from evalsuite.reports.words import p_value, points
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from evalsuite.comparing import Candidate, Comparison
-    from evalsuite.comparing.rows import Row
+    from evalsuite.board import Candidate, Comparison
+    from evalsuite.board.tested_differences import PairedDifference
 
 MOST_ROWS = 1000
 MOST_DRAWN = 24
@@ -70,7 +70,7 @@ def figures(comparison: "Comparison") -> list[Picture]:
     return found
 
 
-def differences(rows: "Sequence[Row]", comparison: "Comparison", *, title: str) -> "Markup":
+def differences(rows: "Sequence[PairedDifference]", comparison: "Comparison", *, title: str) -> "Markup":
     """Differences to the baseline in points with their intervals, on a scale around 0: right of the dashed line is better."""
     from markupsafe import Markup
 
@@ -82,7 +82,7 @@ def differences(rows: "Sequence[Row]", comparison: "Comparison", *, title: str) 
     return Markup(draw(drawn, title=title, span=(-reach, reach), mark=0.0, confidence=1 - comparison.alpha))
 
 
-def _words(row: "Row") -> str:
+def _words(row: "PairedDifference") -> str:
     return f"{points(row.difference)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
 
 

@@ -9,11 +9,9 @@ from evalsuite.reports.document import Column, Section, Table
 from evalsuite.reports.words import counted, p_value, percent, points, some
 
 if TYPE_CHECKING:
-    from evalsuite.comparing import Candidate, Comparison
-    from evalsuite.comparing.fields import FieldRow
-    from evalsuite.comparing.pairs import Paired
-    from evalsuite.comparing.rows import Row
-    from evalsuite.comparing.shift import Shift
+    from evalsuite.board import Candidate, Comparison
+    from evalsuite.board.pairing import FieldDifference, Paired
+    from evalsuite.board.tested_differences import PairedDifference, ScoreShift
 
 MOST_FLIPS = 10
 MOST_FIELDS = 20
@@ -125,7 +123,7 @@ def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iter
     """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
     label = clean(one.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
-        rows: Sequence[Row] = getattr(one, attribute)
+        rows: Sequence[PairedDifference] = getattr(one, attribute)
         if any(row.n < one.total.n for row in rows):
             columns = _columns(comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates))
             yield Section(title=f"{label} by {name}", kind=name, of=one.label, table=Table(columns=columns, rows=rows), is_folded=True)
@@ -133,7 +131,7 @@ def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iter
         ordered = sorted(one.fields, key=lambda field: -abs(field.f1.difference or 0))
         shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
-        by_field: list[Column[FieldRow]] = [
+        by_field: list[Column[FieldDifference]] = [
             *_columns(comparison, "field (F1)", lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
@@ -153,7 +151,7 @@ def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iter
 def _shift(comparison: "Comparison", one: "Candidate", everything: bool) -> Section:
     shown = one.shift if everything else one.shift[:MOST_FIELDS]
     family = sum(len(c.shift) for c in comparison.candidates)
-    columns: list[Column[Shift]] = [
+    columns: list[Column[ScoreShift]] = [
         Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
         Column(name="n", words=lambda s: str(s.n_a) if s.n_a == s.n_b else f"{s.n_a}, {s.n_b}", is_number=True),
         Column(name="baseline", title=clean(comparison.baseline), words=lambda s: percent(s.mean_a), is_number=True),
@@ -193,11 +191,11 @@ def small_print(comparison: "Comparison") -> Iterator[tuple[str, str]]:
             yield clean(label), clean(source)
 
 
-def _columns(comparison: "Comparison", name: str, row_of: "Callable[[Any], Row]", *, family: int) -> list[Column[Any]]:
+def _columns(comparison: "Comparison", name: str, row_of: "Callable[[Any], PairedDifference]", *, family: int) -> list[Column[Any]]:
     """The columns of paired differences; Holm's stands only where there is more than one row in the family."""
     second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
 
-    def number(key: str, title: str, words: "Callable[[Row], str]") -> Column[Any]:
+    def number(key: str, title: str, words: "Callable[[PairedDifference], str]") -> Column[Any]:
         return Column(name=key, title=title, words=lambda one: words(row_of(one)), is_number=True)
 
     return [

@@ -13,7 +13,7 @@ from evalsuite.reports.words import counted, interval_words, percent
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from evalsuite.leaderboard import Leaderboard, Row
+    from evalsuite.board.ranking import Leaderboard, RankedRow
 
 MOST_DRAWN = 24
 _SHOWN_METADATA = ("model_name", "model_version", "foundation_model")
@@ -57,24 +57,24 @@ def _page_sections(board: "Leaderboard") -> Iterator[Section]:
     yield Section(look="foot", pairs=[*facts(board), ("made with", f"evalsuite {__version__}")])
 
 
-def people_table(board: "Leaderboard") -> "Table[Row]":
+def people_table(board: "Leaderboard") -> "Table[RankedRow]":
     """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some."""
 
-    def column(title: str, words: "Callable[[Row], str]", *, short: str = "", wraps: bool = False) -> "Column[Row]":
-        def cell(row: "Row") -> str:
+    def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
+        def cell(row: "RankedRow") -> str:
             return words(row) if row.rank is not None else _ABSENT
 
         return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
 
-    def model(row: "Row") -> str:
+    def model(row: "RankedRow") -> str:
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
 
-    def part(name: str) -> "Column[Row]":
+    def part(name: str) -> "Column[RankedRow]":
         return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _share(row.by.get(name)), short=name)
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
-    columns: list[Column[Row]] = [
+    columns: list[Column[RankedRow]] = [
         Column(name="rank", words=lambda row: rank_words(row) if row.rank is not None else _ABSENT, role="name"),
         Column(name="submission", words=lambda row: row.name, role="name"),
         *models,
@@ -90,7 +90,7 @@ def people_table(board: "Leaderboard") -> "Table[Row]":
 
 
 # Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
-_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, Row], Any]]]]" = {
+_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow], Any]]]]" = {
     "suite": ("VARCHAR", lambda board, _: board.suite),
     "rules": ("VARCHAR", lambda board, _: board.rules),
     "direction": ("VARCHAR", lambda board, _: board.direction),
@@ -121,15 +121,15 @@ _CSV_NUMBERS: Final = (
 )  # fmt: skip
 
 
-def _parquet_table(board: "Leaderboard") -> "Table[Row]":
+def _parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
     return Table(columns=[_number(board, name) for name in _NUMBERS], rows=board.rows)
 
 
-def _csv_table(board: "Leaderboard") -> "Table[Row]":
+def _csv_table(board: "Leaderboard") -> "Table[RankedRow]":
     """The numbers with their polarity in their names; a column for each part and each key of the metadata."""
     named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
-    columns: list[Column[Row]] = [
+    columns: list[Column[RankedRow]] = [
         *(_number(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
         Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
         *(_of_mapping("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
@@ -138,22 +138,22 @@ def _csv_table(board: "Leaderboard") -> "Table[Row]":
     return Table(columns=columns, rows=board.rows)
 
 
-def _number(board: "Leaderboard", name: str, title: str = "") -> "Column[Row]":
+def _number(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
     type_, value = _NUMBERS[name]
     return Column(name=title or name, type=type_, value=lambda row: value(board, row))
 
 
-def _of_mapping(attribute: str, key: str, title: str) -> "Column[Row]":
+def _of_mapping(attribute: str, key: str, title: str) -> "Column[RankedRow]":
     return Column(name=title, value=lambda row: getattr(row, attribute).get(key))
 
 
-def rank_words(row: "Row") -> str:
+def rank_words(row: "RankedRow") -> str:
     """`2 (1-4)`: the rank by score, and the places that the tests leave open where that is more than one."""
     first, last = row.shared_ranks or (row.rank, row.rank)
     return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
-def score_words(row: "Row") -> str:
+def score_words(row: "RankedRow") -> str:
     """The score in percent; with its upper end where something could not be judged."""
     assert row.score is not None
     assert row.score_high is not None
@@ -223,7 +223,7 @@ def _suite(board: "Leaderboard") -> Suite:
     return Suite(name=board.suite, cases=[_case(board, row) for row in board.rows], properties=properties)
 
 
-def _case(board: "Leaderboard", row: "Row") -> Case:
+def _case(board: "Leaderboard", row: "RankedRow") -> Case:
     classname = f"{board.suite}.leaderboard"
     if row.rank is not None:
         return Case(name=row.name, classname=classname)

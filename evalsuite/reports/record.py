@@ -5,9 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import UsageError
 from evalsuite.readers.submission import METADATA
-from evalsuite.run.corrected import without_words
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Result, Rule
 
@@ -82,26 +80,12 @@ def of_entry(entry: "RunEntry") -> Record:
     return Record(name=entry.name, run=entry.run, results=results, summary=summary, folder=entry.folder, tags=entry.tags)
 
 
-def check_level(level: str | None) -> None:
-    """Raise `UsageError` for a word that is no level of `--reveal`."""
-    from evalsuite.registry import did_you_mean
-    from evalsuite.reveal import LEVELS
-
-    if level is not None and level not in LEVELS:
-        raise UsageError(f"--reveal cannot be {level!r}", hint=did_you_mean(level, LEVELS))
-
-
-def default_level(*, hidden: bool) -> str:
-    """How much of gold a report shows unless told otherwise: `class` of a suite whose gold is hidden, else all."""
-    return "class" if hidden else "cells"
-
-
 def revealed(record: Record, level: str | None = None) -> Record:
     """The record cut to what a level lets be seen of gold, None for its default: what every report is rendered from.
 
     The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.reveal import reveal
+    from evalsuite.reveal import check_level, corrections_without_words, default_level, reveal
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)
@@ -113,7 +97,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
     summary = replace(record.summary, flips=() if level == "none" else flips)
     run = {**record.run, "summary": {**record.run["summary"], "flips": list(summary.flips)}, "warnings": _warnings(record, level)}
     if run.get("corrections"):
-        run["corrections"] = without_words(run["corrections"])
+        run["corrections"] = corrections_without_words(run["corrections"])
     if level == "none":
         # A note on how an answer was made can say that it equals gold's.
         run["notes"] = {}

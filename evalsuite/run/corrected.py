@@ -75,12 +75,6 @@ def unapplied(errata: Errata | None, tasks: Sequence[Task]) -> list[str]:
     return [_warning(entry) for entry in errata.entries if entry.state != "applied" and entry.id in ids]
 
 
-def without_words(corrections: Mapping[str, Any]) -> dict[str, Any]:
-    """The object without what people wrote into the entries, for suites whose gold is not to be seen: reasons quote it."""
-    lists = {key: [{k: v for k, v in row.items() if k not in ("reason", "evidence")} for row in corrections[key]] for key in _LISTS}
-    return {**corrections, **lists}
-
-
 def _warning(entry: Erratum) -> str:
     return f"{entry.where}: the erratum of {entry.id!r} is {entry.state} and not applied: {entry.words()}"
 

@@ -11,8 +11,8 @@ from evalsuite.web.query import BadQueryError
 from evalsuite.web.shelf import ShownRun, ShownSuite, value_of
 
 if TYPE_CHECKING:
-    from evalsuite.comparing import Comparison, Side
-    from evalsuite.leaderboard import Leaderboard
+    from evalsuite.board import Comparison, Side
+    from evalsuite.board.ranking import Leaderboard
 
 MOST_RANKED = 100
 
@@ -61,7 +61,7 @@ class Across:
 
     def comparison(self, runs: Sequence[ShownRun]) -> "Comparison":
         """The first run as baseline against the others; runs that are not comparable are compared with a warning."""
-        from evalsuite.comparing import compare
+        from evalsuite.board import compare
 
         key = tuple(run.id for run in runs)
         return self._comparisons.get(key, _stamp(runs), lambda: compare(_sides(runs), force=True))
@@ -78,7 +78,7 @@ def _ranked_under(run: ShownRun) -> str:
 
 
 def _ranked(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
-    from evalsuite.leaderboard import make_leaderboard
+    from evalsuite.board.ranking import make_leaderboard
     from evalsuite.memo import Memo
     from evalsuite.run.entries import Entry
 
@@ -118,7 +118,7 @@ def _value(run: ShownRun, result: Result) -> float | None:
 
 
 def _sides(runs: Sequence[ShownRun]) -> "list[Side]":
-    from evalsuite.comparing.sides import side_of
+    from evalsuite.board.sides import side_of
 
     names = told_apart(runs)
     return [side_of(names[run.id], run.run, run.record().results) for run in runs]

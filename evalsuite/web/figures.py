@@ -19,7 +19,7 @@ from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, value_of
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from evalsuite.comparing import Comparison
+    from evalsuite.board import Comparison
     from evalsuite.reports.record import Record
     from evalsuite.types import Result
 

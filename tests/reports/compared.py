@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from evalsuite.comparing import Comparison, compare
-from evalsuite.leaderboard import Leaderboard
+from evalsuite.board import Comparison, compare
+from evalsuite.board.ranking import Leaderboard
 from evalsuite.run.entries import Entry
-from tests.comparing.made import result, side
-from tests.leaderboard.test_leaderboard import board, entry
+from tests.board.made import result, side
+from tests.board.test_leaderboard import board, entry
 from tests.reports.made import HOSTILE
 
 GROUPS = {"early": ["q0", "q1", "q2"], "late": ["q3", "q4"]}

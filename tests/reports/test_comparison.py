@@ -4,12 +4,12 @@ import re
 
 import pytest
 
-from evalsuite.comparing import compare
+from evalsuite.board import compare
 from evalsuite.reports.comparison import comparison_document
 from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.reports.words import p_value, points
-from tests.comparing.made import side
+from tests.board.made import side
 
 LONG = "20261121-102205-a-submission-with-a-long-name"
 

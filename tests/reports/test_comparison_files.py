@@ -12,7 +12,7 @@ import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalsuite.comparing import Comparison
+from evalsuite.board import Comparison
 from evalsuite.reports import write
 from evalsuite.reports.comparison import comparison_document, instance_table
 from evalsuite.reports.csv_file import as_csv

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from jsonschema import Draft202012Validator
 
-from evalsuite.leaderboard import Leaderboard
+from evalsuite.board.ranking import Leaderboard
 from evalsuite.reports import write
 from evalsuite.reports.csv_file import as_csv
 from evalsuite.reports.html import as_html
@@ -21,7 +21,7 @@ from evalsuite.reports.leaderboard import leaderboard_document, ranking
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from evalsuite.reports.pictures.canvas import numbers as drawn
 from evalsuite.run.entries import Entry
-from tests.leaderboard.test_leaderboard import board, entry
+from tests.board.test_leaderboard import board, entry
 from tests.reports import compared
 from tests.reports.test_html import Reader
 

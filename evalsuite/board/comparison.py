@@ -1,19 +1,109 @@
-"""A baseline against one or more candidates: `compare(sides)` computes the whole `Comparison`."""
+"""A baseline against one or more candidates: every number of it, computed by `compare(sides)`; reports only render it."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evalsuite.comparing import shift as shifts
-from evalsuite.comparing.comparison import Candidate, Comparison
-from evalsuite.comparing.fields import by_path, field_rows, fields_of
-from evalsuite.comparing.pairs import How, Pair, bounds, by_group, by_scorer, cluster_tags, clusters, flips, instances
-from evalsuite.comparing.rows import Row, adjusted, detectable, instances_needed, row
-from evalsuite.comparing.sides import Side, what_differs
+from evalsuite.board.pairing import (
+    FieldDifference,
+    Pair,
+    Paired,
+    PairingOptions,
+    cluster_of_each,
+    cluster_tags,
+    difference_bounds,
+    field_differences,
+    fields_by_path,
+    fields_of,
+    flipped_instances,
+    paired_instances,
+    pairs_by_group,
+    pairs_by_scorer,
+)
+from evalsuite.board.sides import Side, what_differs
+from evalsuite.board.tested_differences import (
+    PairedDifference,
+    ScoreShift,
+    adjusted_differences,
+    adjusted_shifts,
+    detectable_points,
+    instances_needed,
+    paired_difference,
+    score_shift,
+)
 from evalsuite.errors import UsageError
-from evalsuite.reports.record import check_level, default_level
-from evalsuite.reveal import shows
+from evalsuite.reveal import check_level, default_level, shows
+from evalsuite.stats.samples import N_RESAMPLES, SEED
 from evalsuite.types import Rule
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """One candidate against the baseline, paired on instance ids.
+
+    `instances` are all that both sides have, in gold order; `flips` are those whose scores differ, the largest loss first. `right` counts
+    (both, baseline only, candidate only, neither) over the instances that both were judged on. `unjudged` names the shared instances that
+    one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
+    (None where all were judged). `detectable` is the smallest difference shown with 80 % power, `n_needed` the number of instances that
+    would show this one.
+    """
+
+    label: str
+    source: str
+    signature: str
+    metadata: Mapping[str, str]
+    total: PairedDifference
+    verdict: str
+    is_regression: bool
+    detectable: float | None
+    n_needed: int | None
+    instances: tuple[Paired, ...]
+    flips: tuple[Paired, ...]
+    right: tuple[int, int, int, int]
+    by_scorer: tuple[PairedDifference, ...]
+    by_group: tuple[PairedDifference, ...]
+    fields: tuple[FieldDifference, ...]
+    shift: tuple[ScoreShift, ...]
+    unjudged: tuple[str, ...]
+    bounds: tuple[float, float] | None
+    only_baseline: tuple[str, ...]
+    only_candidate: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """A baseline and n candidates. `warnings` are what --force passed over; `seed` is that of everything that draws.
+
+    `level` says how much of gold it holds, a word of `reveal.LEVELS`.
+    """
+
+    suite: str
+    rules: str
+    alpha: float
+    baseline: str
+    source: str
+    signature: str
+    metadata: Mapping[str, str]
+    candidates: tuple[Candidate, ...]
+    clusters: str
+    warnings: tuple[str, ...]
+    level: str = "cells"
+    seed: int = SEED
+    n_resamples: int = N_RESAMPLES
+
+    @property
+    def regressions(self) -> tuple[str, ...]:
+        """The candidates that are worse than the baseline, at alpha and adjusted for their number."""
+        return tuple(one.label for one in self.candidates if one.is_regression)
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as plain JSON values: every number and every flip, but not the instances that changed nothing."""
+        whole = asdict(replace(self, candidates=tuple(replace(one, instances=()) for one in self.candidates)))
+        for one in whole["candidates"]:
+            del one["instances"]
+        return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
 
 def compare(
@@ -37,9 +127,9 @@ def compare(
     if not 0 < alpha < 1:
         raise UsageError(f"alpha must lie between 0 and 1, found {alpha:g}", hint="0.05 is usual")
     base, *others = sides
-    warnings = _warnings(base, others, rules, force=force)
+    warnings = _signature_warnings(base, others, rules, force=force)
     check_level(reveal)
-    how = How(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
+    how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
     found = [_candidate(base, other, how) for other in others]
     return Comparison(
         suite=base.suite,
@@ -49,14 +139,14 @@ def compare(
         source=base.source,
         signature=base.signature,
         metadata=base.metadata,
-        candidates=tuple(_judged(one, alpha) for one in _adjusted(found)),
+        candidates=tuple(_with_verdict(one, alpha) for one in _with_holm(found)),
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
     )
 
 
-def _warnings(base: Side, others: Sequence[Side], rules: Rule | None, *, force: bool) -> list[str]:
+def _signature_warnings(base: Side, others: Sequence[Side], rules: Rule | None, *, force: bool) -> list[str]:
     found = [(other, differing) for other in others if (differing := what_differs(base, other, rules=rules))]
     texts = [f"{base.label} and {other.label} are not comparable: {', '.join(differing)}" for other, differing in found]
     if texts and not force:
@@ -66,26 +156,26 @@ def _warnings(base: Side, others: Sequence[Side], rules: Rule | None, *, force: 
     return [f"{text} (compared under --force)" for text in texts]
 
 
-def _candidate(base: Side, other: Side, how: How) -> Candidate:
+def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
     pairs = [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
     ids = [a.instance_id for a, _ in pairs]
-    cluster_of = clusters(base, how, ids) if pairs else None
+    cluster_of = cluster_of_each(base, how, ids) if pairs else None
     groups = base.groups or other.groups
 
-    def paired(name: str, chosen: Sequence[Pair]) -> Row:
+    def paired(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         values = [(float(how.value(a) or 0), float(how.value(b) or 0)) for a, b in chosen]
         names = None if cluster_of is None else [cluster_of[a.instance_id] for a, _ in chosen]
-        return row(name, [a for a, _ in values], [b for _, b in values], alpha=how.alpha, clusters=names)
+        return paired_difference(name, [a for a, _ in values], [b for _, b in values], alpha=how.alpha, clusters=names)
 
     total = paired(other.label, pairs)
 
-    def part(name: str, chosen: Sequence[Pair]) -> Row:
+    def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
 
-    both = instances(shared, groups, how)
+    both = paired_instances(shared, groups, how)
     return Candidate(
         label=other.label,
         source=other.source,
@@ -97,47 +187,47 @@ def _candidate(base: Side, other: Side, how: How) -> Candidate:
         detectable=None,
         n_needed=None,
         instances=both,
-        flips=flips(both),
-        right=_right(pairs, how),
-        by_scorer=tuple(part(name, chosen) for name, chosen in by_scorer(pairs).items()),
-        by_group=tuple(part(tag, chosen) for tag, chosen in by_group(pairs, groups).items()),
+        flips=flipped_instances(both),
+        right=_both_right(pairs, how),
+        by_scorer=tuple(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
+        by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
         # The paths of a schema are places in gold.
-        fields=tuple(field_rows(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
+        fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
         shift=_shifts(base, other, how) if how.shift else (),
         unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
         if shows(how.level, "status")
         else (),
-        bounds=bounds(shared, how) if len(pairs) < len(shared) else None,
+        bounds=difference_bounds(shared, how) if len(pairs) < len(shared) else None,
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
     )
 
 
-def _right(pairs: Sequence[Pair], how: How) -> tuple[int, int, int, int]:
+def _both_right(pairs: Sequence[Pair], how: PairingOptions) -> tuple[int, int, int, int]:
     """How often (both, the first only, the second only, neither) have the full score."""
     found = [(how.value(a) == 1, how.value(b) == 1) for a, b in pairs]
     return found.count((True, True)), found.count((True, False)), found.count((False, True)), found.count((False, False))
 
 
-def _shifts(base: Side, other: Side, how: How) -> tuple[shifts.Shift, ...]:
+def _shifts(base: Side, other: Side, how: PairingOptions) -> tuple[ScoreShift, ...]:
     """The shift of each field's F1, or of each scorer's scores where no tree scorer judged."""
     pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
     judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
     by_fields = shows(how.level, "shape")
-    fields = by_path(judged) if by_fields else {}
+    fields = fields_by_path(judged) if by_fields else {}
     if fields:
         columns = {
             path: ({name: a[2] for name, (a, _) in rows.items()}, {name: b[2] for name, (_, b) in rows.items()})
             for path, rows in fields.items()
         }
     else:
-        left, right = (_columns(side, how, with_fields=by_fields and not pairs) for side in (base, other))
+        left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
         columns = {name: (left[name], right[name]) for name in left if name in right}
-    found = [shifts.shift(name, a, b) for name, (a, b) in columns.items()]
+    found = [score_shift(name, a, b) for name, (a, b) in columns.items()]
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.p))
 
 
-def _columns(side: Side, how: How, *, with_fields: bool) -> dict[str, dict[str, float]]:
+def _scores_by_column(side: Side, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
     """Scorer (or path) -> instance id -> score of one side alone."""
     found: dict[str, dict[str, float]] = {}
     for name, result in side.results.items():
@@ -150,13 +240,13 @@ def _columns(side: Side, how: How, *, with_fields: bool) -> dict[str, dict[str, 
     return found
 
 
-def _adjusted(found: Sequence[Candidate]) -> list[Candidate]:
+def _with_holm(found: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
-    totals = adjusted([one.total for one in found])
-    scorers = _in_turn(found, adjusted([part for one in found for part in one.by_scorer]), "by_scorer")
-    groups = _in_turn(found, adjusted([part for one in found for part in one.by_group]), "by_group")
-    paths = _in_turn(found, adjusted([part.f1 for one in found for part in one.fields]), "fields")
-    moved = _in_turn(found, shifts.adjusted([part for one in found for part in one.shift]), "shift")
+    totals = adjusted_differences([one.total for one in found])
+    scorers = _dealt_out(found, adjusted_differences([part for one in found for part in one.by_scorer]), "by_scorer")
+    groups = _dealt_out(found, adjusted_differences([part for one in found for part in one.by_group]), "by_group")
+    paths = _dealt_out(found, adjusted_differences([part.f1 for one in found for part in one.fields]), "fields")
+    moved = _dealt_out(found, adjusted_shifts([part for one in found for part in one.shift]), "shift")
     return [
         replace(
             one,
@@ -170,13 +260,13 @@ def _adjusted(found: Sequence[Candidate]) -> list[Candidate]:
     ]
 
 
-def _in_turn(found: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
+def _dealt_out(found: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
     """The rows of one family dealt out again to the candidates they came from."""
     waiting = iter(rows)
     return [[next(waiting) for _ in getattr(one, part)] for one in found]
 
 
-def _judged(one: Candidate, alpha: float) -> Candidate:
+def _with_verdict(one: Candidate, alpha: float) -> Candidate:
     total = one.total
     words = "no difference shown"
     if total.is_significant(alpha):
@@ -190,6 +280,6 @@ def _judged(one: Candidate, alpha: float) -> Candidate:
         one,
         verdict=words,
         is_regression=total.is_regression(alpha),
-        detectable=detectable(total, alpha),
+        detectable=detectable_points(total, alpha),
         n_needed=None if shown else instances_needed(total, alpha),
     )

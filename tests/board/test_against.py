@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.comparing import compare
-from evalsuite.comparing.rows import row
+from evalsuite.board import compare
+from evalsuite.board.tested_differences import paired_difference
 from evalsuite.errors import UsageError
-from tests.comparing.made import result, side
+from tests.board.made import result, side
 
 
 def test_flips_decide_by_exact_mcnemar() -> None:
@@ -157,7 +157,7 @@ def test_clustered_p_is_that_of_all_exchanges(items: list[tuple[str, float]]) ->
     totals = [sum(value for name, value in items if name == cluster) for cluster in sorted(set(names))]
     sums = [sum(s * t for s, t in zip(signs, totals, strict=True)) for signs in itertools.product([-1, 1], repeat=len(totals))]
     below, above = (sum(1 for s in sums if s <= sum(totals)) / len(sums), sum(1 for s in sums if s >= sum(totals)) / len(sums))
-    assert row("r", a, b, clusters=names).p == pytest.approx(min(1.0, 2 * min(below, above)))
+    assert paired_difference("r", a, b, clusters=names).p == pytest.approx(min(1.0, 2 * min(below, above)))
 
 
 @pytest.mark.parametrize(
@@ -192,7 +192,7 @@ def test_what_could_be_detected_follows_the_formula() -> None:
 
 def test_too_few_flips_are_named() -> None:
     """Four flips cannot give p below 0.125; the row says so."""
-    assert row("r", [0, 0, 0, 0, 1], [1, 1, 1, 1, 1]).note == "4 differences: no p below 0.125 is possible"
+    assert paired_difference("r", [0, 0, 0, 0, 1], [1, 1, 1, 1, 1]).note == "4 differences: no p below 0.125 is possible"
 
 
 def test_fields_are_compared_path_by_path() -> None:

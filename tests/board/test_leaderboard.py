@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalsuite.board.ranking import Leaderboard, make_leaderboard
 from evalsuite.errors import UsageError
-from evalsuite.leaderboard import Leaderboard, make_leaderboard
 from evalsuite.memo import Memo
 from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS

@@ -26,7 +26,7 @@ _FAULTS = sorted((status for status in STATUSES if status in FAULTY), key=lambda
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class RankedRow:
     """One submission's line. Shares lie in [0, 1]; all numbers are None where `fault` says why it could not be read.
 
     `rank` counts from 1, equal scores share one. `shared_ranks` are the places the paired tests leave open, `rank_interval` holds the
@@ -66,7 +66,7 @@ class Leaderboard:
     rules: str
     n_instances: int
     direction: Direction
-    rows: tuple[Row, ...]
+    rows: tuple[RankedRow, ...]
     signatures: tuple[str, ...]
     by: By | None
     by_direction: Mapping[str, Direction]
@@ -107,16 +107,16 @@ def make_leaderboard(
     if not runs:
         why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
         raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
-    forced = _differences([scores for _, scores in runs])
+    forced = _what_forbids_ranking([scores for _, scores in runs])
     if forced and not force:
         hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
         raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
-    table = _Table([scores for _, scores in runs])
-    numbers = _numbers(table, memo)
+    table = _SharedInstances([scores for _, scores in runs])
+    numbers = _ranking_numbers(table, memo)
     parts = table.places(by) if by else {}
-    rows = [_row(entry, table, numbers, i, parts) for i, (entry, _) in enumerate(runs)]
+    rows = [_ranked_row(entry, table, numbers, i, parts) for i, (entry, _) in enumerate(runs)]
     ranked = sorted(rows, key=lambda row: (row.rank or 0, row.name))
-    broken = [Row(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
+    broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
     first = table.runs[0]
     return Leaderboard(
         suite=first.suite,
@@ -140,17 +140,17 @@ def make_leaderboard(
 
 def direction_of(scorers: Sequence[str]) -> Direction:
     """Which way is better: "lower" only where all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
-    return "lower" if scorers and all(_direction(name) == "lower" for name in scorers) else "higher"
+    return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
 
 
-def _direction(name: str) -> Direction:
+def _direction_of_scorer(name: str) -> Direction:
     try:
         return SCORERS.load(name).marker.direction
     except UnknownScorerError:
         return "higher"
 
 
-class _Table:
+class _SharedInstances:
     """m runs over the n instances that all of them have, in the first one's order."""
 
     def __init__(self, runs: Sequence[RunScores]) -> None:
@@ -166,8 +166,8 @@ class _Table:
         known = sorted({name for name in self.scorers if name})
         self.direction = direction_of(known)
         self.notes = []
-        if len({_direction(name) for name in known}) > 1:
-            lower = ", ".join(name for name in known if _direction(name) == "lower")
+        if len({_direction_of_scorer(name) for name in known}) > 1:
+            lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
             self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
 
     def column(self, i: int, name: str) -> list[Any]:
@@ -199,13 +199,13 @@ class _Table:
         return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
 
 
-def _row(entry: Entry, table: _Table, numbers: Mapping[str, Any], i: int, parts: Mapping[str, Sequence[int]]) -> Row:
+def _ranked_row(entry: Entry, table: _SharedInstances, numbers: Mapping[str, Any], i: int, parts: Mapping[str, Sequence[int]]) -> RankedRow:
     run, status, scores = table.runs[i], table.column(i, "status"), table.values(i, "score")
     counts, n = Counter(status), len(status)
     judged = {name: any(value is not None for value in table.column(i, name)) for name in ("official", "strict")}
     place = numbers["submissions"][i]
     handed_in = n - counts["missing"]
-    return Row(
+    return RankedRow(
         name=entry.name,
         rank=place["rank"],
         shared_ranks=(place["shared_from"], place["shared_to"]),
@@ -226,7 +226,7 @@ def _row(entry: Entry, table: _Table, numbers: Mapping[str, Any], i: int, parts:
     )
 
 
-def _numbers(table: _Table, memo: Memo) -> dict[str, Any]:
+def _ranking_numbers(table: _SharedInstances, memo: Memo) -> dict[str, Any]:
     """The ranking and each row's interval as JSON values; worked out once for the same scores."""
     vectors = [table.values(i, "score") for i in range(len(table.runs))]
     clusters = table.clusters()
@@ -238,14 +238,14 @@ def _numbers(table: _Table, memo: Memo) -> dict[str, Any]:
     from evalsuite.stats.leaderboards import rank_submissions
 
     ranking = rank_submissions(vectors, higher_is_better=table.direction == "higher", confidence=CONFIDENCE)
-    of = _interval(clusters)
+    of = _interval_of_mean(clusters)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
     kept["submissions"] = [{**asdict(place), **of(vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
     memo.put("ranking", key, kept)
     return kept
 
 
-def _interval(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dict[str, Any]]:
+def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dict[str, Any]]:
     """The 95 % interval of a mean of scores: over clusters where the suite names some, else the one every report shows."""
     from evalsuite.stats.intervals import clustered_interval, score_interval
 
@@ -259,7 +259,7 @@ def _interval(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dic
     return of
 
 
-def _differences(runs: Sequence[RunScores]) -> list[str]:
+def _what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
     """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""
     parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
     found = []

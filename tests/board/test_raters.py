@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.board.raters import Rater, agree, rater_of_run, read_labels
 from evalsuite.errors import UsageError
 from evalsuite.run.scoring import Options, run
 from evalsuite.store.history import one_run
-from evalsuite.trust.agreement import agree
-from evalsuite.trust.labels import Rater, rater_of_run, read_labels
 from tests.conftest import ROOT
 
 

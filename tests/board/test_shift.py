@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
-from evalsuite.comparing import compare
-from evalsuite.comparing.shift import adjusted, shift
-from tests.comparing.made import side
+from evalsuite.board import compare
+from evalsuite.board.tested_differences import adjusted_shifts, score_shift
+from tests.board.made import side
 
 GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
@@ -19,7 +19,7 @@ GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 @settings(max_examples=60, deadline=None)
 def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> None:
     """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""
-    found = shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})
+    found = score_shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})
     distances = [
         wasserstein_distance(
             [b if swap else a for swap, (a, b) in zip(swaps, pairs, strict=True)],
@@ -37,7 +37,7 @@ def test_a_spread_that_leaves_the_mean_is_seen() -> None:
     """All scores at the middle against half at each end: the same mean, and yet the distribution has moved."""
     a = {str(i): 0.5 + 0.001 * (i % 7) for i in range(60)}
     b = {str(i): float(i % 2) for i in range(60)}
-    found = shift("s", a, b)
+    found = score_shift("s", a, b)
     assert found is not None
     assert abs(found.mean_a - found.mean_b) < 0.01
     assert found.distance > 0.4
@@ -47,7 +47,7 @@ def test_a_spread_that_leaves_the_mean_is_seen() -> None:
 
 def test_two_sets_of_instances_are_pooled() -> None:
     """Without a shared instance the two samples are exchanged as a whole; equal samples have distance 0."""
-    found = shift("s", {"a1": 0.0, "a2": 1.0}, {"b1": 0.0, "b2": 1.0, "b3": 0.0, "b4": 1.0})
+    found = score_shift("s", {"a1": 0.0, "a2": 1.0}, {"b1": 0.0, "b2": 1.0, "b3": 0.0, "b4": 1.0})
     assert found is not None
     assert (found.paired, found.distance, found.p) == (False, pytest.approx(0), 1)
 
@@ -56,7 +56,7 @@ def test_a_drawn_shift_repeats_itself() -> None:
     """The same seed gives the same p, close to another's."""
     rng = np.random.default_rng(1)
     a, b = ({str(i): value for i, value in enumerate(rng.random(40))} for _ in range(2))
-    first, again, other = shift("s", a, b), shift("s", a, b), shift("s", a, b, seed=1)
+    first, again, other = score_shift("s", a, b), score_shift("s", a, b), score_shift("s", a, b, seed=1)
     assert first == again
     assert first is not None
     assert other is not None
@@ -65,8 +65,8 @@ def test_a_drawn_shift_repeats_itself() -> None:
 
 def test_shifts_are_one_family() -> None:
     """Holm over the rows."""
-    rows = [shift(name, {"x": 0.0, "y": 0.1}, {"x": 1.0, "y": 0.9}) for name in "st"]
-    assert [one.p_adjusted for one in adjusted([one for one in rows if one])] == [pytest.approx(1.0)] * 2
+    rows = [score_shift(name, {"x": 0.0, "y": 0.1}, {"x": 1.0, "y": 0.9}) for name in "st"]
+    assert [one.p_adjusted for one in adjusted_shifts([one for one in rows if one])] == [pytest.approx(1.0)] * 2
 
 
 def test_compare_tests_scorers_where_there_are_no_fields() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from evalsuite.comparing import Side
+from evalsuite.board import Side
 from evalsuite.types import Result
 
 

@@ -1,11 +1,13 @@
-"""Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups and clusters."""
+"""Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups, clusters and fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from evalsuite.comparing.sides import Side
+from evalsuite.board.sides import Side
+from evalsuite.board.tested_differences import PairedDifference, paired_difference
 from evalsuite.errors import UsageError
-from evalsuite.outcome import FAULTY, UNJUDGED, kind_of
+from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of
 from evalsuite.registry import did_you_mean
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
@@ -34,7 +36,7 @@ class Paired:
 
 
 @dataclass(frozen=True, slots=True)
-class How:
+class PairingOptions:
     """How two sides are held against each other."""
 
     rules: Rule | None
@@ -48,7 +50,7 @@ class How:
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
 
 
-def by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
+def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
     """Scorer -> its pairs, in gold order."""
     found: dict[str, list[Pair]] = {}
     for a, b in pairs:
@@ -56,7 +58,7 @@ def by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
     return found
 
 
-def by_group(pairs: Sequence[Pair], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Pair]]:
+def pairs_by_group(pairs: Sequence[Pair], groups: Mapping[str, Sequence[str]]) -> dict[str, list[Pair]]:
     """Group -> its pairs in gold order; groups without one are left out."""
     members = {tag: set(ids) for tag, ids in groups.items()}
     found = {tag: [pair for pair in pairs if pair[0].instance_id in ids] for tag, ids in members.items()}
@@ -68,7 +70,7 @@ def cluster_tags(base: Side, prefix: str | None) -> list[str]:
     return list(base.clusters) if prefix is None else [tag for tag in base.groups if tag.startswith(prefix)]
 
 
-def clusters(base: Side, how: How, ids: Sequence[str]) -> dict[str, str] | None:
+def cluster_of_each(base: Side, how: PairingOptions, ids: Sequence[str]) -> dict[str, str] | None:
     """Instance id -> its cluster, None where no clusters are asked for. Raises `UsageError` for an instance in none or in several."""
     tags = cluster_tags(base, how.cluster)
     if not tags and how.cluster is None:
@@ -87,7 +89,7 @@ def clusters(base: Side, how: How, ids: Sequence[str]) -> dict[str, str] | None:
     return {name: own[0] for name, own in found.items()}
 
 
-def instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: How) -> tuple[Paired, ...]:
+def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: PairingOptions) -> tuple[Paired, ...]:
     """The n instances of both sides in gold order, cut to what the level lets be seen: at `none` no score of an instance."""
     tags: dict[str, list[str]] = {}
     for tag, ids in groups.items():
@@ -101,20 +103,20 @@ def instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]], how: 
             groups=tuple(tags.get(a.instance_id, ())),
             a=how.value(a) if seen else None,
             b=how.value(b) if seen else None,
-            reason_a=_reason(a, how),
-            reason_b=_reason(b, how),
+            reason_a=_reason_shown(a, how),
+            reason_b=_reason_shown(b, how),
         )
         for a, b in shared
     )
 
 
-def flips(found: Sequence[Paired]) -> tuple[Paired, ...]:
+def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
     """The instances whose scores differ, the largest loss first, then the largest gain."""
     changed = [(change, one) for one in found if (change := one.change)]
     return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
 
 
-def _reason(result: Result, how: How) -> str:
+def _reason_shown(result: Result, how: PairingOptions) -> str:
     """Why a result has its score, under the rules that are compared; below `cells` only what the level lets be said of it."""
     if not shows(how.level, "class"):
         return ""
@@ -129,9 +131,79 @@ def _reason(result: Result, how: How) -> str:
     return result.reason
 
 
-def bounds(shared: Sequence[Pair], how: How) -> tuple[float, float]:
+def difference_bounds(shared: Sequence[Pair], how: PairingOptions) -> tuple[float, float]:
     """The least and the greatest mean difference over all shared instances, whatever the unjudged scores are."""
     values = [(how.value(a), how.value(b)) for a, b in shared]
     low = sum((0.0 if b is None else b) - (1.0 if a is None else a) for a, b in values)
     high = sum((1.0 if b is None else b) - (0.0 if a is None else a) for a, b in values)
     return low / len(values), high / len(values)
+
+
+FieldNumbers = tuple[float, float, float]
+_FIELD_KEYS = ("precision", "recall", "f1")
+# What was not handed in, or could not be read, has found none of the fields.
+_NOTHING_MATCHED: FieldNumbers = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldDifference:
+    """One schema path over the n instances on which both have it: the tested difference of F1, and (a, b) means of the other two."""
+
+    f1: PairedDifference
+    precision: tuple[float, float]
+    recall: tuple[float, float]
+
+    @property
+    def path(self) -> str:
+        """The schema path, indexes folded (`steps[].n`)."""
+        return self.f1.name
+
+    def with_f1(self, f1: PairedDifference) -> "FieldDifference":
+        """The same with another row, such as one with an adjusted p-value."""
+        return replace(self, f1=f1)
+
+
+def fields_of(result: Result) -> dict[str, FieldNumbers]:
+    """Path -> (precision, recall, F1) of one result; empty for what no tree scorer made. Paths without a number are left out."""
+    found = result.details.get("fields", result.details.get("per_field"))
+    if isinstance(found, Mapping):
+        rows: Sequence[Any] = [{"path": path, **numbers} for path, numbers in found.items() if isinstance(numbers, Mapping)]
+    else:
+        rows = found if isinstance(found, list) else ()
+    named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
+    return {entry["path"]: _field_numbers(entry) for entry in named if all(isinstance(entry.get(key), int | float) for key in _FIELD_KEYS)}
+
+
+def _field_numbers(entry: Mapping[str, Any]) -> FieldNumbers:
+    precision, recall, f1 = (float(entry[key]) for key in _FIELD_KEYS)
+    return precision, recall, f1
+
+
+def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]]:
+    """Path -> instance id -> the numbers of (a, b), for the paths that both have; what was not handed in has 0 throughout."""
+    found: dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]] = {}
+    for a, b in pairs:
+        left, right = fields_of(a), fields_of(b)
+        for path in {**left, **right}:
+            here = left.get(path, _NOTHING_MATCHED if a.status in ZERO else None)
+            there = right.get(path, _NOTHING_MATCHED if b.status in ZERO else None)
+            if here is not None and there is not None:
+                found.setdefault(path, {})[a.instance_id] = (here, there)
+    return found
+
+
+def field_differences(
+    pairs: Sequence[tuple[Result, Result]], *, alpha: float, clusters: Mapping[str, str] | None = None
+) -> list[FieldDifference]:
+    """A row for each schema path, the largest loss of F1 first."""
+    rows = []
+    for path, numbers in fields_by_path(pairs).items():
+        sides = list(numbers.values())
+        names = [clusters[name] for name in numbers] if clusters is not None else None
+        f1 = paired_difference(path, [a[2] for a, _ in sides], [b[2] for _, b in sides], alpha=alpha, clusters=names)
+        rows.append(FieldDifference(f1=f1, precision=_two_means(sides, 0), recall=_two_means(sides, 1)))
+    return sorted(rows, key=lambda one: one.f1.difference or 0.0)
+
+
+def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
+    return sum(a[at] for a, _ in sides) / len(sides), sum(b[at] for _, b in sides) / len(sides)

@@ -1,0 +1,253 @@
+"""One tested difference: of the mean scores on the same n instances, put between its limits, and of how two runs' scores are distributed.
+
+A mean may stay where the scores have moved.
+"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.stats.intervals import Interval, clustered_interval
+from evalsuite.stats.paired import PairedTest, sign_flip
+from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, mean
+from evalsuite.stats.significance import Significance, compare_paired, detectable_difference, difference_interval, holm, paired_sample_size
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairedDifference:
+    """The difference b - a over n pairs; all is None where there is no pair.
+
+    `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
+    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; clustered t with clusters) and are not
+    adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over the
+    part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better.
+    """
+
+    name: str
+    n: int
+    a: float | None = None
+    b: float | None = None
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    interval_method: str = ""
+    se: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    method: str = ""
+    effect: float | None = None
+    wins: int = 0
+    ties: int = 0
+    losses: int = 0
+    n_clusters: int | None = None
+    seed: int | None = None
+    n_resamples: int | None = None
+    note: str = ""
+
+    def is_significant(self, alpha: float) -> bool:
+        """Whether the adjusted p-value is at most alpha."""
+        return self.p_adjusted is not None and self.p_adjusted <= alpha
+
+    def is_regression(self, alpha: float) -> bool:
+        """Whether b is worse than a at alpha."""
+        return self.is_significant(alpha) and (self.difference or 0.0) < 0
+
+
+def paired_difference(
+    name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None, seed: int = SEED
+) -> PairedDifference:
+    """The row of n pairs in the same order; `clusters` names each pair's cluster."""
+    if not a:
+        return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
+    found = compare_paired(b, a, alpha=alpha, seed=seed)
+    tested = PairedDifference(
+        name=name,
+        n=found.n,
+        a=mean(a),
+        b=mean(b),
+        difference=found.difference,
+        low=found.interval.low,
+        high=found.interval.high,
+        interval_method=found.interval.method,
+        se=found.interval.se,
+        p=found.p,
+        method=found.method,
+        effect=found.effect,
+        wins=found.wins,
+        ties=found.ties,
+        losses=found.losses,
+        seed=found.seed,
+        n_resamples=found.n_resamples,
+        note=found.note or _what_may_surprise(found, alpha),
+    )
+    return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha, seed)
+
+
+def _what_may_surprise(found: Significance, alpha: float) -> str:
+    """What a reader may stumble over: too few flips for any small p, or limits and test that do not agree."""
+    changed, low, high = found.wins + found.losses, found.interval.low, found.interval.high
+    if changed and found.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
+        return f"{changed} differences: no p below {2.0 ** (1 - changed):g} is possible"
+    if low is not None and high is not None and (low > 0 or high < 0) and found.p > alpha:
+        return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
+    return ""
+
+
+def _over_clusters(
+    tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float, seed: int
+) -> PairedDifference:
+    """The row with limits and p-value that take whole clusters as independent instead of instances."""
+    apart = differences(b, a)
+    totals = dict.fromkeys(clusters, 0.0)
+    for cluster, value in zip(clusters, apart, strict=True):
+        totals[cluster] += value
+    flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals), seed=seed)
+    interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
+    if not interval.se and len(totals) > 1:
+        # Clusters that all agree say nothing of their spread; the plain interval is at least no point.
+        interval = difference_interval(b, a, confidence=1 - alpha)
+    return replace(
+        tested,
+        low=interval.low,
+        high=interval.high,
+        interval_method=interval.method,
+        se=interval.se,
+        p=flipped.p,
+        method=f"{flipped.method} of clusters",
+        n_clusters=len(totals),
+        seed=flipped.seed,
+        n_resamples=flipped.n_resamples,
+        note=flipped.note or interval.note,
+    )
+
+
+def adjusted_differences(rows: Sequence[PairedDifference]) -> list[PairedDifference]:
+    """The rows with Holm's p-values over all of them that have one: they are one family."""
+    at = [i for i, one in enumerate(rows) if one.p is not None]
+    found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
+    return [replace(one, p_adjusted=found.get(i)) for i, one in enumerate(rows)]
+
+
+def detectable_points(one: PairedDifference, alpha: float) -> float | None:
+    """The smallest difference that this many instances, differing as these do, show with 80 % power; None where nothing is known."""
+    if not one.se:
+        return None
+    return detectable_difference(sd_difference=one.se * math.sqrt(one.n), n=one.n, alpha=alpha)
+
+
+def instances_needed(one: PairedDifference, alpha: float) -> int | None:
+    """How many instances would show the difference found, if it is the true one, with 80 % power; None without a difference."""
+    if not one.se or not one.difference:
+        return None
+    return paired_sample_size(sd_difference=one.se * math.sqrt(one.n), difference=one.difference, alpha=alpha)
+
+
+CELLS_AT_ONCE = 4_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreShift:
+    """How far the scores of one field (or scorer) have moved from a to b.
+
+    `distance` in [0, 1] is the area between both cumulative distributions (Wasserstein's first distance): 0.1 says that scores moved by
+    ten points on average. `p` comes from exchanging a and b within instances, or, where no instance is in both, between all of
+    them: exact up to 13 instances that differ, else drawn.
+    """
+
+    name: str
+    n_a: int
+    n_b: int
+    mean_a: float
+    mean_b: float
+    distance: float
+    p: float
+    p_adjusted: float | None = None
+    paired: bool = True
+    seed: int | None = None
+    n_resamples: int | None = None
+
+
+def score_shift(
+    name: str, a: Mapping[str, float], b: Mapping[str, float], *, n_resamples: int = N_RESAMPLES, seed: int = SEED
+) -> ScoreShift | None:
+    """The shift between scores by instance id; None where a side has none. Instances in one side only count where none is in both."""
+    shared = [key for key in a if key in b]
+    left, right = ([a[key] for key in shared], [b[key] for key in shared]) if shared else (list(a.values()), list(b.values()))
+    if not left or not right:
+        return None
+    distance, p, drawn = (
+        _exchanged_in_pairs(left, right, n_resamples, seed) if shared else _exchanged_in_all(left, right, n_resamples, seed)
+    )
+    return ScoreShift(
+        name=name,
+        n_a=len(left),
+        n_b=len(right),
+        mean_a=sum(left) / len(left),
+        mean_b=sum(right) / len(right),
+        distance=distance,
+        p=p,
+        paired=bool(shared),
+        seed=seed if drawn else None,
+        n_resamples=n_resamples if drawn else None,
+    )
+
+
+def adjusted_shifts(shifts: Sequence[ScoreShift]) -> list[ScoreShift]:
+    """The shifts with Holm's p-values over all of them."""
+    return [replace(one, p_adjusted=p) for one, p in zip(shifts, holm([one.p for one in shifts]), strict=True)]
+
+
+def _exchanged_in_pairs(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
+    """(distance, p, whether p was drawn) under exchanges within pairs; equal pairs move nothing and are left out."""
+    import numpy as np
+
+    values = np.asarray([pair for pair in zip(a, b, strict=True) if pair[0] != pair[1]], dtype=np.float64).ravel()
+    m = len(values) // 2
+    if not m:
+        return 0.0, 1.0, False
+    order = np.argsort(values, kind="stable")
+    gaps, pair, side = np.diff(values[order]), order // 2, np.where(order % 2 == 0, 1.0, -1.0) / len(a)
+    observed = float(_areas(side[None, :], gaps)[0])
+    exact = 2**m <= n_resamples
+    rng = np.random.default_rng(seed)
+    far = 0
+    for size, start in _blocks(2**m if exact else n_resamples, len(values)):
+        bits = (np.arange(start, start + size)[:, None] >> np.arange(m)) & 1 if exact else rng.integers(2, size=(size, m))
+        signs = bits * 2.0 - 1.0
+        far += int((_areas(signs[:, pair] * side, gaps) >= observed - 1e-12).sum())
+    return observed, far / 2**m if exact else (far + 1) / (n_resamples + 1), not exact
+
+
+def _exchanged_in_all(a: Sequence[float], b: Sequence[float], n_resamples: int, seed: int) -> tuple[float, float, bool]:
+    """(distance, p, True) under exchanges between all instances of both sides."""
+    import numpy as np
+
+    values = np.asarray([*a, *b], dtype=np.float64)
+    order = np.argsort(values, kind="stable")
+    gaps, weights = np.diff(values[order]), np.where(order < len(a), 1 / len(a), -1 / len(b))
+    observed = float(_areas(weights[None, :], gaps)[0])
+    rng = np.random.default_rng(seed)
+    far = 0
+    for size, _ in _blocks(n_resamples, len(values)):
+        drawn = rng.permuted(np.tile(weights, (size, 1)), axis=1)
+        far += int((_areas(drawn, gaps) >= observed - 1e-12).sum())
+    return observed, (far + 1) / (n_resamples + 1), True
+
+
+def _areas(weights: "NDArray[Any]", gaps: "NDArray[Any]") -> "NDArray[Any]":
+    """R areas between two cumulative distributions, from R rows of weights over N sorted values and the N - 1 gaps between them."""
+    import numpy as np
+
+    areas: NDArray[Any] = np.abs(np.cumsum(weights, axis=1))[:, :-1] @ gaps
+    return areas
+
+
+def _blocks(total: int, width: int) -> Iterator[tuple[int, int]]:
+    """(size, start) of blocks of rows that stay within about 32 MB each."""
+    block = max(1, CELLS_AT_ONCE // width)
+    for start in range(0, total, block):
+        yield min(block, total - start), start
