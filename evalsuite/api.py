@@ -28,7 +28,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     """
     from dataclasses import fields
 
-    from evalsuite.registry import did_you_mean
+    from evalsuite.errors import did_you_mean
     from evalsuite.run.scoring import Options, run
 
     known = [f.name for f in fields(Options)]

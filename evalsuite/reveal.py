@@ -15,9 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from evalsuite.errors import FAULTS, UsageError
+from evalsuite.errors import FAULTS, UsageError, did_you_mean
 from evalsuite.outcome import ZERO
-from evalsuite.registry import did_you_mean
 from evalsuite.types import Gold, Result, Suite
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")

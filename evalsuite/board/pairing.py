@@ -6,9 +6,8 @@ from typing import Any
 
 from evalsuite.board.sides import Side
 from evalsuite.board.tested_differences import PairedDifference, paired_difference
-from evalsuite.errors import UsageError
+from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of
-from evalsuite.registry import did_you_mean
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 

@@ -11,8 +11,7 @@ from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.front import ABOUT, page
 from evalsuite.cli.options import spread
 from evalsuite.cli.refusals import options_of
-from evalsuite.errors import UsageError
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import UsageError, did_you_mean
 
 
 class StoppedError(Exception):

@@ -5,7 +5,7 @@ import sys
 from collections.abc import Collection
 from typing import Any
 
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import did_you_mean
 
 _OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
 # The text of a command names options of that command.

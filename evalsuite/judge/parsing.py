@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsuite import foreign
+from evalsuite.registry import foreign
 
 # A verdict is short; what a model writes beyond this is not searched.
 _LONGEST = 20_000

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from evalsuite import registry
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.errors import FaultError, UsageError, did_you_mean
 
 Message = Mapping[str, str]
 BUNDLED = Path(__file__).parent / "prompts"
@@ -210,7 +210,7 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
     given: dict[str, Any] = {}
     for key, value in section.items():
         if key not in known:
-            raise UsageError(f"unknown key {key!r} in judge", hint=registry.did_you_mean(str(key), known))
+            raise UsageError(f"unknown key {key!r} in judge", hint=did_you_mean(str(key), known))
         if key == "cache" and value is False:
             value = ""
         if not registry.fits(value, _TYPES[key]):

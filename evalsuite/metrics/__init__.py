@@ -9,10 +9,10 @@ composite:
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from evalsuite.errors import did_you_mean
 from evalsuite.lazy import Lazy
 from evalsuite.metrics.base import Metric, MetricError
 from evalsuite.metrics.composite import Aggregation, Composite, OnMissing, Part
-from evalsuite.registry import did_you_mean
 
 METRICS: dict[str, Lazy] = {
     "exact_match": Lazy("evalsuite.metrics.short_answers:ExactMatch", "the answer equals a reference after normalisation"),

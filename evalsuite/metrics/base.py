@@ -15,8 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
 
 from evalsuite import __version__
-from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, did_you_mean
 from evalsuite.types import Fault, Reads, Score
 
 if TYPE_CHECKING:

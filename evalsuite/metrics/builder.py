@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from evalsuite import foreign
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.base import Measure, Metric, MetricError
 from evalsuite.metrics.composite import Composite, OnMissing, Part, normalised
+from evalsuite.registry import foreign
 
 Function = Callable[[Any, Any], float | None]
 

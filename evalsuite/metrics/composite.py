@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
+from evalsuite.errors import did_you_mean
 from evalsuite.metrics.base import Measure, Metric, MetricError, on_unit
-from evalsuite.registry import did_you_mean
 
 if TYPE_CHECKING:
     from evalsuite.judge.judge import Judge

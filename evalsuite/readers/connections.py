@@ -11,9 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError
+from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, did_you_mean
 from evalsuite.readers.suite import SUITE_FILE, top_level
-from evalsuite.registry import did_you_mean
 from evalsuite.sql import ENGINES
 from evalsuite.sql.base import Connection
 from evalsuite.sql.files import is_there

@@ -20,8 +20,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from evalsuite import registry
-from evalsuite.errors import FaultError, GoldError
+from evalsuite.errors import FaultError, GoldError, did_you_mean
 from evalsuite.readers.gold import MOST_COMPARED, check_of
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.readers.suite import refuse_twice
@@ -189,7 +188,7 @@ def _entry(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, know
     where = lines[""]
     for key in fields:
         if key not in KEYS:
-            raise GoldError(f"{lines[key]}: unknown key {key!r}", hint=registry.did_you_mean(key, KEYS))
+            raise GoldError(f"{lines[key]}: unknown key {key!r}", hint=did_you_mean(key, KEYS))
     for key in ("id", "gold", *TEXTS, "expires"):
         if key not in fields:
             raise GoldError(f"{where}: the key {key!r} is missing", hint=f"needed: id, gold, {', '.join(TEXTS)}, expires, an action")
@@ -210,7 +209,7 @@ def _entry(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, know
         said = " and ".join(given) or "none"
         raise GoldError(f"{where}: an entry needs exactly one of {', '.join(ACTIONS)}, found {said}")
     if fields["id"] not in known:
-        hint = registry.did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
+        hint = did_you_mean(fields["id"], sorted(known)[:MOST_COMPARED])
         raise GoldError(f"{lines['id']}: no instance {fields['id']!r} in gold", hint=hint)
     return _judged(fields, lines, gold, known[fields["id"]], given[0], day)
 

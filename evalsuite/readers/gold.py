@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe
+from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.limits import Limits
@@ -88,7 +88,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
     """One instance out of one object of the spec."""
     id_ = id_of(entry, where)
     if "evaluation" not in entry:
-        near = next((key for key in entry if registry.did_you_mean(key, ["evaluation"]).startswith("did")), None)
+        near = next((key for key in entry if did_you_mean(key, ["evaluation"]).startswith("did")), None)
         _refuse(where, f"{id_}: evaluation is missing", f"found {near!r}: write 'evaluation'" if near else "")
     given = entry["evaluation"]
     evaluations = given if isinstance(given, list) else [given]
@@ -103,7 +103,7 @@ def id_of(entry: Obj, where: str) -> str:
     """The instance id of a spec's entry; raises GoldError where it has none that can be used."""
     id_ = entry.get("instance_id")
     if "instance_id" not in entry:
-        near = next((key for key in entry if registry.did_you_mean(key, ["instance_id"]).startswith("did")), None)
+        near = next((key for key in entry if did_you_mean(key, ["instance_id"]).startswith("did")), None)
         _refuse(where, "instance_id is missing", f"found {near!r}: write 'instance_id'" if near else "")
     if not isinstance(id_, str) or not id_:
         _refuse(where, f"instance_id must be a text that is not empty, found {id_!r}")
@@ -115,7 +115,7 @@ def check_ids(gold: Gold, ids: Iterable[str]) -> None:
     known = {instance.instance_id: None for instance in gold.instances}
     for name in ids:
         if name not in known:
-            raise UsageError(f"no instance {name!r} in gold", hint=registry.did_you_mean(name, list(known)[:MOST_COMPARED]))
+            raise UsageError(f"no instance {name!r} in gold", hint=did_you_mean(name, list(known)[:MOST_COMPARED]))
 
 
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:
@@ -167,7 +167,7 @@ def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
     for key in evaluation:
         if key in CHECK_KEYS:
             continue
-        near = registry.did_you_mean(key, CHECK_KEYS)
+        near = did_you_mean(key, CHECK_KEYS)
         hint = near if near.startswith("did") else "move it into parameters if it is meant"
         message = f"key {key!r} beside 'parameters' is not read"
         found.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))

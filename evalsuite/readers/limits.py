@@ -3,8 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from evalsuite.errors import UsageError
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import UsageError, did_you_mean
 
 Limits = Mapping[str, int | float]
 

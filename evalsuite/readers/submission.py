@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe
+from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.readers.answer_files import Seen, watched
 from evalsuite.readers.answer_store import SHOWN_LINES, Collected
 from evalsuite.readers.json_text import Number, Obj, shown
@@ -25,7 +25,6 @@ from evalsuite.readers.paths import SPEC_PATTERN, Inode, inside, open_confined, 
 from evalsuite.readers.plain_lines import METADATA as METADATA
 from evalsuite.readers.plain_lines import Block, PlainLines
 from evalsuite.readers.plain_lines import place as _where
-from evalsuite.registry import listed
 from evalsuite.types import Answer, Fault, Submission
 
 KEYS = ("instance_id", "answer_type", "answer_or_path")

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, GoldError
+from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
 from evalsuite.matching.equality import Reference
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers import SCORERS
@@ -45,13 +45,13 @@ def read_suite(folder: Path) -> Suite:
         elif key in _FIELDS:
             fields.update(_FIELDS[key](value, place))
         else:
-            raise GoldError(f"{place}: unknown key {key!r}", hint=registry.did_you_mean(key, [*_FIELDS, "scorers"]))
+            raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
     # What has no field of its own is for later rooms.
     for key in [key for key in fields if key not in Suite.__dataclass_fields__ and key != "reference"]:
         fields["extra"][key] = fields.pop(key)
     for tag in fields["extra"].get("clusters", ()):
         if tag not in fields.get("groups", {}):
-            known = registry.did_you_mean(tag, fields.get("groups", {}))
+            known = did_you_mean(tag, fields.get("groups", {}))
             raise GoldError(f"{where}: the cluster {tag!r} is no group", hint=known)
     if (reference := fields.pop("reference", None)) is not None:
         own = fields.get("defaults", {})
@@ -162,14 +162,14 @@ def _text(key: str) -> Callable[[Any, str], dict[str, Any]]:
 
 def _rules(value: Any, where: str) -> dict[str, Any]:
     if value not in RULES:
-        raise GoldError(f"{where}: rules must be {' or '.join(RULES)}, found {value!r}", hint=registry.did_you_mean(str(value), RULES))
+        raise GoldError(f"{where}: rules must be {' or '.join(RULES)}, found {value!r}", hint=did_you_mean(str(value), RULES))
     return {"rules": value}
 
 
 def _reference(value: Any, where: str) -> dict[str, Any]:
     known = get_args(Reference)
     if value not in known:
-        hint = registry.did_you_mean(str(value), known)
+        hint = did_you_mean(str(value), known)
         raise GoldError(f"{where}: reference must be {' or '.join(known)}, found {value!r}", hint=hint)
     return {"reference": value}
 
@@ -191,7 +191,7 @@ def _groups(value: Any, where: str) -> dict[str, Any]:
         parts = entry if isinstance(entry, dict) else {"ids": entry}
         for part in parts:
             if part not in ("ids", "prefix"):
-                raise GoldError(f"{where}: unknown key {part!r} in group {tag!r}", hint=registry.did_you_mean(str(part), ("ids", "prefix")))
+                raise GoldError(f"{where}: unknown key {part!r} in group {tag!r}", hint=did_you_mean(str(part), ("ids", "prefix")))
         groups[tag] = _texts(parts.get("ids", []), f"{where}: ids of group {tag!r}")
         prefix = parts.get("prefix", [])
         prefixes[tag] = _texts([prefix] if isinstance(prefix, str) else prefix, f"{where}: prefix of group {tag!r}")
@@ -216,7 +216,7 @@ def _defaults(value: Any, where: str) -> dict[str, Any]:
             raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
         for key in _mapping(parameters, f"defaults of {name}", where):
             if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
-                raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=registry.did_you_mean(key, entry.parameters))
+                raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
     return {"defaults": defaults}
 
 

@@ -6,12 +6,10 @@
 is a scorer: a plain function whose keyword names are the keys of gold's `parameters`.
 """
 
+from evalsuite.registry.contract import CONNECTION_PARAMETERS, Marker, Scorer, check_parameters, fits, readable, scorer
+from evalsuite.registry.foreign import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.registry.lookup import Registry, UnknownScorerError
-from evalsuite.registry.marker import Marker, Scorer, scorer
-from evalsuite.registry.parameters import CONNECTION_PARAMETERS, check_parameters, fits, readable
-from evalsuite.registry.permission import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs
 from evalsuite.registry.plugins import WholeBatch
-from evalsuite.registry.words import did_you_mean, listed
 
 __all__ = [
     "CONNECTION_PARAMETERS",
@@ -24,9 +22,7 @@ __all__ = [
     "WholeBatch",
     "allowing_programs",
     "check_parameters",
-    "did_you_mean",
     "fits",
-    "listed",
     "readable",
     "scorer",
 ]

@@ -6,12 +6,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from evalsuite import foreign
-from evalsuite.errors import EvalsuiteError, FaultError, UsageError
+from evalsuite.errors import EvalsuiteError, FaultError, UsageError, did_you_mean
 from evalsuite.lazy import Lazy
-from evalsuite.registry.marker import Marker, Scorer
+from evalsuite.registry import foreign
+from evalsuite.registry.contract import Marker, Scorer
 from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
-from evalsuite.registry.words import did_you_mean
 from evalsuite.types import Score
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.registry.marker import scorer
+from evalsuite.registry import foreign
+from evalsuite.registry.contract import scorer
 
 
 def name_of(value: Any) -> str:

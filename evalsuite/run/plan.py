@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import UsageError, did_you_mean, listed
 from evalsuite.readers.gold import check_ids
-from evalsuite.registry import did_you_mean, listed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import plugins_hash, signature
 from evalsuite.types import Gold, GoldInstance, Rule, Submission, Task

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import UsageError
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission, read_results, write_atomically
 from evalsuite.types import Result
 

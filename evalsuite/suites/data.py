@@ -5,9 +5,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.registry import did_you_mean
 
 Columns = Mapping[str, Sequence[str | None]]
 FILE_KINDS = (".csv", ".jsonl", ".parquet")

@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry import UnknownScorerError, check_parameters, did_you_mean
+from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
+from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import write_atomically
 from evalsuite.suites.names import slug

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError
+from evalsuite.registry import foreign
 from evalsuite.trees.field_plan import checked
 from evalsuite.trees.field_results import ComparatorResult, FieldResult
 from evalsuite.trees.json_values import TreeLimitError, same

@@ -6,7 +6,7 @@ What is not the reference's own is called by `foreign.call`: its failure is a `F
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from evalsuite import foreign
+from evalsuite.registry import foreign
 from evalsuite.trees.comparators import BUILTIN, PROTECTED
 from evalsuite.trees.eval_schema import SchemaNode
 from evalsuite.trees.field_results import ComparatorResult

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError, describe
+from evalsuite.registry import foreign
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.field_plan import Plan, compile_plan
 from evalsuite.trees.field_results import FieldResult, RecordResult, RunResult, Summary

@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError
+from evalsuite.registry import foreign
 from evalsuite.trees.batch_comparators import BatchItem
 from evalsuite.trees.field_results import ComparatorResult
 from evalsuite.trees.json_values import loosely_same

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from operator import eq
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast, runtime_checkable
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError
+from evalsuite.registry import foreign
 
 if TYPE_CHECKING:
     import numpy as np

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.errors import FAULTS, FaultError, describe, did_you_mean
 from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, exact_table
 from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.answer_files import AnswerFiles
@@ -19,7 +19,6 @@ from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import METADATA
-from evalsuite.registry import did_you_mean
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission, Table
 from evalsuite.workers.requests import applicable

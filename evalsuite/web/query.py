@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from evalsuite.errors import EvalsuiteError
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import EvalsuiteError, did_you_mean
 
 Item = TypeVar("Item")
 

@@ -10,12 +10,12 @@ from importlib import import_module
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
-from evalsuite.foreign import failure
 from evalsuite.matching.big.digested import held as held_tables
 from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
+from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Problem, Result, Score, Task
 from evalsuite.workers.combine import Outcome, combine, faulty

@@ -13,13 +13,12 @@ from typing import Any
 
 import pytest
 
-from evalsuite import foreign
 from evalsuite.errors import FaultError
 from evalsuite.judge.parsing import score_reading
 from evalsuite.metrics.base import MetricError
 from evalsuite.metrics.builder import Custom
 from evalsuite.metrics.composite import Composite, Part
-from evalsuite.registry import Marker, Scorer
+from evalsuite.registry import Marker, Scorer, foreign
 from evalsuite.registry.plugins import as_scorer
 from evalsuite.trees import CompoundComparator, PairMetric, PromptJudge, SemanticBatchComparator, evaluate, treeval_score
 from evalsuite.types import Fault, Score

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.registry import did_you_mean
+from evalsuite.errors import did_you_mean
 from evalsuite.trust.lint import cells, columns, databases, files, numbers, order, spec, suite, texts, trees
 from evalsuite.trust.lint.book import IGNORE_KEY, Book, Found, Kind, Severity, open_book
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from evalsuite.errors import did_you_mean
 from evalsuite.readers.suite import SUITE_FILE
-from evalsuite.registry import did_you_mean
 from evalsuite.trust.lint.book import Book, Found, Kind
 
 

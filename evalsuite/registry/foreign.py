@@ -2,18 +2,24 @@
 
 What comes back is a value or a `FaultError` SCORER_ERROR with file and line, whatever the code did: a failure never becomes a number,
 and never ends a worker or the command. The raw text of an exception goes to the debug log only: it can carry answers.
+
+Answers that are programs are such code too, run in a jail by the metrics for them. What they may do here and now goes around the judging of
+one answer instead of through it, for such a metric may stand deep in composites, trees and plugins.
 """
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from evalsuite.errors import FAULTS, FaultError
 from evalsuite.types import Fault, Score
 
 T = TypeVar("T")
-PACKAGE = __file__.rpartition("foreign.py")[0]
+PACKAGE = f"{Path(__file__).resolve().parents[1]}/"
 
 
 def call(what: str, function: Callable[..., T], /, *arguments: Any, **named: Any) -> T:
@@ -37,7 +43,7 @@ def failure(what: str, error: BaseException) -> FaultError:
     """The fault of code that raised: its name, the kind of error, and where in its own file that was."""
     import logging
 
-    logging.getLogger("evalsuite.foreign").debug("%s failed", what, exc_info=error)
+    logging.getLogger("evalsuite.registry.foreign").debug("%s failed", what, exc_info=error)
     place = _place_of(error)
     return FaultError("SCORER_ERROR", f"{what} raised {type(error).__name__}" + (f" at {place}" if place else ""))
 
@@ -127,3 +133,27 @@ def _place_of(error: BaseException) -> str:
     # A plugin that is an installed package lies among the libraries.
     own = own or [(file, line) for file, line in passed if not file.startswith((PACKAGE, "<", paths["stdlib"]))]
     return f"{own[-1][0].replace(chr(92), '/').rpartition('/')[2]}:{own[-1][1]}" if own else ""
+
+
+class ProgramBudget:
+    """The seconds that are left for all programs of one answer."""
+
+    def __init__(self, seconds: float = math.inf) -> None:
+        self.seconds = seconds
+
+
+PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=False)
+PROGRAM_BUDGET: ContextVar[ProgramBudget | None] = ContextVar("PROGRAM_BUDGET", default=None)
+
+
+@contextmanager
+def allowing_programs(allowed: bool, *, seconds: float | None = None) -> Iterator[None]:
+    """Inside, in this thread, programs are run without a jail where `allowed`, and all of them together for at most `seconds`."""
+    before = PROGRAMS_ALLOWED.set(allowed)
+    budget = PROGRAM_BUDGET.set(ProgramBudget(seconds)) if seconds is not None else None
+    try:
+        yield
+    finally:
+        PROGRAMS_ALLOWED.reset(before)
+        if budget is not None:
+            PROGRAM_BUDGET.reset(budget)
