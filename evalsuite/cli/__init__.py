@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """The exit code of one command line; see `gate` for what happens on the way."""
-    from evalsuite.cli.streams import ended, steady_streams
+    from evalsuite.cli.output_streams import ended, steady_streams
 
     steady_streams()
     return ended(_answered(list(sys.argv[1:] if argv is None else argv)))
@@ -22,7 +22,7 @@ def _answered(arguments: list[str]) -> int:
         print(f"evalsuite {__version__}")
         return 0
     if arguments in (["--help"], ["-h"]):
-        from evalsuite.cli.front import page
+        from evalsuite.cli.commands import page
 
         print(page(), end="")
         return 0

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.layout_options import Layout, Mode
-from evalsuite.cli.options import Code, Databases, FailUnder, ResultDir, Rules, rule, share
+from evalsuite.cli.options import Code, Databases, FailUnder, Layout, Mode, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError

@@ -1,11 +1,12 @@
 """The single place where errors become messages and exit codes, and signals an interruption."""
 
 import os
+import re
 import signal
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
 
@@ -13,6 +14,10 @@ from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, Evalsu
 
 # How long after a signal another one is taken for the same.
 _CLEANING_SECONDS = 2.0
+_OPTION = re.compile(r"(?<![\w-])--[a-z][\w-]*")
+# The text of a command names options of that command.
+_COMMAND = re.compile(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
+_EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 
 def guarded(arguments: list[str]) -> int:
@@ -98,7 +103,8 @@ def _dispatch(arguments: list[str]) -> int:
 
         if (code := quick_check(arguments[1:])) is not None:
             return code
-    from evalsuite.cli.app import StoppedError, build, usage_errors
+    from evalsuite.cli.output_streams import complain
+    from evalsuite.cli.parser import StoppedError, build, retold, usage_errors
 
     try:
         code = build().main(args=arguments, prog_name="evalsuite", standalone_mode=False)
@@ -110,7 +116,6 @@ def _dispatch(arguments: list[str]) -> int:
         if type(error).__name__ == "NoArgsIsHelpError":
             print(error.format_message())
             return EXIT_USAGE
-        from evalsuite.cli.refusals import complain, retold
 
         complain(*retold(error))
         return EXIT_USAGE
@@ -122,13 +127,27 @@ def _dispatch(arguments: list[str]) -> int:
 
 def _complain(message: str, hint: str, arguments: Sequence[str]) -> None:
     """Say what is wrong, with what of the hint holds for the command that was called."""
-    from evalsuite.cli.refusals import complain, fitting
+    from evalsuite.cli.output_streams import complain
 
     if "--" in hint:
-        from evalsuite.cli.app import called
+        from evalsuite.cli.parser import called
 
         hint = fitting(hint, called(arguments))
     complain(message, hint)
+
+
+def fitting(hint: str, known: Collection[str]) -> str:
+    """The ways out that a hint names, parted by `, or `, without those that need an option which is not among the known ones.
+
+    One place that cannot write is reached by many commands: its hint names the ways of all of them.
+    """
+    ways = hint.split(", or ")
+    return ", or ".join(way for way in ways if options_in(way) <= _EVERYWHERE.union(known))
+
+
+def options_in(text: str) -> set[str]:
+    """The long options that a text names, those of whole commands left out."""
+    return set(_OPTION.findall(_COMMAND.sub("", text)))
 
 
 def _log_to_stderr() -> None:

@@ -27,7 +27,7 @@ def audit(
     plugin: Plugins = None,
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
-    from evalsuite.cli.progress import ProgressBar
+    from evalsuite.cli.showing import ProgressBar
     from evalsuite.reports.audit import FORMATS, audit_text
     from evalsuite.trust.audit.audit import audit_gold
 

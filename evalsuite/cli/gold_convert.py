@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.layout_options import Layout
+from evalsuite.cli.options import Layout
 from evalsuite.errors import EXIT_OK
 
 

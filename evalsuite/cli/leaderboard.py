@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import RUNS, GoldDir, Limit, Quiet, Scoring, limits_of, one_of
-from evalsuite.cli.progress import ProgressBar
-from evalsuite.cli.showing import Outputs, check_showing, console, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:

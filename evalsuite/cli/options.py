@@ -23,6 +23,14 @@ Rules = Annotated[str | None, typer.Option("--rules", metavar="official|strict",
 Databases = Annotated[
     Path | None, typer.Option(help="where the databases lie that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
+Layout = Annotated[
+    str | None,
+    typer.Option("--layout", help="how the gold folder is laid out [default: what its spec shows]", metavar="original|lite|snow"),
+]
+Mode = Annotated[
+    str | None,
+    typer.Option("--mode", help="lite and snow: what the answers are [default: the files that are there]", metavar="sql|exec_result"),
+]
 Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
 FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]

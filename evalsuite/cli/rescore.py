@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Quiet, Scoring
-from evalsuite.cli.progress import ProgressBar
+from evalsuite.cli.showing import ProgressBar
 from evalsuite.errors import EXIT_OK
 
 if TYPE_CHECKING:

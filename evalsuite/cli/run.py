@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalsuite.cli.layout_options import check_reference_files, write_reference_files
 from evalsuite.cli.options import GoldDir, Scoring
-from evalsuite.cli.progress import ProgressBar
 from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving
+from evalsuite.cli.showing import ProgressBar
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
-    from evalsuite.cli.again import FirstFailure
+    from evalsuite.cli.inner_loop import FirstFailure
     from evalsuite.reports.record import Record
     from evalsuite.run.scoring import Options, Run
 
@@ -31,7 +30,7 @@ def command(
     gold: GoldDir = Path("gold"),
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
-    from evalsuite.cli.again import watch
+    from evalsuite.cli.inner_loop import watch
     from evalsuite.run.scoring import Options
 
     how.load()
@@ -49,7 +48,7 @@ def command(
         return EXIT_OK
     with place.local(gold, options) as (folder, options):
         if shown.reference_files:
-            check_reference_files(folder)
+            _check_reference_files(folder)
         once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst)
         if saving.watch and options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")
@@ -58,7 +57,7 @@ def command(
 
 def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool) -> int:
     """Score, write and print as asked; the exit code."""
-    from evalsuite.cli.again import FirstFailure
+    from evalsuite.cli.inner_loop import FirstFailure
     from evalsuite.cli.showing import lost, with_lost, write_all
     from evalsuite.reports.github import add_to_summary
     from evalsuite.reports.record import of_run, revealed
@@ -74,7 +73,7 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
     record = of_run(finished)
     n_lost = write_all(record, shown.output or (), shown.reveal)
     if shown.reference_files:
-        n_lost += lost(lambda: write_reference_files(record, folder, shown.reveal))
+        n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))
     if shown.github:
         n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = with_lost(*gates.verdict(finished), n_lost)
@@ -89,7 +88,7 @@ def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *,
         return run(folder, gold, options, progress=progress)
     from tempfile import TemporaryDirectory
 
-    from evalsuite.cli.again import StopAtFirst, with_known_folder
+    from evalsuite.cli.inner_loop import StopAtFirst, with_known_folder
 
     with TemporaryDirectory(prefix="evalsuite-") as spare:
         known = with_known_folder(options, folder.resolve().name, Path(spare) / "run")
@@ -144,3 +143,22 @@ def _for_github(run: "Run", record: "Record") -> Iterator[None]:
 
 def _progress(*, hidden: bool) -> ProgressBar:
     return ProgressBar(hidden=hidden or not sys.stderr.isatty())
+
+
+def _check_reference_files(result_dir: Path) -> None:
+    """Raise `OutputError` where the files that the reference leaves behind cannot be written; called before any scoring."""
+    from evalsuite.reports import check_writable
+    from evalsuite.reports.reference_files import places
+
+    for path in places(result_dir):
+        check_writable(path)
+
+
+def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
+    """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
+    from evalsuite.reports.clean import clean
+    from evalsuite.reports.record import revealed
+    from evalsuite.reports.reference_files import write
+
+    for path in write(revealed(record, level), result_dir):
+        print(clean(f"wrote {path}"), file=sys.stderr)

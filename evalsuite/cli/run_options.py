@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.layout_options import Layout, Mode, ReferenceFiles
-from evalsuite.cli.options import FailUnder, Limit, Quiet, limits_of, share
+from evalsuite.cli.options import FailUnder, Layout, Limit, Mode, Quiet, limits_of, share
 from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
@@ -64,7 +63,7 @@ class Choice:
 
     def options(self, gold: Path) -> dict[str, Any]:
         """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
-        from evalsuite.cli.again import last_failed
+        from evalsuite.cli.inner_loop import last_failed
         from evalsuite.run.shards import parse_shard
 
         ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
@@ -129,7 +128,10 @@ class Printing(Showing):
     json_: Annotated[bool, typer.Option("--json", help="print the run.json object and nothing else")] = False
     quiet: Quiet = False
     github: Annotated[bool, typer.Option("--github", help="also print GitHub annotations, and write the summary of the job")] = False
-    reference_files: ReferenceFiles = False
+    reference_files: Annotated[
+        bool,
+        typer.Option("--reference-files", "--reference_files", help="also write the reference's files: RESULT_DIR-ids.csv and log.txt"),
+    ] = False
 
 
 @dataclass(frozen=True, kw_only=True)

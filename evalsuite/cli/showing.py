@@ -1,4 +1,4 @@
-"""How a run is shown, live or saved: the options that `run` and `report` share, and the printing."""
+"""How a run is shown, live or saved: the options that `run` and `report` share, the printing, and the bar while it is scored."""
 
 import os
 import sys
@@ -85,7 +85,7 @@ def write_all(
 
 def lost(write: Callable[[], object]) -> bool:
     """Whether something could not be written, which is said on stderr: what it tells of is known all the same, and stands."""
-    from evalsuite.cli.refusals import complain
+    from evalsuite.cli.output_streams import complain
 
     try:
         write()
@@ -109,3 +109,55 @@ def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else width_in_a_file
     return Console(stderr=stderr, width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+
+
+class ProgressBar:
+    """A bar with rate and time left on stderr; drawn only on a terminal and only once a run takes longer than a second."""
+
+    def __init__(self, *, hidden: bool) -> None:
+        import time
+
+        self._hidden = hidden
+        self._started = time.monotonic()
+        self._bar: object | None = None
+
+    def __enter__(self) -> "ProgressBar":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.stop()  # type: ignore[attr-defined]
+
+    def __call__(self, done: int, total: int) -> None:
+        import time
+
+        if self._hidden or (self._bar is None and time.monotonic() - self._started < 1):
+            return
+        if self._bar is None:
+            self._bar = _rich_bar(total)
+            # Not before the bar is known here: interrupted in the middle of it, its cursor must come back.
+            self._bar.start()  # type: ignore[attr-defined]
+        self._bar.update(self._bar.task_ids[0], completed=done)  # type: ignore[attr-defined]
+
+
+def _rich_bar(total: int) -> object:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
+    from rich.text import Text
+
+    class Speed(ProgressColumn):
+        """Nothing until two moments are known to take a speed from."""
+
+        def render(self, task: Task) -> Text:
+            return Text("" if task.speed is None else f"{task.speed:.{0 if task.speed >= 10 else 1}f}/s")
+
+    bar = Progress(
+        TextColumn("scoring"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        Speed(),
+        TimeRemainingColumn(),
+        console=console(stderr=True),
+        transient=True,
+    )
+    bar.add_task("scoring", total=total)
+    return bar

@@ -139,7 +139,7 @@ def run(
     description: Annotated[str, typer.Option(help="kept and shown")] = "",
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
-    from evalsuite.cli.refusals import complain
+    from evalsuite.cli.output_streams import complain
     from evalsuite.reports.clean import clean
     from evalsuite.reports.words import verdict_line
     from evalsuite.suites.store import SuiteError, load_suite

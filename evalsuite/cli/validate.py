@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.layout_options import Layout, Mode
+from evalsuite.cli.options import Layout, Mode
 from evalsuite.errors import EXIT_GATE, EXIT_OK
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Code, Workers
-from evalsuite.cli.progress import ProgressBar
+from evalsuite.cli.showing import ProgressBar
 from evalsuite.errors import EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:

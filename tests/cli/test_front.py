@@ -5,9 +5,8 @@ import sys
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.app import build
-from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.front import OPTIONS, page
+from evalsuite.cli.commands import COMMANDS, OPTIONS, page
+from evalsuite.cli.parser import build
 from tests.processes import finished
 
 

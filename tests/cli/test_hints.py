@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from evalsuite.cli.app import called, load_command
 from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.refusals import fitting, options_in
+from evalsuite.cli.gate import fitting, options_in
+from evalsuite.cli.parser import called, load_command
 from evalsuite.errors import FAULTS
 from evalsuite.store.run_folder import _cannot_write
 from tests.conftest import ROOT

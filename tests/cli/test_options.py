@@ -8,9 +8,9 @@ import pytest
 import typer
 from typer.core import TyperGroup
 
-from evalsuite.cli.app import load_command
 from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.options import Scoring, spread
+from evalsuite.cli.parser import load_command
 
 
 @dataclass(frozen=True, kw_only=True)

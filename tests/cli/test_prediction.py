@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
-from evalsuite.cli.app import load_command
+from evalsuite.cli.parser import load_command
 from evalsuite.cli.prediction import OWN_OPTIONS, plain_call
 
 WORDS = st.sampled_from(

@@ -155,7 +155,7 @@ def test_heavy_packages_are_imported_where_they_are_used(path: Path) -> None:
 def test_start_up_loads_nothing_heavy() -> None:
     """After importing the command line and every light room, no heavy package is loaded."""
     code = (
-        "import sys, evalsuite, evalsuite.cli, evalsuite.cli.app, evalsuite.cli.run, evalsuite.cli.check, evalsuite.workers.stages\n"
+        "import sys, evalsuite, evalsuite.cli, evalsuite.cli.parser, evalsuite.cli.run, evalsuite.cli.check, evalsuite.workers.stages\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
     assert finished([sys.executable, "-c", code], check=True).stdout.strip() == "[]"
@@ -177,7 +177,7 @@ def test_every_command_explains_itself(name: str) -> None:
     shown = finished([sys.executable, "-m", "evalsuite", name, "--help"])
     assert shown.returncode == 0, shown.stderr
     assert "Usage: evalsuite" in shown.stdout
-    from evalsuite.cli.app import load_command
+    from evalsuite.cli.parser import load_command
 
     command = load_command(name)
     for one in getattr(command, "commands", {name: command}).values():

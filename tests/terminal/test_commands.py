@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.cli.app import load_command
 from evalsuite.cli.commands import COMMANDS as TABLE_OF_COMMANDS
+from evalsuite.cli.parser import load_command
 from tests.processes import finished
 from tests.terminal.commands import COMMANDS, FLIPPED, Command
 from tests.terminal.pty_harness import C_LOCALE, Shown, piped, run

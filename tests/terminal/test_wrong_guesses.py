@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.cli.app import called
-from evalsuite.cli.refusals import options_in
+from evalsuite.cli.gate import options_in
+from evalsuite.cli.parser import called
 from tests.cli.test_run import text_gold, text_submission, write_lines
 from tests.terminal.pty_harness import EVALSUITE, piped
 

@@ -100,7 +100,7 @@ def watch(folders: Sequence[Path], once: Callable[[], int]) -> int:
 
     An error a person should see is printed, and the watch goes on: a half-written file is what a watch meets.
     """
-    from evalsuite.cli.streams import stdout_failure
+    from evalsuite.cli.output_streams import stdout_failure
     from evalsuite.reports.clean import clean
 
     code, seen = EXIT_OK, snapshot(folders)

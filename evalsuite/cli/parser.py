@@ -7,10 +7,8 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from evalsuite.cli.commands import COMMANDS
-from evalsuite.cli.front import ABOUT, page
+from evalsuite.cli.commands import ABOUT, COMMANDS, page
 from evalsuite.cli.options import spread
-from evalsuite.cli.refusals import options_of
 from evalsuite.errors import UsageError, did_you_mean
 
 
@@ -39,7 +37,7 @@ class LazyGroup(TyperGroup):
         return load_command(cmd_name)
 
     def get_help(self, ctx: Any) -> str:
-        """The page of `front`, which names every command of the table without importing any of them."""
+        """The page that names every command of the table without importing any of them."""
         return page().rstrip()
 
 
@@ -137,3 +135,32 @@ def usage_errors() -> tuple[type[Exception], ...]:
     """The exceptions by which the command line parser says that it could not understand the arguments, and by which it aborts."""
     base = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
     return (base, typer.Abort)
+
+
+def options_of(command: Any) -> list[str]:
+    """The options of a command in every spelling, those of its commands too where it is a group."""
+    inner = [command.get_command(None, name) for name in command.list_commands(None)] if hasattr(command, "list_commands") else []
+    return [spelled for one in (command, *inner) for parameter in one.params if _is_option(parameter) for spelled in parameter.opts]
+
+
+def retold(error: Any) -> tuple[str, str]:
+    """(message, hint) of an exception by which the parser says that it cannot understand the arguments."""
+    context, parameter, option = (getattr(error, name, None) for name in ("ctx", "param", "option_name"))
+    message = error.format_message().partition(" (Possible options: ")[0].rstrip(".")
+    if context is None:
+        return message, "`--help` after the command lists its options"
+    own = [one for one in context.command.params if _is_option(one)]
+    if option is not None and not any(option in one.opts for one in own):
+        return message, did_you_mean(option, [*map(_spelled, own), "--help"])
+    if parameter is None or not _is_option(parameter):
+        return message, " ".join(context.get_usage().removeprefix("Usage:").split())
+    return message, f"{_spelled(parameter)} {parameter.metavar or ''}".rstrip() + f": {parameter.help}"
+
+
+def _is_option(parameter: Any) -> bool:
+    return any(spelled.startswith("-") for spelled in parameter.opts)
+
+
+def _spelled(parameter: Any) -> str:
+    """The first long spelling of an option."""
+    return next((str(spelled) for spelled in parameter.opts if spelled.startswith("--")), str(parameter.opts[0]))

@@ -1,4 +1,4 @@
-"""stdout and stderr that stop no command: cp1252, ASCII, closed, full, or with nobody left who reads."""
+"""stdout and stderr that stop no command: cp1252, ASCII, closed, full, or with nobody left who reads; and what stderr says."""
 
 import codecs
 import os
@@ -76,6 +76,15 @@ def ended(code: int) -> int:
         return code
     print(f"error: cannot write to stdout: {failure.strerror}\nhint: make room; a run that was saved stands", file=sys.stderr)
     return code or 1
+
+
+def complain(message: str, hint: str) -> None:
+    """Say on stderr what is wrong, and what to do about it where that is known."""
+    from evalsuite.reports.clean import clean
+
+    print(f"error: {clean(message)}", file=sys.stderr)
+    if hint:
+        print(f"hint: {clean(hint)}", file=sys.stderr)
 
 
 def _degraded(error: UnicodeError) -> tuple[str, int]:
