@@ -1,26 +1,36 @@
-"""The one way of hostile text into a report: what cannot be printed becomes its escape."""
+"""The one way of hostile text into a report: what cannot be seen becomes its escape."""
 
 import unicodedata
+from typing import Final
 
-# Printable by Python's rule, yet invisible or able to reorder a line.
-_HIDDEN = frozenset("\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u3164\uffa0")
-_COMBINING_RUN = 4
+# Printable by Python's rule, yet drawn as nothing: what Unicode calls default-ignorable (joiners, fillers, inherent vowels and all
+# variation selectors), and the blank Braille pattern, the notehead that is none and the filler of Khitan.
+_HIDDEN: Final = frozenset(
+    [*map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0))]
+    + [*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))]
+    + [*map(chr, (0x2800, 0x1D159, 0x16FE4))]
+)
+# More marks than any script stacks on a letter.
+_MOST_MARKS: Final = 8
 
 
 def clean(text: str) -> str:
-    """The text with every non-printable character (ESC, C1, bidi, zero-width, surrogates, line ends) as its escape.
+    """The text with every character that is not seen (ESC, C1, bidi, zero-width, selectors, surrogates, line ends) as its escape.
 
-    Printable characters of any script stay. A run of more than four combining marks is cut, so that no cell grows over its neighbours.
+    Visible characters of any script stay. Of a run of combining marks the first eight stay, so that no cell grows over its neighbours.
     """
     if text.isascii() and text.isprintable():
         return text
     out: list[str] = []
     marks = 0
     for char in text:
-        marks = marks + 1 if unicodedata.combining(char) else 0
-        if marks > _COMBINING_RUN:
+        if not char.isprintable() or char in _HIDDEN:
+            out.append(_escape(char))
+            marks = 0
             continue
-        out.append(char if char.isprintable() and char not in _HIDDEN else _escape(char))
+        marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
+        if marks <= _MOST_MARKS:
+            out.append(char)
     return "".join(out)
 
 
