@@ -57,7 +57,8 @@ class PythonUnitTesting(Metric):
                 ended = self._run(prediction, test)
             except OSError:
                 # Behind the walls of a worker no process starts, jailed or not.
-                fault = Fault(code="NO_JAIL")
+                detail = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
+                fault = Fault(code="NO_JAIL", detail=detail)
                 return Measure(value=None, reason=describe(fault), fault=fault)
             if ended != "passed":
                 return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})

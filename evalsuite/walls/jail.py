@@ -277,7 +277,25 @@ def _build_wall():
                     if not (event in ("os.listdir", "os.scandir") and inside(path, roots)):
                         raise PermissionError("not allowed here: " + event)
     sys.addaudithook(wall)
+def _steps(_thread, partial, deque, weakref, space, codes):
+    steps, watched = deque(), []
+    for code in codes:
+        # One C call runs the code: no Python frame lies beneath it. What it adds to is reached from nowhere, also not from the thread's
+        # function, which `sys.unraisablehook` is handed; only an end without an error adds to it. The lock opens when the thread is gone,
+        # whichever way it went.
+        ended, gone, once = [], _thread.allocate_lock(), deque([code])
+        gone.acquire()
+        watched.append(weakref.ref(once, lambda _, opened=gone.release: opened()))
+        steps += [
+            partial(_thread.start_new_thread, deque, (map(ended.append, map(exec, once, [space.__dict__])), 0)),
+            gone.acquire,
+            ended.pop,
+        ]
+    # What a step holds goes when it is done, so that a thread's own things die with it.
+    steps.append(None)
+    return iter(steps.popleft, None), watched
 def _main():
+    global _program, _test
     import _thread, gc, types, weakref
     from collections import deque
     from functools import partial
@@ -289,6 +307,7 @@ def _main():
         codes = [compile(text, "<program>", "exec", dont_inherit=True) for text in (_program, _test)]
     except BaseException:
         os._exit(1)
+    del _program, _test
     # What sees or runs inside other threads; later Pythons have more of them.
     for name in ("_settraceallthreads", "_setprofileallthreads", "monitoring"):
         if hasattr(sys, name):
@@ -298,29 +317,16 @@ def _main():
     os.dup2(_null, 1)
     sys.modules["__main__"] = space
     write, leave = partial(os.write, _back), partial(os._exit, 0)
-    steps, watched = deque(), []
-    for code in codes:
-        # One C call runs the code: no Python frame lies beneath it. What it adds to is reached from nowhere, and only an end without an
-        # error adds to it; the lock opens when the thread is gone, whichever way it went.
-        ended, gone, once = [], _thread.allocate_lock(), deque([code])
-        gone.acquire()
-        watched.append(weakref.ref(once, lambda _, opened=gone.release: opened()))
-        steps += [
-            partial(_thread.start_new_thread, ended.extend, (map(exec, once, [space.__dict__]),)),
-            gone.acquire,
-            ended.pop,
-        ]
-        del ended, gone, once
-    # What a step holds goes when it is done, so that a thread's own things die with it.
-    steps.append(None)
+    parts = [*_steps(_thread, partial, deque, weakref, space, codes)]
     _build_wall()
-    del codes, code
+    del codes
     gc.collect()
     gc.freeze()
     os.write(_back, b"!")
     try:
-        # The word goes from pipe to pipe inside this one expression.
-        deque(map(call, chain(iter(steps.popleft, None), [partial(write, _take(32)), leave])), maxlen=0)
+        # The word goes from pipe to pipe inside this one expression. Steps and word are in no variable of this frame, which a collection
+        # of garbage in this thread could show.
+        deque(map(call, chain(parts.pop(0), [partial(write, _take(32)), leave], parts.pop())), maxlen=0)
     finally:
         os._exit(1)
 _main()

@@ -166,5 +166,10 @@ def test_behind_other_walls_there_is_no_jail(tmp_path: Path, monkeypatch: pytest
     write_lines(tmp_path / "gold" / "x_eval.jsonl", {"instance_id": "tree", "evaluation": {"func": "tree_score", "parameters": parameters}})
     row = {"instance_id": "tree", "answer_type": "answer", "answer_or_path": '{"code": "x = 1"}'}
     write_lines(tmp_path / "sub" / "results_metadata.jsonl", row)
-    main(["run", "sub", "-q", "--no-cache", "--jobs", "1", "--out", "plain"])
-    assert (rows_of(tmp_path / "plain")["tree"]["status"], rows_of(tmp_path / "plain")["tree"]["fault"]) == ("unscored", "NO_JAIL")
+    for place, options in (("plain", []), ("allowed", ["--allow-programs"]), ("walls", ["--allow-programs", "--isolation", "none"])):
+        main(["run", "sub", "-q", "--no-cache", "--jobs", "1", "--out", place, *options])
+    plain, allowed, trusted = (rows_of(tmp_path / place)["tree"] for place in ("plain", "allowed", "walls"))
+    assert [(row["status"], row["fault"]) for row in (plain, allowed)] == [("unscored", "NO_JAIL")] * 2
+    assert "--allow-programs" in plain["reason"]
+    assert "--allow-programs asks for --isolation none" in allowed["reason"]
+    assert trusted["score"] == 1

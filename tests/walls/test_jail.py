@@ -74,6 +74,54 @@ TRICKS = {
         "            for v in [*f.f_locals.values()]:\n                if isinstance(v, bytes): os.write(3, v)\n            f = f.f_back\n"
         "gc.enable()\nfor i in range(20000):\n    a = A()\n    a.a = a"
     ),
+    "a hook for what threads raise": "import sys\nsys.unraisablehook = lambda a: a.object.__self__.append(None)",
+    "frames under a collection": (
+        "import gc, sys\ndef look(*_):\n    f = sys._getframe()\n    while f:\n        s = f.f_locals.get('steps')\n"
+        "        if s:\n            s.clear()\n            s.append(None)\n        f = f.f_back\n"
+        "gc.callbacks.append(look)\ngc.set_threshold(1, 1, 1)\ngc.enable()"
+    ),
+    "what the collector keeps": (
+        "import gc\ngc.unfreeze()\ngc.set_debug(gc.DEBUG_SAVEALL)\ngc.collect()\n[o.append(None) for o in gc.garbage if type(o) is list]"
+    ),
+    "functions behind its output": (
+        "import sys\ng = sys.stdout.buffer.raw.write.__globals__\ng['_main'].__code__ = (lambda: None).__code__\ng['_take'] = bytes"
+    ),
+    "a trace of each line": (
+        "import sys, threading\nt = lambda f, e, a: t\nthreading.settrace(t)\nsys.settrace(t)\n"
+        "sys.setprofile(lambda f, *_: [v() for v in f.f_locals.values() if callable(v)])"
+    ),
+    "no built-in names": "(vars(__builtins__) if hasattr(__builtins__, '__dict__') else __builtins__).clear()",
+    "an interruption of its own": "raise KeyboardInterrupt",
+    "the end of its thread": "import _thread\n_thread.exit()",
+    "an abort": "import os\nos.abort()",
+    "a segmentation fault": "import faulthandler\nfaulthandler._sigsegv()",
+    "a thread that floods": (
+        "import os, _thread\ndef flood():\n    while True:\n        for i in range(3, 12):\n"
+        "            try: os.write(i, b'!' * 33)\n            except OSError: pass\n_thread.start_new_thread(flood, ())"
+    ),
+    "an exit in the middle of the test": (
+        "import os, sys, threading, time\nsys.setswitchinterval(1e-6)\n"
+        "threading.Thread(target=lambda: (time.sleep(0.01), os._exit(0))).start()"
+    ),
+    "no depth": "import sys\nsys.setrecursionlimit(5)",
+    "all memory": "x = [bytearray(1 << 20) for _ in range(10000)]",
+    "frames of an error": (
+        "try: 1 / 0\nexcept ZeroDivisionError as e:\n    f = e.__traceback__.tb_frame\n    while f:\n"
+        "        [v.append(None) for v in [*f.f_locals.values(), *f.f_globals.values()] if type(v) is list]\n        f = f.f_back"
+    ),
+    "an importer": "import sys\nclass F:\n    def find_spec(self, *a): raise SystemExit\nsys.meta_path.insert(0, F())",
+    "an alarm": "import signal\nsignal.setitimer(signal.ITIMER_REAL, 0.001)",
+    "other C functions": (
+        "import collections, operator, os\noperator.call = lambda f: None\ncollections.deque = list\nos.write = lambda *a: 32"
+    ),
+    "another interpreter": "import _xxsubinterpreters as i\ni.run_string(i.create(), 'import os; os._exit(0)')",
+    "an unpickled exit": "import pickle\npickle.loads(b'cos\\n_exit\\n(I0\\ntR.')",
+    "another encoding": "# -*- coding: rot13 -*-\nk = 1",
+    "an open bracket": "x = (",
+    "an open function": "def f():",
+    "an open escape": "x = 1\n\\",
+    "a return": "return",
+    "a NUL": "x = 1\0",
 }
 WALLS = {
     "reading a file": "open({file!r})",
@@ -115,6 +163,12 @@ def test_every_wall_refuses(name: str, tmp_path: Path) -> None:
     assert ended(program, "assert ok") == "passed"
     assert [path.name for path in tmp_path.iterdir()] == ["gold.txt"]
     assert file.read_text(encoding="utf-8") == "secret"
+
+
+def test_a_program_does_not_see_its_test() -> None:
+    """What it is asked is in no variable that it can reach before the test runs."""
+    program = "import sys\nshown = sys.stdout.buffer.raw.write.__globals__.get('_test')"
+    assert ended(program, "assert shown is None") == "passed"
 
 
 def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
