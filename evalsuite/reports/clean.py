@@ -5,11 +5,11 @@ from typing import Final
 
 # Printable by Python's rule, yet drawn as nothing: what Unicode calls default-ignorable (joiners, fillers, inherent vowels and all
 # variation selectors), and the blank Braille pattern, the notehead that is none and the filler of Khitan.
-_HIDDEN: Final = frozenset(
-    [*map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0))]
-    + [*map(chr, range(0xFE00, 0xFE10)), *map(chr, range(0xE0100, 0xE01F0))]
-    + [*map(chr, (0x2800, 0x1D159, 0x16FE4))]
+_RANGES: Final = (
+    *((0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180D), (0x180F, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
+    *((0xFE00, 0xFE0F), (0xE0100, 0xE01EF), (0x2800, 0x2800), (0x1D159, 0x1D159), (0x16FE4, 0x16FE4)),
 )
+_HIDDEN: Final = frozenset(chr(code) for first, last in _RANGES for code in range(first, last + 1))
 # More marks than any script stacks on a letter.
 _MOST_MARKS: Final = 8
 
