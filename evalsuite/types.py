@@ -44,7 +44,7 @@ class Table:
     """A table as a reader hands it over: n_columns sequences of n_rows cells each.
 
     From CSV (`types` is None) every cell is the text that stood in the file, or None where a short row had no field; typing happens in
-    `matching/`. From a database `types` names each column's type and cells are native Python values, None for NULL.
+    `tables/`. From a database `types` names each column's type and cells are native Python values, None for NULL.
     `ragged_line` is the first line (1-based) whose number of fields differs upward from the header, or None.
     """
 

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.matching.big.streamed import AnswerFaultError
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
+from evalsuite.tables.streamed import AnswerFaultError
 from evalsuite.types import Fault, Table
 
 Limits = Mapping[str, int | float]

@@ -7,9 +7,9 @@ NUL, no lone carriage return, UTF-8. Of every other one the exact reader decides
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from evalsuite.matching.big.blocks import Block
-from evalsuite.matching.big.streamed import OddError
 from evalsuite.readers.limits import Limits
+from evalsuite.tables.blocks import Block
+from evalsuite.tables.streamed import OddError
 from evalsuite.types import Table
 
 if TYPE_CHECKING:

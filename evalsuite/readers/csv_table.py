@@ -22,10 +22,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import FaultError, UsageError, reason_of
-from evalsuite.matching.big.streamed import OddError, StreamedTable, TextTable
-from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.limits import Limits
+from evalsuite.tables.streamed import OddError, StreamedTable, TextTable
+from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import Table
 
 _UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}

@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evalsuite.matching.big.digested import Digest
 from evalsuite.readers.limits import Limits
+from evalsuite.tables.digested import Digest
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.errors import FaultError
-from evalsuite.matching.big.digested import DatabaseTable, Digest, DigestedTable, exact_form
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
 from evalsuite.readers.limits import Limits
+from evalsuite.tables.digested import DatabaseTable, Digest, DigestedTable, exact_form
 from evalsuite.types import Fault, Table
 
 if TYPE_CHECKING:

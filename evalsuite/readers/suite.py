@@ -7,9 +7,9 @@ from typing import Any, get_args
 
 from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
-from evalsuite.matching.equality import Reference
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.official_cells import Reference
 from evalsuite.types import RULES, Suite
 
 SUITE_FILE = "suite.yaml"

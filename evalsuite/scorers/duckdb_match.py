@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
-from evalsuite.matching.big.digested import DatabaseTable, DigestedTable, agreed_rows, held
-from evalsuite.matching.database import list_problem, match_database, needs_quotes
-from evalsuite.matching.equality import Reference
-from evalsuite.matching.fetched import turns_into_floats
-from evalsuite.matching.strict_columns import Labels, Terms
-from evalsuite.matching.table_judge import join_verdicts, judge_each
-from evalsuite.matching.wording import shorten
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
+from evalsuite.tables.database_rules import list_problem, match_database, needs_quotes
+from evalsuite.tables.digested import DatabaseTable, DigestedTable, agreed_rows, held
+from evalsuite.tables.fetched import turns_into_floats
+from evalsuite.tables.official_cells import Reference
+from evalsuite.tables.strict_columns import Labels, Terms
+from evalsuite.tables.strict_tables import join_verdicts, judge_each
+from evalsuite.tables.wording import shorten
 from evalsuite.types import Fault, Problem, Score
 
 

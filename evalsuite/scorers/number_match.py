@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.matching.number import gold_numbers, match_number
-from evalsuite.matching.number_strict import match_number_strictly
-from evalsuite.matching.verdict import Cause, Strict, join
 from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
+from evalsuite.texts.official_number import gold_numbers, match_number
+from evalsuite.texts.strict_number import match_number_strictly
+from evalsuite.texts.verdict import Cause, Strict, join
 from evalsuite.types import Problem, Score
 
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.matching.text import excluded_text, match_text
-from evalsuite.matching.text_strict import match_text_strictly
-from evalsuite.matching.verdict import Cause, join
 from evalsuite.registry import scorer
+from evalsuite.texts.text_rules import excluded_text, match_text, match_text_strictly
+from evalsuite.texts.verdict import Cause, join
 from evalsuite.types import Problem, Score
 
 

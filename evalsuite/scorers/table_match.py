@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite.matching.big.streamed import TextTable
-from evalsuite.matching.database import list_problem
-from evalsuite.matching.equality import RESULT_SUITES, Reference
-from evalsuite.matching.strict_columns import Labels, Terms
-from evalsuite.matching.table import match_any_table, match_table_list
-from evalsuite.matching.table_judge import join_verdicts, judge_any, judge_each
-from evalsuite.matching.table_references import needed_columns
-from evalsuite.matching.wording import with_delimiter
 from evalsuite.registry import scorer
+from evalsuite.tables.condition_columns import needed_columns
+from evalsuite.tables.database_rules import list_problem
+from evalsuite.tables.official_cells import RESULT_SUITES, Reference
+from evalsuite.tables.official_tables import match_any_table, match_table_list
+from evalsuite.tables.streamed import TextTable
+from evalsuite.tables.strict_columns import Labels, Terms
+from evalsuite.tables.strict_tables import join_verdicts, judge_any, judge_each
+from evalsuite.tables.wording import with_delimiter
 from evalsuite.types import Fault, Problem, Rule, Score, Table
 
 OFFICIAL_ONLY: frozenset[Rule] = frozenset({"official"})

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.outlines import place
-from evalsuite.matching.strict_columns import read_columns
-from evalsuite.matching.table_strict import Column
-from evalsuite.matching.values import Cell, equal, key
+from evalsuite.tables.official_cells import ABS_TOL
+from evalsuite.tables.outlines import place
+from evalsuite.tables.strict_cells import Cell, equal, key
+from evalsuite.tables.strict_columns import read_columns
+from evalsuite.tables.strict_matching import Column
 from evalsuite.trust.transformations.values import Pair, decorated_number, instants
 from evalsuite.types import Rule, Table
 

@@ -154,8 +154,8 @@ def _lone(a: Alignment, row: int, *, gold: bool) -> Data:
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     """The numbers of an answer with their distance to the nearest gold, and the tolerance they are held to."""
-    from evalsuite.matching.number_reading import find_numbers, read_number
-    from evalsuite.matching.numbers import exact_of
+    from evalsuite.texts.number_reading import find_numbers, read_number
+    from evalsuite.texts.numbers import exact_of
 
     gold = parameters.get("gold", [])
     golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.matching.outlines import place
+from evalsuite.tables.outlines import place
 from evalsuite.trust.alignment import Alignment
 from evalsuite.trust.search_tables import TablePair
 from evalsuite.types import Rule

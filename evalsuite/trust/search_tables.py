@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from evalsuite.matching.table_judge import columns_for, order_for
+from evalsuite.tables.strict_tables import columns_for, order_for
 from evalsuite.trust.alignment import Alignment, align, by_rank, in_place
 from evalsuite.trust.search import Cause, Judge, Passes, plural, show
 from evalsuite.trust.transformations.laws import Fixed, Law

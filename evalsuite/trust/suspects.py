@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.matching.number_reading import find_numbers, read_number
-from evalsuite.matching.numbers import exact_of
 from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
@@ -25,6 +23,8 @@ from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.run.rescoring import place_of
 from evalsuite.store.history import RunEntry
+from evalsuite.texts.number_reading import find_numbers, read_number
+from evalsuite.texts.numbers import exact_of
 from evalsuite.types import Fault, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early

@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe, did_you_mean
-from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, exact_table
-from evalsuite.matching.wording import other_delimiter
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answers import read_answer
 from evalsuite.readers.gold import gold_inodes
@@ -20,6 +18,8 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.readers.submission import METADATA
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.streamed import AnswerFaultError, StreamedTable, exact_table
+from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission, Table
 from evalsuite.workers.requests import applicable
 

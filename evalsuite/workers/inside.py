@@ -17,9 +17,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.matching.big.digested import bound, digested_tables
-from evalsuite.matching.big.streamed import StreamedTable
 from evalsuite.readers.paths import Inode
+from evalsuite.tables.digested import bound, digested_tables
+from evalsuite.tables.streamed import StreamedTable
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import die_with_parent
 from evalsuite.workers.streams import RemoteSource, RemoteTable, done, serve_streams

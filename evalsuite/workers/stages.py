@@ -10,13 +10,13 @@ from importlib import import_module
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
-from evalsuite.matching.big.digested import held as held_tables
-from evalsuite.matching.big.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.digested import held as held_tables
+from evalsuite.tables.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
 from evalsuite.types import Check, Fault, Problem, Result, Score, Task
 from evalsuite.workers.combine import Outcome, combine, faulty
 from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names

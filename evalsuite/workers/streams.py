@@ -7,15 +7,15 @@ import struct
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.matching.big.digested import Digest, DigestedTable, digested_tables
-from evalsuite.matching.big.streamed import AnswerFaultError, OddError, StreamedTable
+from evalsuite.tables.digested import Digest, DigestedTable, digested_tables
+from evalsuite.tables.streamed import AnswerFaultError, OddError, StreamedTable
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
 
 if TYPE_CHECKING:
     from socket import socket
 
-    from evalsuite.matching.big.blocks import Block
+    from evalsuite.tables.blocks import Block
 
 _FIRST, _NEXT, _WHOLE, _DONE = b"first", b"next", b"whole", b"done"
 # Followed by the place of a database table among those that are told by their digests.
@@ -98,7 +98,7 @@ def _unpacked(frame: bytes, width: int) -> "Block":
     """The block behind a frame. Raises ValueError where the lengths do not say what is there."""
     import numpy as np
 
-    from evalsuite.matching.big.blocks import Block
+    from evalsuite.tables.blocks import Block
 
     _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
     stop = _SHAPE.size + n_rows * n_columns * size

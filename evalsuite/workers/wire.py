@@ -12,8 +12,8 @@ from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
-from evalsuite.matching.big.digested import Digest, DigestedTable
-from evalsuite.matching.big.streamed import StreamedTable
+from evalsuite.tables.digested import Digest, DigestedTable
+from evalsuite.tables.streamed import StreamedTable
 from evalsuite.types import Fault, Table
 
 _HEAD = struct.Struct("<Q")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.matching.verdict import CAUSES
 from evalsuite.run.scoring import Options, run
+from evalsuite.texts.verdict import CAUSES
 from tests.conftest import corpus, is_default_corpus
 
 pytestmark = pytest.mark.conformance

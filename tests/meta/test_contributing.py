@@ -212,7 +212,7 @@ def _equality(copy: Copy, row: Row) -> None:
         ''',
     )
     scorer = "evalsuite/scorers/string_match.py"
-    copy.insert(scorer, "^from evalsuite.matching.text import", f"from {_module(file)} import same_consonants")
+    copy.insert(scorer, "^from evalsuite.texts.text_rules import", f"from {_module(file)} import same_consonants")
     copy.insert(scorer, "^    official = match_text", "    official = Score(official=float(same_consonants(prediction, str(gold))))")
     assert json.loads(copy.commands("check string_match --prediction brlen --gold Berlin --json"))["official"] == 1
 

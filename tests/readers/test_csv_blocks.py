@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
-from evalsuite.matching.big.streamed import OddError, StreamedTable
 from evalsuite.readers import csv_blocks, csv_table
 from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
 from evalsuite.readers.limits import Limits, resolve_limits
+from evalsuite.tables.streamed import OddError, StreamedTable
 
 LIMITS = resolve_limits()
 

@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
-from evalsuite.matching.big.digested import Digest, DigestedTable, digested_tables
-from evalsuite.matching.big.streamed import AnswerFaultError
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
+from evalsuite.tables.digested import Digest, DigestedTable, digested_tables
+from evalsuite.tables.streamed import AnswerFaultError
 from evalsuite.types import Fault
 from evalsuite.workers.wire import decode_forms, encode_forms
 

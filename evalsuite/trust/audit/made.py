@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from evalsuite.matching.numbers import Number
+from evalsuite.texts.numbers import Number
 from evalsuite.trust.transformations.rows import pick, with_column
 from evalsuite.trust.transformations.values import cell
 from evalsuite.types import Table

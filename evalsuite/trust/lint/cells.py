@@ -7,9 +7,9 @@ from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
-from evalsuite.matching.equality import ABS_TOL
-from evalsuite.matching.numbers import Number
-from evalsuite.matching.values import is_written_form, read_text
+from evalsuite.tables.official_cells import ABS_TOL
+from evalsuite.tables.strict_cells import is_written_form, read_text
+from evalsuite.texts.numbers import Number
 from evalsuite.trust.lint.book import Found, GoldTable, Kind
 
 BIG = 10**10
@@ -116,7 +116,7 @@ def _values(table: GoldTable, index: int) -> list[Any]:
     """The numbers of a column, as they stand in it."""
     if table.is_csv:
         return _numbers(_texts(table, index))
-    from evalsuite.matching.values import read_native
+    from evalsuite.tables.strict_cells import read_native
 
     cells = [cell for cell in table.table.columns[index] if not isinstance(cell, bool)]
     return [value for value in map(read_native, cells) if isinstance(value, int | Number)]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from evalsuite.matching.database import needs_quotes
+from evalsuite.tables.database_rules import needs_quotes
 from evalsuite.trust.lint.book import Found, GoldTable, Kind, Spot
 
 _NULLABLE = re.compile(r"(U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BOOLEAN)")

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from itertools import combinations
 
-from evalsuite.matching.number import gold_numbers
+from evalsuite.texts.official_number import gold_numbers
 from evalsuite.trust.lint.book import Found, Kind, Spot
 
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
-from evalsuite.matching.numbers import Number
-from evalsuite.matching.values import read_native, read_text
+from evalsuite.tables.strict_cells import read_native, read_text
+from evalsuite.texts.numbers import Number
 from evalsuite.trust.lint.book import Found, GoldTable, Kind
 
 # With fewer rows a column is in order by chance too often.

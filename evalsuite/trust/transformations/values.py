@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.matching.numbers import Number
-from evalsuite.matching.values import Cell, is_written_form, read_native, read_text
+from evalsuite.tables.strict_cells import Cell, is_written_form, read_native, read_text
+from evalsuite.texts.numbers import Number
 
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)

@@ -1,1 +1,0 @@
-"""Tables too big to hold as Python values: blocks of packed text, compared column by column with numpy, in bounded memory."""

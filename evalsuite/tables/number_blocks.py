@@ -1,0 +1,224 @@
+"""Columns of packed text as floats, with what the strict rules ask of how a number was written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.tables.blocks import WORD, Block
+from evalsuite.tables.official_cells import ABS_TOL
+from evalsuite.tables.pandas_typing import NA_WORDS, NUMERIC, typed_column
+from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_FLOOR, NOISE_REL, Tolerance
+
+if TYPE_CHECKING:
+    import numpy as np
+
+LONGEST_NUMBER: Final = 32
+# Beyond these, integers become other things than floats in pandas' eyes, and floats other things than integers.
+SAFE_WHOLE: Final = float(1 << 53)
+SAFE_NUMBER: Final = 9e18
+_SPACES, _END, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b",       ", b"null    "))
+_POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
+# Strict comparisons nearer to the edge than this share of gold are left to exact arithmetic.
+_NOISE: Final = 4e-15
+
+
+WHOLE: Final = -1
+
+
+@dataclass
+class Numbers:
+    """Some cells as floats, NaN where empty; `written` are their words (n x width, blanks behind), None where numpy did not see them."""
+
+    values: "np.ndarray[Any, Any]"
+    written: "np.ndarray[Any, Any] | None" = None
+
+    @property
+    def are_safe(self) -> bool:
+        """Whether all are so small that pandas makes plain integers or floats of them."""
+        import numpy as np
+
+        return bool((np.abs(self.values[np.isfinite(self.values)]) < SAFE_NUMBER).all())
+
+    @cached_property
+    def digits(self) -> "np.ndarray[Any, Any] | None":
+        """How many digits each cell shows behind its point: `WHOLE` without point and exponent, 0 with an exponent. None where unknown."""
+        import numpy as np
+
+        if self.written is None:
+            return None
+        points, blanks = _first(self.written, _POINT), _first(self.written, _BLANK)
+        behind = np.where(points < blanks, blanks - points - 1, WHOLE).astype(np.int8)
+        for sign in (_LOWER_E, _UPPER_E):
+            if bytes([sign]) in self.written.tobytes():
+                behind[_first(self.written, sign) < blanks] = 0
+        return behind
+
+    def at(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
+        """Some of the cells."""
+        if self.written is not None:
+            return Numbers(self.values[rows], self.written[rows])
+        part = Numbers(self.values[rows])
+        part.digits = None if self.digits is None else self.digits[rows]
+        return part
+
+
+def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
+    """The place of the first byte in each row of words that is `sign`, the width in bytes where there is none."""
+    import numpy as np
+
+    ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
+    found = np.full(len(words), words.shape[1] * WORD)
+    for at in range(words.shape[1] - 1, -1, -1):
+        zero_there = words[:, at] ^ np.uint64(sign * 0x0101010101010101)
+        # The lowest byte marked is the first that is zero; a borrow can mark only bytes above it.
+        marks = (zero_there - ones) & ~zero_there & tops
+        rows = np.flatnonzero(marks)
+        lowest = marks[rows]
+        lowest &= ~lowest + np.uint64(1)
+        found[rows] = at * WORD + np.log2(lowest.astype(np.float64)).astype(np.int64) // WORD
+    return found
+
+
+def joined(parts: Sequence[Numbers]) -> Numbers:
+    """The cells of several blocks one behind the other, without their bytes."""
+    import numpy as np
+
+    whole = Numbers(np.concatenate([part.values for part in parts]))
+    digits = [part.digits for part in parts]
+    known = [part for part in digits if part is not None]
+    whole.digits = np.concatenate(known) if len(known) == len(digits) else None
+    return whole
+
+
+def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = None) -> Numbers | None:
+    """The cells of a column (in all or some rows) as numbers, or None where one is neither a number nor empty."""
+    import numpy as np
+
+    starts, lengths = block.starts[:, column], block.lengths[:, column]
+    if rows is not None:
+        starts, lengths = starts[rows], lengths[rows]
+    longest = int(lengths.max(initial=0))
+    if longest > LONGEST_NUMBER:
+        return None
+    values, written = _parsed(block, starts, lengths, -(-max(longest, 1) // WORD))
+    if values is not None:
+        return Numbers(values, written)
+    typed = typed_column(block.texts(column, rows))
+    if typed.kind not in NUMERIC:
+        return None
+    return Numbers(np.array(typed.values, np.float64), None)
+
+
+def _parsed(block: Block, starts: Any, lengths: Any, n_words: int) -> tuple[Any, Any]:
+    """Floats by way of a JSON list, which takes no number that pandas does not take; (None, None) where a cell is none."""
+    import msgspec
+    import numpy as np
+
+    filled = np.empty((len(starts), n_words + 1), np.uint64)
+    blanks = _blanks()
+    for at in range(n_words):
+        words = block.words(starts, lengths, at)
+        words |= blanks.take(lengths - at * WORD, mode="clip")
+        filled[:, at] = words
+    filled[lengths == 0, 0] = _NULL
+    filled[:, n_words] = _END
+    text = b"[" + filled.tobytes()[:-WORD] + b"]"
+    try:
+        values = _decoder()(text)
+    except msgspec.MsgspecError:
+        return None, None
+    found = np.array(values, np.float64)
+    # A null with spaces round it is empty to JSON and a word to pandas.
+    if len(values) != len(starts) or (np.isnan(found) & (lengths != 0) & (lengths != len("null"))).any():
+        return None, None
+    return found, filled[:, :n_words]
+
+
+def _blanks() -> Any:
+    """For 0 to 8 bytes of a word, blanks in the rest."""
+    import numpy as np
+
+    return np.array([_SPACES >> 8 * n << 8 * n if n < WORD else 0 for n in range(WORD + 1)], np.uint64)
+
+
+def _decoder() -> Any:
+    import msgspec
+
+    return msgspec.json.Decoder(list[float | None]).decode
+
+
+def officially_equal(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """`math.isclose(gold, predicted, abs_tol=ABS_TOL)` for each pair, where empty equals empty."""
+    import numpy as np
+
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance = np.abs(gold - predicted)
+        close = (distance <= np.abs(1e-9 * predicted)) | (distance <= np.abs(1e-9 * gold)) | (distance <= ABS_TOL)
+        close &= np.isfinite(gold) & np.isfinite(predicted)
+    same: np.ndarray[Any, Any] = close | (gold == predicted) | (np.isnan(gold) & np.isnan(predicted))
+    return same
+
+
+def surely_strictly_equal(gold: Numbers, predicted: Numbers, tolerance: Tolerance) -> "np.ndarray[Any, Any]":
+    """Which pairs of finite numbers are equal under the strict rules beyond all rounding of floats; the rest needs a closer look."""
+    import numpy as np
+
+    a, b = gold.values, predicted.values
+    if gold.digits is None or predicted.digits is None:
+        return np.zeros(len(a), bool)
+    with np.errstate(invalid="ignore", over="ignore"):
+        distance, size = np.abs(a - b), np.abs(a)
+        if tolerance.own:
+            near = distance + _NOISE * size < np.maximum(tolerance.rel * size, tolerance.abs)
+        else:
+            are_whole = (a == np.rint(a)) & (b == np.rint(b))
+            near = distance + _NOISE * size < np.minimum(NOISE_REL * size, NOISE_FLOOR)
+            near |= (gold.digits > 0) & _rounded(a, b, gold.digits, predicted.digits)
+            # What is too small for a float reads as 0, and whole floats beyond 2^53 stand for several integers.
+            near = np.where(are_whole, (distance == 0) & (size < SAFE_WHOLE) & (size > 0), near & (a != 0) & (b != 0))
+    sure: np.ndarray[Any, Any] = near & np.isfinite(a) & np.isfinite(b)
+    return sure
+
+
+def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
+    """Which pairs are one number rounded to the decimals the other shows (2 to 15 of them), with at least 2 digits that count."""
+    import numpy as np
+
+    shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
+    decimals = np.clip(np.minimum(shown, gold_digits), FEWEST_DECIMALS, 15)
+    unit = 10.0 ** -decimals.astype(np.float64)
+    coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
+    inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.499 * unit
+    # Digits of 0 stand for an exponent, which says nothing of how many decimals are shown.
+    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.01 * unit)
+
+
+def surely_unequal(gold: str, predicted: str) -> bool:
+    """Whether two texts are unequal under the official rules whatever the rest of their columns hold; empty cells read as 0 aside."""
+    if gold == predicted or (gold in NA_WORDS and predicted in NA_WORDS):
+        return False
+    a, b = _any_number(gold), _any_number(predicted)
+    if a is None or b is None:
+        return True
+    return not (a == b or abs(a - b) <= max(1.01 * ABS_TOL, 1.01e-9 * max(abs(a), abs(b))) or a != a or b != b)
+
+
+def _any_number(text: str) -> float | None:
+    lowered = text.strip().lower()
+    if lowered in ("true", "false"):
+        return float(lowered == "true")
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def is_surely_text(text: str) -> bool:
+    """Whether a cell makes its column one of text, whatever the others hold."""
+    return text not in NA_WORDS and _any_number(text) is None
+
+
+def may_be_whole(text: str) -> bool:
+    """Whether a cell leaves open that its column is one of integers."""
+    return text in NA_WORDS or text.strip().lstrip("+-").isdigit()

@@ -1,0 +1,298 @@
+"""Whether a predicted table holds the needed columns of a gold table, under the official rules.
+
+Each needed gold column must equal some predicted column; headers, further columns and the association of cells to rows are not looked
+at (Spider2 `eval_utils.compare_pandas_table`). The reference compares every pair of columns anew; here each column is typed and sorted
+at most once, and columns whose text is equal are accepted as they stand.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from evalsuite.errors import describe
+from evalsuite.tables.block_verdicts import official_verdict
+from evalsuite.tables.digested import agreed_rows
+from evalsuite.tables.fetched import database_columns
+from evalsuite.tables.identical import identical_columns
+from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
+from evalsuite.tables.pandas_typing import Typed, official_frame, raw_column, typed_column
+from evalsuite.tables.streamed import AnyTable, StreamedTable, exact_table
+from evalsuite.tables.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
+from evalsuite.types import Fault, Score, Table
+
+
+def match_table(
+    prediction: AnyTable, gold: AnyTable, *, needed: Sequence[int] = (), ignore_order: bool = False, reference: Reference = "original"
+) -> Score:
+    """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
+
+    `ignore_order` sorts each column on its own before; `reference` says what an empty cell and two cells that cannot be compared are. None
+    with a fault where `needed` names a column that gold has not.
+    """
+    try:
+        chosen = resolve(needed, len(gold.header))
+    except IndexError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    if isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable):
+        found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=reference in RESULT_SUITES)
+        if found is not None:
+            return found
+    n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
+    if n_agreed is not None:
+        return all_found(n_agreed, [(i + 1, i + 1) for i in chosen])
+    prediction, gold = exact_table(prediction), exact_table(gold)
+    if prediction.n_rows != gold.n_rows:
+        reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
+        return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
+    same = identical_columns(gold, prediction, chosen) if gold.types is None else None
+    if same is not None and _is_safe_text(prediction):
+        return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
+    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
+    expected = Side(gold, chosen, ignore_order, reference)
+    try:
+        return _compare(expected, predicted)
+    except Uncomparable as error:
+        return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
+
+
+def match_any_table(
+    prediction: AnyTable,
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Sequence[Sequence[int] | Fault],
+    ignore_order: bool = False,
+    reference: Reference = "original",
+) -> Score:
+    """The score against the first gold that matches, else against the one it came nearest to.
+
+    A gold that cannot be read or judged does not stop the others, but without a match it leaves the verdict open. A `Fault` in `needed`
+    says why the reference dies at that gold.
+    """
+    scores: list[Score] = []
+    for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
+        if isinstance(gold, Fault):
+            score = Score(official=None, reason=describe(gold), fault=gold)
+        elif isinstance(columns, Fault):
+            score = Score(official=None, reason=columns.detail, fault=columns)
+        else:
+            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference)
+        scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
+        if score.official == 1.0:
+            return scores[-1]
+        if score.details.get("reference_fails") or (not isinstance(gold, Fault) and score.official is None):
+            break  # the reference dies here, so a later gold cannot help
+    if scores[-1].details.get("reference_fails"):
+        return scores[-1]
+    unjudged = next((score for score in scores if score.official is None), None)
+    return unjudged or max(scores, key=lambda score: score.details.get("n_found", -1))
+
+
+def match_table_list(
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Sequence[Sequence[int]],
+    ignore_orders: Sequence[bool],
+    reference: Reference = "original",
+) -> Score:
+    """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
+    if len(predictions) != len(golds):
+        return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
+    scores = []
+    for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
+        score = match_pair(prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference)
+        name = "" if isinstance(gold, Fault) else gold.name
+        scores.append(_numbered(score, "table", index + 1, len(golds), name))
+    return all_of(scores)
+
+
+def match_pair(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    reference: Reference = "original",
+) -> Score:
+    """`match_table`, where either side may be the fault that stands in its place."""
+    if isinstance(prediction, Fault):
+        return Score(official=0.0, reason=describe(prediction), fault=prediction)
+    if isinstance(gold, Fault):
+        return Score(official=None, reason=describe(gold), fault=gold)
+    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
+
+
+def all_of(scores: Sequence[Score]) -> Score:
+    """The score of a check that needs every part: the first 0, else the first that nobody can judge, else 1."""
+    for value in (0.0, None):
+        for score in scores:
+            if score.official == value:
+                return score
+    reasons = f"all {len(scores)} tables match" if len(scores) > 1 else scores[0].reason
+    return Score(official=1.0, reason=reasons)
+
+
+def resolve(needed: Sequence[int], n_columns: int) -> list[int]:
+    """The needed columns as positions from 0, all where none is named; a negative one counts from the end.
+
+    Raises IndexError, with a sentence, for a column that is not there.
+    """
+    for index in needed:
+        if not -n_columns <= index < n_columns:
+            raise IndexError(f"condition_cols names column {index}, gold has {count(n_columns, 'column')} (the first is 0)")
+    return [index % n_columns for index in needed] if needed else list(range(n_columns))
+
+
+class Side:
+    """The chosen columns of one table as the reference compares them, each typed and sorted at most once."""
+
+    def __init__(self, table: Table, chosen: Sequence[int], ignore_order: bool, reference: Reference) -> None:
+        self.table = table
+        self.chosen = chosen
+        self.ignore_order = ignore_order
+        self.reference = reference
+        self._columns: dict[int, Column] = {}
+        self._raw: dict[int, list[str]] = {}
+        self._typed: list[Typed] | None = None
+        self._native: list[Column] | None = None
+
+    def __len__(self) -> int:
+        return len(self.chosen)
+
+    def label(self, position: int) -> str:
+        """`column 2 'revenue'`: counted from 1 in the table, with its header."""
+        index = self.chosen[position]
+        return f"column {index + 1} {shorten(self.table.header[index])}"
+
+    def header(self, position: int) -> str:
+        """The header of a chosen column without case."""
+        return self.table.header[self.chosen[position]].casefold()
+
+    def column(self, position: int) -> Column:
+        """A chosen column, ready to be compared."""
+        if position not in self._columns:
+            column = self._unsorted(position)
+            column = column.with_zeros() if self.reference in RESULT_SUITES else column
+            self._columns[position] = column.ordered() if self.ignore_order else column
+        return self._columns[position]
+
+    def fingerprint(self, position: int) -> tuple[str, list[str]] | None:
+        """What makes two columns of text files equal without a look at their values, or None for a database's column.
+
+        In order it is the text itself; sorted apart it is the sorted text and the kind it is read as, which decides the order.
+        """
+        if self.table.types is not None:
+            return None
+        if position not in self._raw:
+            raw = raw_column(self.table, self.chosen[position])
+            self._raw[position] = sorted(raw) if self.ignore_order else raw
+        kind = self._frame()[position].kind if self.ignore_order else ""
+        return kind, self._raw[position]
+
+    @property
+    def safe(self) -> bool:
+        """Whether no comparison with these columns can raise."""
+        if self.table.types is not None:
+            return all(self._unsorted(position).safe for position in range(len(self)))
+        return _is_safe_text(self.table, self.chosen)
+
+    def _unsorted(self, position: int) -> Column:
+        if self.table.types is not None:
+            if self._native is None:
+                self._native = database_columns(self.table, self.chosen)
+            return self._native[position]
+        if self.ignore_order:
+            return _as_column(self._frame()[position])
+        # in order, a whole frame of numbers turned to floats compares as its columns do: one column is enough
+        return _as_column(typed_column(raw_column(self.table, self.chosen[position])))
+
+    def _frame(self) -> list[Typed]:
+        if self._typed is None:
+            self._typed = official_frame(self.table, self.chosen)
+        return self._typed
+
+
+def _as_column(typed: Typed) -> Column:
+    if typed.overflows:
+        return Column(typed.values, "other")
+    return Column(typed.values, "text" if typed.kind in ("text", "raw") else "number")
+
+
+def _compare(gold: Side, predicted: Side) -> Score:
+    shortcuts = gold.safe and predicted.safe
+    pairs: list[tuple[int, int]] = []
+    for position in range(len(gold)):
+        partner = _twin(gold, position, predicted) if shortcuts else None
+        if partner is None:
+            partner = _first_equal(gold.column(position), predicted)
+        if partner is None:
+            return _explain(gold, position, predicted, n_found=len(pairs))
+        pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
+    return all_found(gold.table.n_rows, pairs)
+
+
+def _is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
+    """Whether no cell of these text columns (None: all) is long enough to be an integer that no float can hold."""
+    for index in range(len(table.columns)) if chosen is None else chosen:
+        raw = raw_column(table, index)
+        # Most columns are short as a whole: one join is cheaper than a look at each cell.
+        if len("".join(raw)) > LONGEST_FLOAT and max(map(len, raw)) > LONGEST_FLOAT:
+            return False
+    return True
+
+
+def _twin(gold: Side, position: int, predicted: Side) -> int | None:
+    """The first predicted column that holds the same text, where both sides are text files."""
+    print_of_gold = gold.fingerprint(position)
+    if print_of_gold is None:
+        return None
+    return next((index for index in range(len(predicted)) if predicted.fingerprint(index) == print_of_gold), None)
+
+
+def _first_equal(gold: Column, predicted: Side) -> int | None:
+    """The first equal predicted column; the order is the reference's, for one that cannot be compared ends the search (not in dbt's)."""
+    for index in range(len(predicted)):
+        try:
+            if columns_equal(gold, predicted.column(index)):
+                return index
+        except Uncomparable:
+            if predicted.reference != "dbt":
+                raise
+    return None
+
+
+def _explain(gold: Side, position: int, predicted: Side, *, n_found: int) -> Score:
+    """The 0 of a gold column without its equal: names the predicted column with the fewest differing cells."""
+    n_rows = gold.table.n_rows
+    column = gold.column(position)
+    n_ranked = min(n_rows, max(1, RANKED_CELLS // max(1, len(predicted))))
+
+    def distance(index: int) -> tuple[int, bool, int]:
+        n_differ = len(differing_rows(column, predicted.column(index), n_ranked))
+        return n_differ, gold.header(position) != predicted.header(index), abs(gold.chosen[position] - index)
+
+    details: dict[str, Any] = {"n_found": n_found, "n_needed": len(gold), "gold_column": gold.chosen[position] + 1, "n_rows": n_rows}
+    start = f"gold {gold.label(position)} has no equal"
+    if not len(predicted):
+        return Score(official=0.0, reason=f"{start}: no column handed in", details=details)
+    nearest = min(range(len(predicted)), key=distance)
+    rows = differing_rows(column, predicted.column(nearest), n_rows)
+    first = rows[0]
+    cells = f"{shown(column.values[first])} vs {shown(predicted.column(nearest).values[first])}"
+    where = "first when sorted" if gold.ignore_order else f"first at row {first + 1}"
+    word = "nearest is" if n_ranked == n_rows else "a near one is"
+    reason = f"{start}: {word} predicted {predicted.label(nearest)}, {len(rows)} of {n_rows} cells differ, {where}: {cells}"
+    details |= {"predicted_column": nearest + 1, "n_differ": len(rows)}
+    if not gold.ignore_order:
+        details["first_row"] = first + 1
+    return Score(official=0.0, reason=reason, details=details)
+
+
+def _numbered(score: Score, word: str, position: int, n_all: int, name: str) -> Score:
+    """The score with `table 2 of 3 'orders.csv': ` in front of its reason."""
+    from dataclasses import replace
+
+    if n_all == 1:
+        return score
+    title = f" {shorten(name)}" if name else ""
+    details = {**score.details, word: position}
+    return replace(score, reason=f"{word} {position} of {n_all}{title}: {score.reason}", details=details)

@@ -1,0 +1,92 @@
+"""The columns of a table as the strict rules see them: cells with a value, the tolerance of each, and the label it bears."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from evalsuite.tables.streamed import AnyTable
+from evalsuite.tables.strict_cells import Cell, Percent, read_native, read_text
+from evalsuite.tables.strict_matching import Column
+from evalsuite.texts.numbers import Tolerance
+from evalsuite.types import Table
+
+PerColumn = float | Mapping[str, float] | None
+Labels = Literal["judge", "ignore"]
+
+# Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, a single letter, digits; folded as below.
+_MADE: Final = re.compile(r"[a-z]?|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
+
+
+def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
+    """For each column its name, folded, where that names one column of either table and is not made up; else None.
+
+    Two columns with different labels contradict each other: each one's name stands on another column of the other table.
+    """
+    mine, theirs = list(map(_folded, header)), list(map(_folded, other))
+    n_mine, n_theirs = Counter(mine), Counter(theirs)
+    return [name if n_mine[name] == n_theirs[name] == 1 and not _MADE.fullmatch(name) else None for name in mine]
+
+
+def _folded(name: str) -> str:
+    return re.sub(r"[\s_-]", "", name.casefold())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a check may say of how strictly cells are compared: tolerances of its own (for all columns or by header or position), whether
+    a number may be a percentage, and whether labels that contradict the values count."""
+
+    abs_tol: PerColumn = None
+    rel_tol: PerColumn = None
+    percentage: bool = False
+    heeds_labels: bool = True
+
+    def tolerance(self, table: AnyTable, index: int) -> Tolerance:
+        """The tolerance of a gold column."""
+        absolute, relative = _of_column(self.abs_tol, table, index), _of_column(self.rel_tol, table, index)
+        if absolute is None and relative is None:
+            return Tolerance()
+        return Tolerance(rel=relative or 0.0, abs=absolute or 0.0, own=True)
+
+
+PLAIN_TERMS: Final = Terms()
+
+
+def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
+    """The chosen columns as cells; equal texts become the same object, so that most comparisons end at once."""
+    found = []
+    for index in chosen:
+        cells = _cells(table, index, terms.percentage)
+        column = Column(
+            cells=cells,
+            name=table.header[index] if index < len(table.header) else "",
+            position=index,
+            tolerance=terms.tolerance(table, index),
+            label=labelled[index] if index < len(labelled) else None,
+            has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
+        )
+        found.append(column)
+    return found
+
+
+def _cells(table: Table, index: int, percentage: bool) -> list[Cell]:
+    column = table.columns[index]
+    if table.types is not None:
+        return [read_native(value) for value in column]
+    known: dict[Any, Cell] = {}
+    cells = []
+    for text in column:
+        if text not in known:
+            known[text] = read_text(text, percentage=percentage)
+        cells.append(known[text])
+    return cells
+
+
+def _of_column(value: PerColumn, table: AnyTable, index: int) -> float | None:
+    """A tolerance given for the whole check, or per column by header or by position (as text, from 0)."""
+    if value is None or isinstance(value, int | float):
+        return value
+    header = table.header[index] if index < len(table.header) else ""
+    return value.get(header, value.get(str(index)))

@@ -1,0 +1,241 @@
+"""The strict verdict on tables as gold files ask for it: needed columns, alternatives, tolerances; and its join with the official one."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from evalsuite.errors import describe
+from evalsuite.tables.block_verdicts import strict_verdict
+from evalsuite.tables.digested import agreed_rows
+from evalsuite.tables.flip_causes import cause_of_acceptance
+from evalsuite.tables.identical import identical_columns
+from evalsuite.tables.reasons import explain
+from evalsuite.tables.streamed import AnyTable, StreamedTable, exact_table
+from evalsuite.tables.strict_cells import key
+from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms, labels, read_columns
+from evalsuite.tables.strict_matching import Column, Matching, match_columns
+from evalsuite.tables.wording import count, shorten
+from evalsuite.texts.verdict import Strict, join
+from evalsuite.types import Fault, Score, Table
+
+
+def judge_table(
+    prediction: AnyTable,
+    gold: AnyTable,
+    terms: Terms = PLAIN_TERMS,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    order_by: Sequence[int] = (),
+) -> Strict:
+    """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning.
+
+    Where order counts, rows that are equal in the gold columns `order_by` may still change places.
+    """
+    found = _streamed(prediction, gold, terms, needed, ignore_order, order_by)
+    if found is not None:
+        return found
+    n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
+    if n_agreed is not None:
+        chosen = _chosen(needed, len(gold.header))
+        return _agreement(gold, needed, n_agreed, chosen, chosen)
+    prediction, gold = exact_table(prediction), exact_table(gold)
+    if gold.ragged_line is not None:
+        detail = f"gold file {gold.name}: line {gold.ragged_line} has more fields than the header"
+        return Strict(value=None, reason=detail, fault=Fault(code="BAD_GOLD_FILE", detail=detail))
+    if prediction.ragged_line is not None:
+        detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
+        return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
+    chosen = _chosen(needed, len(gold.columns))
+    mine, theirs = _labels(gold, prediction, terms)
+    same = identical_columns(gold, prediction, chosen)
+    if same is not None and not any(_contradict(mine[i], theirs[k]) for i, k in zip(chosen, same, strict=True)):
+        return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
+    expected = read_columns(gold, chosen, terms, labelled=mine)
+    predicted = read_columns(prediction, range(len(prediction.columns)), terms, labelled=theirs)
+    ties = None if ignore_order else _ties(gold, order_by)
+    sizes = {"n_gold": gold.n_rows, "n_predicted": prediction.n_rows}
+    matching = match_columns(expected, predicted, **sizes, ordered=not ignore_order, ties=ties)
+    details = _details(matching, expected, predicted, needed, gold)
+    if ties is None and order_by and not ignore_order:
+        details["warning"] = f"order_by names columns that gold does not have: {list(order_by)}"
+    if matching.is_equal:
+        sink = _kitchen_sink(gold, prediction, zip(chosen, (k for k in matching.assignment if k is not None), strict=True))
+        if sink is not None:
+            return sink
+        reason = _agreeing(gold.n_rows, len(expected))
+        cause = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
+        return Strict(value=1.0, reason=reason, cause=cause, details=details)
+    found = explain(matching, expected, predicted, **sizes, ordered=not ignore_order)
+    return replace(found, details={**details, **found.details})
+
+
+def _labels(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
+    """What the columns of either side say they are."""
+    if not terms.heeds_labels:
+        return [None] * len(gold.header), [None] * len(prediction.header)
+    return labels(gold.header, prediction.header), labels(prediction.header, gold.header)
+
+
+def _contradict(mine: str | None, theirs: str | None) -> bool:
+    return None not in (mine, theirs) and mine != theirs
+
+
+def _ties(gold: Table, order_by: Sequence[int]) -> list[int] | None:
+    """For each row a number that is equal for rows that are equal in these columns; None where gold lacks one, and order counts wholly."""
+    if not order_by or not all(0 <= index < len(gold.columns) for index in order_by):
+        return None
+    columns = [column.cells for column in read_columns(gold, order_by)]
+    names: dict[Any, int] = {}
+    return [names.setdefault(tuple(map(key, row)), len(names)) for row in zip(*columns, strict=True)]
+
+
+def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Sequence[int], partners: Sequence[int]) -> Strict:
+    """The strict 1 of columns that hold the very same values."""
+    pairs = [[i + 1, k + 1] for i, k in zip(chosen, partners, strict=True)]
+    details = {"n_found": len(chosen), "n_needed": len(chosen), "assignment": pairs, **_warning(needed, gold)}
+    return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), cause="dtype of other columns", details=details)
+
+
+def _streamed(
+    prediction: AnyTable, gold: AnyTable, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
+) -> Strict | None:
+    """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
+    if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)) or terms.percentage:
+        return None
+    chosen = _chosen(needed, len(gold.header))
+    tolerances = [terms.tolerance(gold, index) for index in chosen]
+    found = strict_verdict(prediction, gold, chosen, tolerances, ignore_order=ignore_order)
+    if found is None:
+        return None
+    verdict, pairs = found
+    mine, theirs = _labels(gold, prediction, terms)
+    if any(_contradict(mine[i], theirs[k]) for i, k in pairs) or (verdict.value == 0 and order_by and verdict.kind != "row count"):
+        return None
+    return _kitchen_sink(gold, prediction, pairs) or replace(verdict, details={**verdict.details, **_warning(needed, gold)})
+
+
+def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
+    """The strict 0 of a table with far more columns than gold has, where a gold column is found only by its values.
+
+    Among very many candidate columns one agrees by chance; a header or the place of the column says that it was meant. None for a table
+    of at most 2 x gold's columns + 10, and where every matched column has gold's header or its place.
+    """
+    n_gold, n_columns = len(gold.header), len(prediction.header)
+    if n_columns <= 2 * n_gold + 10:
+        return None
+    for i, k in pairs:
+        if k != i and prediction.header[k].casefold() != gold.header[i].casefold():
+            reason = (
+                f"kitchen sink: {n_columns} columns for {n_gold} of gold, and only its values tell which one is meant for column {i + 1}"
+            )
+            return Strict(value=0.0, reason=reason, kind="kitchen sink", details={"n_columns": n_columns, "gold_column": i + 1})
+    return None
+
+
+def judge_any(
+    prediction: AnyTable,
+    golds: Sequence[AnyTable | Fault],
+    terms: Terms,
+    *,
+    needed: Any,
+    ignore_order: bool | Sequence[bool],
+    order_by: Any = (),
+) -> Strict:
+    """The strict verdict against the first gold that matches, else against the nearest; a gold that cannot be read leaves a 0 open."""
+    verdicts: list[Strict] = []
+    for i, gold in enumerate(golds):
+        if isinstance(gold, Fault):
+            verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
+            continue
+        columns, order, by = columns_for(needed, i, len(golds)), order_for(ignore_order, i), columns_for(order_by, i, len(golds))
+        verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by)
+        if len(golds) > 1:
+            reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
+            verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
+        verdicts.append(verdict)
+        if verdicts[-1].value == 1:
+            return verdicts[-1]
+    unjudged = next((verdict for verdict in verdicts if verdict.value is None), None)
+    return unjudged or max(verdicts, key=lambda verdict: verdict.details.get("n_found", -1))
+
+
+def judge_each(
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
+    terms: Terms,
+    *,
+    names: Sequence[str],
+    needed: Any,
+    ignore_orders: Any,
+) -> Strict:
+    """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
+    if len(predictions) != len(golds):
+        return Strict(value=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}", kind="table count")
+    verdicts = []
+    for i, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
+        if isinstance(gold, Fault):
+            verdict = Strict(value=None, reason=describe(gold), fault=gold)
+        elif isinstance(prediction, Fault):
+            verdict = Strict(value=0.0, reason=describe(prediction), kind="missing table", fault=prediction)
+        else:
+            columns, order = columns_for(needed, i, len(golds)), order_for(ignore_orders, i)
+            verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order)
+        prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
+        verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
+    for value in (0.0, None):
+        for verdict in verdicts:
+            if verdict.value == value:
+                return verdict
+    cause = next((verdict.cause for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0].cause)
+    reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
+    return Strict(value=1.0, reason=reason, cause=cause, details=verdicts[0].details)
+
+
+def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False) -> Score:
+    """Both verdicts on tables as one score; `own_options` says that strict read the check's options for each gold by itself."""
+    if official.details.get("reference_fails"):
+        is_null = "an empty cell" in official.reason
+        return join(official, strict, up="null in an integer column" if is_null else "cells the reference dies of")
+    return join(official, strict, up="per-gold options" if own_options else None)
+
+
+def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
+    """The needed columns of gold `index`: a flat list holds for each gold, null and [] mean all, a missing list means all."""
+    if not needed:
+        return []
+    if all(isinstance(item, int) and not isinstance(item, bool) for item in needed):
+        return list(needed)
+    lists = [item for item in needed if item is None or isinstance(item, list | tuple)]
+    own = lists[index] if index < len(lists) else (lists[0] if n_golds == 1 and lists else None)
+    return [item for item in own or () if isinstance(item, int)]
+
+
+def order_for(ignore_order: Any, index: int) -> bool:
+    """Whether gold `index` ignores the order of rows: a list speaks per gold, and for those it does not reach the order counts."""
+    if isinstance(ignore_order, list | tuple):
+        return bool(ignore_order[index]) if index < len(ignore_order) else False
+    return bool(ignore_order)
+
+
+def _chosen(needed: Sequence[int], n_columns: int) -> list[int]:
+    """Positions from 0 without those that gold does not have; all where none is left."""
+    kept = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
+    return kept or list(range(n_columns))
+
+
+def _details(
+    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], needed: Sequence[int], table: Table
+) -> dict[str, Any]:
+    found = [[gold[i].position + 1, predicted[k].position + 1] for i, k in enumerate(matching.assignment) if k is not None]
+    details: dict[str, Any] = {"n_found": sum(bool(c) for c in matching.candidates), "n_needed": len(gold), "assignment": found}
+    return details | _warning(needed, table)
+
+
+def _warning(needed: Sequence[int], gold: AnyTable) -> dict[str, str]:
+    outside = [index for index in needed if not -len(gold.header) <= index < len(gold.header)]
+    return {"warning": f"condition_cols names columns that gold does not have: {outside}"} if outside else {}
+
+
+def _agreeing(n_rows: int, n_columns: int) -> str:
+    return f"{count(n_rows, 'row')} {'agrees' if n_rows == 1 else 'agree'} in {count(n_columns, 'needed column')}"

@@ -1,0 +1,167 @@
+"""The numbers of a text as a careful reader finds them: value, sign, form, and whether they are only context.
+
+A number is an optional sign (`-`, `−`, `+`), an optional currency sign, digits with groups of thousands, decimals, an exponent, an
+optional `%` (a space may stand before it), a unit. `.5` is 0.5. A sign touches its number; behind a colon or an equals sign a space may
+stand between, but `Berlin - 5` is a dash, `5 - 7` and `5-7` are ranges and `- 5` at the start of a line is a bullet. Accounting
+parentheses are a sign only where they are the whole answer. `k`, `K`, `M`, `B`, `bn`, `million` ... at a number stand for both readings,
+the plain and the scaled one. Groups of thousands are told by commas only: `1 234` and `1, 234` are two numbers, and so is `12,34`.
+ISO dates, clock times and versions are not numbers, nor are identifiers (`V8`, `x12`, `GPT-4`). Digits of any script are read, but
+superscripts, enclosed digits and fractions of one character are letters: `4²` is no number, `12 m²` is 12.
+"""
+
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Final, Literal
+
+from evalsuite.texts.characters import LETTER, digits_only
+from evalsuite.texts.numbers import Number, number_of
+
+YEARS: Final = range(1500, 2200)
+MAX_SHOWN: Final = 40
+# A precision below this, negated, says the same: any two numbers are that near.
+MOST_PLACES: Final = 308
+
+_SCALES: Final = {"k": 3, "K": 3, "M": 6, "B": 9, "bn": 9, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
+_WORDS: Final = "thousand|million|billion|trillion"
+_MONTH: Final = r"(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_DATE: Final = re.compile(
+    rf"\b(?:{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{1,2}}(?:st|nd|rd|th)?\s+{_MONTH}(?:,?\s+\d{{4}})?"
+    r"|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/\d{4})\b",
+    re.IGNORECASE,
+)
+_ISO: Final = re.compile(r"(?<![\w-])\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?\s?(?:Z|UTC|[+-]\d{2}:?\d{2})?)?(?![\w-])")
+_CLOCK: Final = re.compile(r"(?<![\w:.])(?:[01]?\d|2[0-4]):[0-5]\d(?::[0-5]\d(?:[.,]\d+)?)?(?:\s?[ap]\.?m\b)?(?!\w|:\d)", re.IGNORECASE)
+_VERSION: Final = re.compile(r"(?<![\w.])[vV]?\d+(?:\.\d+){2,}(?![\w])")
+_MARKER: Final = re.compile(r"^[ \t]*\(?(\d{1,3})[.)][ \t]", re.MULTILINE)
+_NUMBER: Final = re.compile(
+    r"(?<![\w.])"
+    r"(?P<digits>(?:[1-9]\d{0,2}(?:,\d{3})+(?!\d)|\d+)(?:\.\d+)?|\.\d+)(?P<exponent>[eE][+-]?\d{1,3}(?![\w.]))?"
+    rf"(?P<tail>\s?%|\s?(?:{_WORDS})\b|bn\b|[kKMB]\b|(?:st|nd|rd|th)\b|[^\W\d_{LETTER}]+{LETTER}?(?![\w-]))?(?P<glued>[\w])?"
+)
+_BEFORE: Final = re.compile(r"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>[$€£¥]|USD|EUR|GBP)?(?P<gap>\s?)(?P<late>[-+])?$")
+_WHOLE_PARENTHESES: Final = re.compile(r"\(\s*([$€£¥]?\s?[\d.,]+\s?%?)\s*\)")
+# What may stand between a hyphen and the beginning of a word that it joins a number to; no identifier is longer.
+_LONGEST_WORD: Final = 64
+_WORD_END: Final = re.compile(r"[\w-]*\w$")
+_MOST_DIGITS: Final = 400
+_CURRENCIES: Final = ("USD", "EUR", "GBP")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """A number of the answer: its readings (one, or two where a scale stands behind it), its text, and whether it is context.
+
+    A percentage is read as a share, `shift` decimals smaller than it is written. `form` names a way of writing that the official rules
+    read otherwise.
+    """
+
+    readings: tuple[int | Number, ...]
+    text: str
+    shift: int = 0
+    context: bool = False
+    year: bool = False
+    form: Literal["percent form", "number form"] | None = None
+
+
+def read_number(item: str | float) -> int | Number:
+    """A gold number: text with thousands, `%` and a sign, or a JSON number. Raises ValueError where it is none."""
+    text = unicodedata.normalize("NFKC", str(item)).replace(",", "").replace("\u2212", "-").strip()
+    scale = 0
+    if text.endswith("%"):
+        text, scale = text[:-1].strip(), -2
+    try:
+        exact = Decimal(text).scaleb(scale)
+    except InvalidOperation as error:
+        raise ValueError(f"{item!r} is no number") from error
+    return _as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
+
+
+def find_numbers(answer: str) -> Iterator[Found]:
+    """The numbers of a text in order; years are marked but not yet taken for context."""
+    text = digits_only(answer).replace("\u2212", "-").replace("\u2010", "-")
+    whole = _WHOLE_PARENTHESES.fullmatch(text.strip())
+    if whole is not None:
+        text = "-" + whole.group(1)
+    context = _Spans([match.span() for match in _DATE.finditer(text)] + [match.span(1) for match in _MARKER.finditer(text)])
+    skipped = _Spans([match.span() for pattern in (_ISO, _CLOCK, _VERSION) for match in pattern.finditer(text)])
+    at = 0
+    while (match := _NUMBER.search(text, at)) is not None:
+        beyond = skipped.end_at(match.start())
+        at = beyond or match.end()
+        if beyond is None and match["glued"] is None:
+            sign = _sign(text[max(0, match.start() - _LONGEST_WORD) : match.start()])
+            if sign is not None:
+                yield _found(match, sign, context.end_at(match.start()) is not None)
+
+
+class _Spans:
+    """Places of a text, looked up by position."""
+
+    def __init__(self, spans: Sequence[tuple[int, int]]) -> None:
+        self._spans = sorted(spans)
+        self._starts = [start for start, _ in self._spans]
+
+    def end_at(self, at: int) -> int | None:
+        """The end of the last span that begins at or before `at`, if it reaches beyond."""
+        k = bisect_right(self._starts, at) - 1
+        return self._spans[k][1] if k >= 0 and self._spans[k][1] > at else None
+
+
+def _found(match: re.Match[str], sign: str, in_context: bool) -> Found:
+    digits, tail = match["digits"], (match["tail"] or "").strip()
+    plain = Decimal(digits.replace(",", "") + (match["exponent"] or ""))
+    plain = -plain if sign == "-" else plain
+    if tail == "%":
+        plain = plain.scaleb(-2)
+    is_plain = tail != "%" and "." not in digits and not match["exponent"]
+    readings = [_as_number(plain, is_plain=is_plain)]
+    if tail in _SCALES:
+        readings.append(_as_number(plain.scaleb(_SCALES[tail]), is_plain=False))
+    year = digits.isdigit() and len(digits) == 4 and int(digits) in YEARS and not tail and not match["exponent"] and not sign
+    ordinal = tail in ("st", "nd", "rd", "th")
+    odd = bool(match["exponent"]) or digits.startswith(".") or (bool(match["tail"]) and tail != "%")
+    return Found(
+        readings=tuple(readings),
+        text=(sign if sign == "-" else "") + _cut(digits) + (match["exponent"] or "") + ("%" if tail == "%" else ""),
+        shift=2 if tail == "%" else 0,
+        context=in_context or ordinal,
+        year=year,
+        form="percent form" if tail == "%" else "number form" if odd else None,
+    )
+
+
+def _sign(before: str) -> str | None:
+    """The sign in front of a number, "" without one, None where a hyphen joins it to a word; a hyphen after digits alone is a range."""
+    match = _BEFORE.search(before)
+    if match is None:
+        return ""
+    late = match["late"]
+    sign, place = (late, match.start("late")) if late else (match["sign"], match.start("sign"))
+    if sign is None:
+        return ""
+    previous = before[:place]
+    if not late and (match["space"] or (match["gap"] and not match["currency"])) and not previous.rstrip().endswith((":", "=")):
+        return ""
+    word = _WORD_END.search(previous)
+    if word is None:
+        return sign
+    if not any(map(str.isalpha, word[0])):
+        return ""
+    if word[0].endswith(_CURRENCIES):
+        return sign
+    return None if sign == "-" else ""
+
+
+def _cut(digits: str) -> str:
+    return digits if len(digits) <= MAX_SHOWN else digits[: MAX_SHOWN - 3] + "..."
+
+
+def _as_number(exact: Decimal, *, is_plain: bool) -> int | Number:
+    """The number; an integer where it is written as one, without point, exponent and percent sign. Raises ValueError for infinities."""
+    if not exact.is_finite():
+        raise ValueError("a number must be finite")
+    return int(exact) if is_plain and exact.adjusted() < _MOST_DIGITS else number_of(exact)

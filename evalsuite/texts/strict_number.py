@@ -1,0 +1,211 @@
+"""Whether an answer states gold's numbers, as a careful judge reads it (`number_reading` says what a number is).
+
+What is asked of the answer: every gold (or one of them, `conj="or"`) is named, and no more different candidates than there are golds.
+Context never counts as a candidate: years beside other numbers, days and months of written dates, list markers, ordinals. It names a
+gold only where the answer holds few numbers in all. Where a gold is itself a year, years are candidates.
+
+A whole gold is that number. A gold with decimals takes noise and a rounding, in the units as written (62.5 % is 62.5): digits cut off by
+rounding must leave two that count, and four where no decimals are left; digits that gold cut off may be there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any, Final, Literal
+
+from evalsuite.texts.exclusions import excluded_token
+from evalsuite.texts.number_reading import MOST_PLACES, YEARS, Found, find_numbers, read_number
+from evalsuite.texts.numbers import (
+    FEWEST_DECIMALS,
+    Number,
+    Tolerance,
+    decimals_of,
+    equal_but_for_noise,
+    exact_of,
+    float_of,
+    is_whole,
+    number_of,
+    rounds,
+    within,
+)
+from evalsuite.texts.text_rules import shorten
+from evalsuite.texts.verdict import NumberCause, Strict
+
+OFFICIAL_TOL: Final = Decimal("1e-4")
+HUNDREDFOLD_TOL: Final = Decimal("1e-6")
+DEFAULT_PRECISION: Final = 4
+MAX_LISTED: Final = 5
+# Without decimals a number is gold's rounding only from so many digits on: 20 is no 19.6.
+WHOLE_ROUNDING: Final = 1000
+
+
+def match_number_strictly(
+    answer: str,
+    gold: Any,
+    *,
+    percentage: bool = False,
+    precision: int = DEFAULT_PRECISION,
+    conj: Literal["and", "or"] = "or",
+    exclude: str | Sequence[str] = (),
+    abs_tol: float | None = None,
+    rel_tol: float | None = None,
+) -> Strict:
+    """The strict verdict on an answer. A `precision` other than 4, `abs_tol` and `rel_tol` widen the tolerance as the author asked."""
+    forbidden = excluded_token(answer, exclude)
+    if forbidden is not None:
+        return Strict(value=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}", kind="exclude")
+    golds = list({exact_of(number): number for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold])}.values())
+    near = _Nearness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
+    found = _with_years(list(find_numbers(answer)), golds)
+    if not found:
+        return Strict(value=0.0, reason="no number in the answer", kind="no number")
+    named = {exact_of(g): [item for item in found if near.names(item, g)] for g in golds}
+    candidates = _candidates([item for item in found if not item.context], golds, named)
+    if len(_candidates(found, golds, named)) > len(golds) + 1:
+        # Among many numbers one is gold by chance: then only what was put forward counts.
+        named = {g: [item for item in items if not item.context] for g, items in named.items()}
+    n_others = len(candidates) - sum(any(not item.context for item in items) for items in named.values())
+    details = {"numbers": [item.text for item in found[:MAX_LISTED]], "n_numbers": len(found), "n_other_candidates": n_others}
+    if len(candidates) > len(golds):
+        return Strict(value=0.0, reason=_hedged(candidates, len(golds)), kind="hedged", details=details)
+    missed = [g for g in golds if not named[exact_of(g)]]
+    if not missed or (conj == "or" and len(missed) < len(golds)):
+        met = [g for g in golds if named[exact_of(g)]]
+        which = "every gold number" if conj == "and" and len(golds) > 1 else _shown(met[0])
+        causes = [cause for g in met if (cause := _odd_form(g, named[exact_of(g)], near))]
+        cause = causes[0] if causes else "context numbers"
+        return Strict(value=1.0, reason=f"the answer names {which}", cause=cause, details=details)
+    return _missed(missed[0], found, near, details)
+
+
+def _with_years(found: list[Found], golds: Sequence[int | Number]) -> list[Found]:
+    """Years become context where other numbers stand beside them and no gold is a year."""
+    if any(is_whole(g) and exact_of(g) in YEARS for g in golds):
+        return found
+    if not any(not item.year and not item.context for item in found):
+        return found
+    return [replace(item, context=True) if item.year else item for item in found]
+
+
+def _candidates(found: Sequence[Found], golds: Sequence[int | Number], named: dict[Decimal, list[Found]]) -> list[str]:
+    """The different values of the answer, in order: one for each gold it names, one for each other number."""
+    gold_of = {id(item): exact_of(g) for g in reversed(golds) for item in named[exact_of(g)]}
+    values: dict[tuple[bool, Decimal], str] = {}
+    for item in found:
+        is_gold = id(item) in gold_of
+        values.setdefault((is_gold, gold_of[id(item)] if is_gold else exact_of(item.readings[0])), item.text)
+    return list(values.values())
+
+
+def _hedged(candidates: Sequence[str], n_golds: int) -> str:
+    expected = "one was expected" if n_golds == 1 else f"at most {n_golds} were expected"
+    more = ", ..." if len(candidates) > MAX_LISTED else ""
+    return f"hedged: found {len(candidates)} different numbers, {expected}: {', '.join(candidates[:MAX_LISTED])}{more}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Nearness:
+    """When a number of the answer is a gold number; an `own` tolerance of the check only widens."""
+
+    percentage: bool
+    own: Tolerance
+
+    def names(self, item: Found, gold: int | Number) -> bool:
+        """Whether a reading of the number is gold, in one of the forms that `percentage` allows."""
+        return any(self.in_form(item, form, gold) for form in self.forms(gold))
+
+    def forms(self, gold: int | Number) -> list[int | Number]:
+        """Gold itself, and with `percentage` a share as percent or a percent figure as share."""
+        g = exact_of(gold)
+        if not self.percentage or g == 0:
+            return [gold]
+        return [gold, _shifted(gold, 2 if abs(g) <= 1 else -2)]
+
+    def in_form(self, item: Found, form: int | Number, gold: int | Number) -> bool:
+        """Whether the number is this form of gold: as it is written within noise or a rounding, scaled (`1.2 million`) exactly."""
+        written = item.readings[0]
+        plainly = _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
+        return plainly or any(exact_of(form) == exact_of(scaled) for scaled in item.readings[1:]) or self.within_own(item, form)
+
+    def within_own(self, item: Found, form: int | Number) -> bool:
+        """Whether a reading is within the check's own tolerance."""
+        g = exact_of(form)
+        return self.own.own and any(within(abs(g - exact_of(reading)), g, self.own) for reading in item.readings)
+
+
+def _is_near(gold: int | Number, predicted: int | Number, *, rounding: bool) -> bool:
+    a, b = float_of(gold), float_of(predicted)
+    if a is not None and b is not None and abs(a - b) > 1 + 1e-8 * abs(a):
+        return False  # no noise and no rounding comes so far, and dumps of numbers are long
+    return equal_but_for_noise(gold, predicted) or (rounding and _is_rounding(gold, predicted))
+
+
+def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
+    """Whether the answer rounds gold to the decimals it shows, or gold is its rounding."""
+    shown, given, size = decimals_of(predicted), decimals_of(gold), abs(exact_of(predicted))
+    if shown > given:
+        return rounds(gold, predicted, max(FEWEST_DECIMALS, given))
+    if shown == given:
+        return False
+    fewest = Decimal(1).scaleb(1 - shown) if shown else Decimal(WHOLE_ROUNDING)
+    if size >= fewest and rounds(gold, predicted, shown):
+        return True
+    # Zeros may have been dropped: 20 is 20.00.
+    return shown < FEWEST_DECIMALS and size >= Decimal("0.1") and rounds(gold, predicted, FEWEST_DECIMALS)
+
+
+def _shifted(number: int | Number, places: int) -> int | Number:
+    """The number with its point moved to the right."""
+    return number if places == 0 else number_of(exact_of(number).scaleb(places))
+
+
+def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None) -> Tolerance:
+    """What the check's author asked for; a `precision` other than 4 is a distance as well."""
+    given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
+    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
+    return Tolerance(abs=distance, rel=rel_tol or 0.0, own=given)
+
+
+def _odd_form(gold: int | Number, items: Sequence[Found], near: _Nearness) -> NumberCause | None:
+    """Why the official rules may not see that these numbers are gold; None where one of them is gold plainly."""
+    causes: list[NumberCause | None] = []
+    for item in items:
+        apart = min(abs(exact_of(gold) - exact_of(reading)) for reading in item.readings) > OFFICIAL_TOL
+        plain = near.in_form(item, gold, gold)
+        if item.form is not None or not plain:
+            causes.append(item.form or "percent form")
+        elif exact_of(gold) < 0:
+            causes.append("sign")
+        elif apart:
+            causes.append("own tolerance" if near.own.own and near.within_own(item, gold) else "rounding")
+        else:
+            causes.append(None)
+    return None if None in causes else causes[0]
+
+
+def _missed(gold: int | Number, found: Sequence[Found], near: _Nearness, details: dict[str, Any]) -> Strict:
+    g = exact_of(gold)
+    opposite = -gold if isinstance(gold, int) else number_of(-gold.exact)
+    numbers = [(item, exact_of(reading)) for item in found for reading in item.readings]
+    mirrored = next((item for item in found if g != 0 and near.names(item, opposite)), None)
+    if mirrored is not None:
+        return Strict(value=0.0, reason=f"sign: the answer says {mirrored.text}, gold is {_shown(gold)}", kind="sign", details=details)
+    hundredfold = next((item for item, value in numbers if _is_hundredfold(g, value)), None)
+    if hundredfold is not None and (near.percentage or hundredfold.form == "percent form"):
+        reason = f"percent form: the answer says {hundredfold.text}, gold is {_shown(gold)}"
+        return Strict(value=0.0, reason=reason, kind="percent form", details=details)
+    nearest, value = min(numbers, key=lambda pair: abs(pair[1] - g))
+    kind = nearest.form or ("value taken for zero" if (g == 0) != (value == 0) else "tolerance by size")
+    if near.names(nearest, gold):
+        reason = f"gold {_shown(gold)} is named only in passing, beside too many other numbers: {nearest.text}"
+        return Strict(value=0.0, reason=reason, kind="context numbers", details=details)
+    return Strict(value=0.0, reason=f"gold {_shown(gold)} is not named: nearest is {nearest.text}", kind=kind, details=details)
+
+
+def _is_hundredfold(gold: Decimal, value: Decimal) -> bool:
+    return gold != 0 and any(abs(gold.scaleb(power) - value) <= HUNDREDFOLD_TOL * abs(value) for power in (-2, 2))
+
+
+def _shown(number: int | Number) -> str:
+    text = str(exact_of(number))
+    return text if len(text) <= 40 else f"{float(exact_of(number))!r}"

@@ -1,0 +1,312 @@
+"""Big tables in blocks: the same verdicts as the exact rules and the plain models, each way a quick look can go wrong by name."""
+
+import csv
+import io
+import random
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.readers import csv_blocks
+from evalsuite.readers.csv_blocks import CsvBlocks
+from evalsuite.readers.csv_table import read_csv_table
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.scorers.table_match import table_match
+from evalsuite.tables.block_verdicts import official_verdict, strict_verdict
+from evalsuite.tables.streamed import OddError, StreamedTable
+from evalsuite.tables.strict_cells import Tolerance
+from evalsuite.types import Score, Table
+from tests.models import official_table, strict_table
+
+LIMITS = resolve_limits()
+Columns = Sequence[Sequence[str]]
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few rows, so that every file has several."""
+    monkeypatch.setattr(csv_blocks, "_CHUNK", 48)
+    monkeypatch.setattr(csv_blocks, "_WIDE_CHUNK", 48)
+
+
+def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: Any = csv.QUOTE_ALL, end: str = "\n") -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=quoting, lineterminator=end)
+    writer.writerow(header or [f"c{k}" for k in range(len(columns))])
+    writer.writerows(zip(*columns, strict=True))
+    return text.getvalue().encode()
+
+
+def streamed(data: bytes) -> StreamedTable:
+    """The file in blocks. Raises `OddError` where its first block is not plain."""
+    source = CsvBlocks(lambda: io.BytesIO(data), limits=LIMITS, whole=lambda: exact(data))
+    return StreamedTable(header=source.header(), name="t.csv", source=source)
+
+
+def as_read(data: bytes) -> Table:
+    """The file as a reader hands it over."""
+    try:
+        return streamed(data)
+    except OddError:
+        return exact(data)
+
+
+def exact(data: bytes) -> Table:
+    return read_csv_table(io.BytesIO(data), name="t.csv", limits=LIMITS)
+
+
+def both(gold: bytes, answer: bytes, **parameters: Any) -> tuple[Score, Score]:
+    """(the score of the blocks, the score of the exact rules)."""
+    return table_match(as_read(answer), gold=as_read(gold), **parameters), table_match(exact(answer), gold=exact(gold), **parameters)
+
+
+def assert_alike(quick: Score, slow: Score) -> None:
+    assert (quick.official, quick.strict) == (slow.official, slow.strict)
+    assert quick.flip.partition(":")[0] == slow.flip.partition(":")[0]
+
+
+def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[float | None, float | None]:
+    """What the blocks alone say under each rule, None where they leave it open."""
+    a, b = streamed(answer), streamed(gold)
+    chosen = range(len(b.header))
+    official = official_verdict(a, b, chosen, ignore_order=ignore_order, empty_is_zero=False)
+    strict = strict_verdict(a, b, chosen, [Tolerance() for _ in chosen], ignore_order=ignore_order)
+    return official.official if official else None, strict[0].value if strict else None
+
+
+LIKELY = ["1", "2", "3", "7", "1.0", "1.5", "1.50", "2.25", "a", "b", "bc", "", "100.004", "100.0"]
+TRAPS = [
+    *(
+        "9.999",
+        "10.001",
+        "-0.0",
+        "0.0",
+        "0",
+        "007",
+        "7",
+        "9007199254740992",
+        "9007199254740993",
+        "inf",
+        "1e308",
+        "-inf",
+        "nan",
+        "NA",
+        "null",
+    ),
+    *(
+        "None",
+        "True",
+        "true",
+        "False",
+        "2023-1-05",
+        "2023-01-05",
+        "2023-01-05T00:00:00",
+        "1_000",
+        "1000",
+        "1e3",
+        "+5",
+        "5",
+        ".5",
+        "0.5",
+        "5.",
+    ),
+    *(
+        " x",
+        "x",
+        "x,y",
+        "9223372036854775808",
+        "-1",
+        "18446744073709551615",
+        "é",
+        "e\u0301",
+        "1.23456789",
+        "1.2346",
+        "0.00004",
+        "12345.678",
+    ),
+    *("12345.68", "1.0000000001", "-1.5", "1.5000000001", "١", "99999999999999999999999", "9" * 310, "0.004", "0.013"),
+]
+cells = st.one_of(st.sampled_from(LIKELY), st.sampled_from(LIKELY), st.sampled_from(TRAPS))
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
+    """A gold table and one like it: columns moved, rows moved, cells changed."""
+    n_rows, n_columns = draw(st.integers(1, 9)), draw(st.integers(1, 3))
+    pool = st.one_of(
+        *[st.just(cells)] * 2, st.just(st.sampled_from(["1.5", "2.25", "3.125", "100.004", ""])), st.just(st.sampled_from(["a", "b", "NA"]))
+    )
+    gold = [draw(st.lists(draw(pool), min_size=n_rows, max_size=n_rows)) for _ in range(n_columns)]
+    predicted = [list(column) for column in gold]
+    if draw(st.booleans()):
+        predicted = [[column[row] for row in draw(st.shared(st.permutations(range(n_rows)), key="rows"))] for column in predicted]
+    for _ in range(draw(st.integers(0, 3))):
+        column, row = draw(st.integers(0, n_columns - 1)), draw(st.integers(0, n_rows - 1))
+        predicted[column][row] = draw(st.one_of(cells, st.just(nudged(predicted[column][row]))))
+    predicted += [draw(st.lists(cells, min_size=n_rows, max_size=n_rows)) for _ in range(draw(st.integers(0, 2)))]
+    return gold, draw(st.permutations(predicted))
+
+
+def nudged(text: str) -> str:
+    """A number a little beside, or written otherwise."""
+    try:
+        return repr(float(text) * 1.00003)
+    except ValueError:
+        return text + " "
+
+
+@settings(max_examples=400, deadline=None)
+@given(cases(), st.booleans(), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]))
+def test_blocks_say_what_the_exact_rules_say(case: Any, ignore_order: bool, quoting: Any, end: str) -> None:
+    """Verdicts and flips are those of the tables in memory, whatever the file looks like."""
+    gold, predicted = case
+    assert_alike(*both(written(gold), written(predicted, quoting=quoting, end=end), ignore_order=ignore_order))
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), st.booleans())
+def test_blocks_say_what_the_plain_models_say(case: Any, ignore_order: bool) -> None:
+    """The verdicts that blocks alone give are those of pandas and of every pairing tried."""
+    gold, predicted = case
+    if len(gold[0]) > 5:
+        gold, predicted = [column[:5] for column in gold], [column[:5] for column in predicted]
+    try:
+        official, strict = decided(written(gold), written(predicted), ignore_order=ignore_order)
+    except OddError:
+        return
+    frames = official_table.frame_of(predicted), official_table.frame_of(gold)
+    assert official in (None, official_table.score_tables(*frames, ignore_order=ignore_order))
+    is_huge = any(len(cell) > 300 or cell == "1e308" for column in [*gold, *predicted] for cell in column)
+    if not is_huge:  # no float, as which the model looks for roundings
+        assert strict in (None, strict_table.score_tables(gold, predicted, ordered=not ignore_order))
+
+
+NUMBERS = [f"{k}.25" for k in range(40)]
+NAMED = {
+    "a number a little beside": (NUMBERS, [f"{k}.2500{k % 7}" for k in range(40)]),
+    "a number far off in the last block": (NUMBERS, [*NUMBERS[:-1], "39.5"]),
+    "9.999 and 10.001": (["9.999", *NUMBERS], ["10.001", *NUMBERS]),
+    "minus zero": (["-0.0", "0.5"] * 9, ["0.0", "0.5"] * 9),
+    "minus zero among integers": (["0", "5"] * 9, ["-0", "5"] * 9),
+    "integers beside floats": (["1", "2"] * 9, ["1.0", "2.0"] * 9),
+    "2^53 and its neighbour": (["9007199254740992"] * 9, ["9007199254740993"] * 9),
+    "True and 1": (["True", "False"] * 9, ["1", "0"] * 9),
+    "007 and 7": (["007", "8"] * 9, ["7", "8"] * 9),
+    "007 and 7 among text": (["007", "x"] * 9, ["7", "x"] * 9),
+    "a late letter makes all text": ([*["1.50"] * 20, "x"], [*["1.5"] * 20, "x"]),
+    "an early letter makes all text": (["x", *["1.50"] * 20], ["x", *["1.5"] * 20]),
+    "a late difference among text": (["x", *NUMBERS, "1.50"], ["x", *NUMBERS, "1.5"]),
+    "infinity and a huge number": (["inf", "1"] * 9, ["1e308", "1"] * 9),
+    "nan and a number": (["nan", "1"] * 9, ["1", "1"] * 9),
+    "empty in two ways": (["", "1.5"] * 9, ["NA", "1.5"] * 9),
+    "empty in two ways among text": (["", "x"] * 9, ["NA", "x"] * 9),
+    "a day without its zero": (["2023-01-05"] * 9, ["2023-1-05"] * 9),
+    "an underscore in a number": (["1000", "2"] * 9, ["1_000", "2"] * 9),
+    "a null word with a space behind": (["null", "1.5"] * 9, ["null ", "1.5"] * 9),
+    "an integer beyond 64 bits among floats": (["1", "9223372036854775808", "-1.5"] * 5, ["-1.5", "9223372036854775808", "1"] * 5),
+    "an integer beyond 64 bits": (["99999999999999999999", "1"] * 9, ["99999999999999999998", "1"] * 9),
+    "NA words beside an integer beyond 64 bits": (["99999999999999999999", "-1", ""] * 5, ["99999999999999999999", "-1", "NA"] * 5),
+    "rounded to two decimals": (["12.3456", "9.8765"] * 9, ["12.35", "9.88"] * 9),
+    "rounded to nothing": (["0.0004", "9.8765"] * 9, ["0.00", "9.88"] * 9),
+    "one significant digit": (["0.0149", "9.8765"] * 9, ["0.01", "9.88"] * 9),
+}
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize("beside", [[], ["text"]])
+@pytest.mark.parametrize("name", NAMED)
+def test_traps(name: str, beside: list[str], ignore_order: bool) -> None:
+    """Each place where a quick look could differ from the exact rules."""
+    gold, predicted = NAMED[name]
+    key = [[f"k{row}" for row in range(len(gold))]] if beside else []
+    assert_alike(*both(written([*key, gold]), written([*key, predicted]), ignore_order=ignore_order))
+
+
+@pytest.mark.parametrize(("change", "kind"), [("swapped", "rows scrambled"), ("shorter", ""), ("kitchen", "kitchen sink"), ("one", "")])
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_shapes(change: str, kind: str, ignore_order: bool) -> None:
+    """Rows torn apart, rows missing, one column for two, and far too many columns."""
+    names, numbers = [f"n{k}" for k in range(30)], [str(k % 4) for k in range(30)]
+    gold = written([names, numbers])
+    answer = {
+        "swapped": written([names, [*reversed(numbers)]]),
+        "shorter": written([names[:-1], numbers[:-1]]),
+        "kitchen": written([*[[f"z{k}"] * 30 for k in range(20)], names, numbers], [f"h{k}" for k in range(22)]),
+        "one": written([names]),
+    }[change]
+    quick, slow = both(gold, answer, ignore_order=ignore_order)
+    assert_alike(quick, slow)
+    assert not slow.flip or slow.flip.startswith(kind)
+
+
+@pytest.mark.parametrize("header", [["min", "max"], ["max", "min"], ["MAX", "min"], ["lowest", "highest"], ["max", "x"]])
+@pytest.mark.parametrize("ignore_order", [False, True])
+@pytest.mark.parametrize("labels", ["judge", "ignore"])
+def test_labels(header: list[str], ignore_order: bool, labels: str) -> None:
+    """Columns that bear each other's names, in their places and moved, and twins."""
+    low, high = [f"{k}.25" for k in range(30)], [f"{k + 40}.5" for k in range(30)]
+    gold = written([low, high], ["min", "max"])
+    for columns in ([low, high], [high, low], [low, low]):
+        assert_alike(*both(gold, written(columns, header), ignore_order=ignore_order, labels=labels))
+    twins = written([low, low], ["min", "max"])
+    assert_alike(*both(twins, written([low, low], header), ignore_order=ignore_order, labels=labels))
+
+
+def test_tied_rows() -> None:
+    """Rows that gold's order does not tell apart may change places, others may not."""
+    group, names = [str(k // 5) for k in range(40)], [f"n{k}" for k in range(40)]
+    gold = written([group, names])
+    tied = [names[k] for five in range(8) for k in reversed(range(5 * five, 5 * five + 5))]
+    for answer, expected in ((tied, 1), (list(reversed(names)), 0), (names, 1)):
+        quick, slow = both(gold, written([group, answer]), order_by=[0])
+        assert_alike(quick, slow)
+        assert quick.strict == expected
+    assert both(gold, written([group, tied]), order_by=[0])[0].flip.startswith("tie order")
+
+
+def test_percentages() -> None:
+    """Percent signs are read column by column."""
+    shares = [f"{k}.5%" for k in range(30)]
+    for answer in ([f"{k}.5" for k in range(30)], [f"{(k + 0.5) / 100:.3f}" for k in range(30)], [*(f"{k}.5" for k in range(29)), "0.295"]):
+        assert_alike(*both(written([shares]), written([answer]), percentage=True))
+
+
+@pytest.mark.parametrize("reference", ["original", "lite", "snow", "dbt"])
+def test_empty_as_zero(reference: str) -> None:
+    """The references that read an empty cell as 0 do so here."""
+    gold, answer = written([["a", "b"] * 9, ["", "1.5"] * 9]), written([["a", "b"] * 9, ["0", "1.5"] * 9])
+    assert_alike(*both(gold, answer, reference=reference))
+
+
+def test_own_tolerance() -> None:
+    """A check's own tolerance holds for integers too and rounds nothing."""
+    gold, answer = written([["100", "200.0"] * 9]), written([["101", "200.9"] * 9])
+    quick, slow = both(gold, answer, abs_tol=1.0)
+    assert_alike(quick, slow)
+    assert quick.strict == 1.0
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_no_answer_gets_the_verdict_of_another(ignore_order: bool) -> None:
+    """One gold table beside many answers, each forgotten before the next: what is kept of a comparison belongs to its two tables."""
+    gold = streamed(written([["a", "b"] * 9]))
+    for right in random.Random(5).choices([True, False], k=60):
+        answer = streamed(written([["a", "b" if right else "c"] * 9]))
+        score = table_match(answer, gold=gold, ignore_order=ignore_order)
+        assert (score.official, score.strict) == (right, right)
+        del answer
+
+
+@pytest.mark.parametrize("ignore_order", [False, True])
+def test_plain_answers_need_no_exact_rules(ignore_order: bool) -> None:
+    """Rows moved, columns moved, numbers written a little otherwise: blocks alone decide both verdicts."""
+    names, numbers = [f"n{k}" for k in range(60)], [f"{k * 100 + 1000}.125" for k in range(60)]
+    gold = written([names, numbers])
+    rows = list(reversed(range(60))) if ignore_order else list(range(60))
+    near = [f"{k * 100 + 1000}.1251" for k in rows]
+    assert decided(gold, written([[names[k] for k in rows], [numbers[k] for k in rows]]), ignore_order=ignore_order) == (1.0, 1.0)
+    assert decided(gold, written([[names[k] for k in rows], near]), ignore_order=ignore_order)[1] == 1.0
+    assert decided(gold, written([["z", *names[1:]], numbers]), ignore_order=False) == (0.0, 0.0)

@@ -1,0 +1,106 @@
+"""Text cells are typed as pandas types them."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.tables.pandas_typing import NAN, official_frame, typed_column
+from evalsuite.types import Table
+from tests.models.official_table import frame_of, lists_of
+
+TRAPS = [
+    *["", "NA", "nan", "None", "NaN", "null", "-nan", "NAN", " NA", "<NA>"],
+    *["1", "0", "-1", "007", " 5", "5 ", "\t7", "+3", "-0", "- 5", "+-5", "1_000", "١", "5\xa0", "\x1c5", "1 000", "1,000"],
+    *["1.0", "2.5", "-.5", "5.", ".", "1e5", "1E-3", "1e", "1e 5", "1e400", "-1e400", "4.9e-324", "0.1", "12345678901234567.25"],
+    *["inf", "-Infinity", "+INF", " inf", "True", "false", "TRUE", "tRue", " True", "abc", "-abc", "-1x", "é"],
+    *["9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "-9223372036854775809"],
+    *["18446744073709551615", "18446744073709551616", "99999999999999999999", "-99999999999999999999", "99999999999999999999.5"],
+    *["9" * 400, "5" * 4301],
+]
+CASES = [
+    (["1", "2"], "int", [1, 2], "digits are integers"),
+    (["-0"], "int", [0], "an integer has no negative zero"),
+    (["1", ""], "float", [1.0, NAN], "an empty cell makes integers floats"),
+    (["", ""], "float", [NAN, NAN], "nothing but empty cells is a float column"),
+    (["1", "x", "NA"], "text", ["1", "x", NAN], "one text makes the column text"),
+    (["True", "NA"], "object", [True, NAN], "booleans beside an empty cell stay booleans"),
+    (["True", "1"], "text", ["True", "1"], "booleans and numbers do not mix"),
+    (["1e400"], "float", [float("inf")], "beyond the largest float is infinite"),
+    (["18446744073709551615"], "uint", [2**64 - 1], "unsigned integers go to 2^64 - 1"),
+    (["18446744073709551616", "NA"], "object", [2**64, NAN], "beyond 64 bits Python integers"),
+    (["18446744073709551615", "-1"], "raw", ["18446744073709551615", "-1"], "no 64-bit type holds both"),
+    (["NA", "18446744073709551615"], "raw", ["NA", "18446744073709551615"], "the NA word is left as it stands"),
+    (["99999999999999999999", "1.5"], "raw", ["99999999999999999999", "1.5"], "an overflow first bars floats"),
+    (["1.5", "99999999999999999999"], "float", [1.5, 1e20], "a float first does not"),
+]
+
+
+def text_table(columns: list[list[str]]) -> Table:
+    return Table(
+        header=tuple(f"c{index}" for index in range(len(columns))),
+        columns=tuple(columns),
+        n_rows=len(columns[0]) if columns else 0,
+    )
+
+
+def lists(table: Table, needed: list[int] | None = None) -> str:
+    return repr([column.values for column in official_frame(table, needed)])
+
+
+@pytest.mark.parametrize(("cells", "kind", "values", "why"), CASES, ids=[case[3] for case in CASES])
+def test_column_kinds(cells: list[str], kind: str, values: list[object], why: str) -> None:
+    """A column gets the kind and the values that pandas gives it."""
+    typed = typed_column(cells)
+    assert (typed.kind, list(map(repr, typed.values))) == (kind, list(map(repr, values))), why
+    assert list(map(repr, lists_of(frame_of([cells]))[0])) == list(map(repr, values)), "the model disagrees"
+
+
+@pytest.mark.parametrize(
+    ("columns", "expected"),
+    [
+        ([["1"], ["2.5"]], [[1.0], [2.5]]),
+        ([["1"], ["18446744073709551615"]], [[1.0], [float(2**64)]]),
+        ([["1"], ["True"]], [[1], [True]]),
+        ([["1"], ["x"]], [[1], ["x"]]),
+        ([[], []], [[], []]),
+    ],
+)
+def test_frames(columns: list[list[str]], expected: list[list[object]]) -> None:
+    """Numeric columns side by side become floats, anything else keeps its own kind."""
+    assert lists(text_table(columns)) == repr(expected)
+
+
+def test_a_missing_field_is_empty() -> None:
+    """The None a reader puts where a short row ends reads as an empty cell."""
+    assert lists(Table(header=("a",), columns=((None, "1"),), n_rows=2)) == "[[nan, 1.0]]"
+
+
+@st.composite
+def columns_of_text(draw: st.DrawFn) -> list[list[str]]:
+    """One to four columns of one to five cells, each from a few traps so that whole columns agree in kind."""
+    n_rows = draw(st.integers(1, 5))
+    word = st.one_of(st.sampled_from(TRAPS), st.integers(-(2**65), 2**65).map(str), st.floats().map(repr))
+    some = st.lists(word, min_size=1, max_size=3)
+    return [draw(st.lists(st.sampled_from(draw(some)), min_size=n_rows, max_size=n_rows)) for _ in range(draw(st.integers(1, 4)))]
+
+
+@settings(max_examples=250, deadline=None)
+@given(columns_of_text(), st.data())
+def test_every_column_as_pandas_types_it(columns: list[list[str]], data: st.DataObject) -> None:
+    """Any columns, and any choice of them, come out as pandas' own lists, type by type."""
+    needed = data.draw(st.lists(st.integers(0, len(columns) - 1), max_size=3))
+    assert lists(text_table(columns), needed or None) == repr(lists_of(frame_of(columns), needed))
+
+
+def test_floats_of_many_digits() -> None:
+    """5,000 decimal texts of up to 25 digits and exponents of up to 330 become the floats pandas reads."""
+    source = random.Random(7)
+    texts = []
+    for _ in range(5000):
+        digits = "".join(source.choices("0123456789", k=source.randint(2, 25)))
+        point = source.randint(1, len(digits))
+        exponent = f"e{source.randint(-330, 330)}" if source.random() < 0.5 else ""
+        texts.append(f"{digits[:point]}.{digits[point:]}{exponent}")
+    assert list(map(repr, typed_column(texts).values)) == list(map(repr, lists_of(frame_of([texts]))[0]))

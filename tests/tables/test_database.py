@@ -1,0 +1,192 @@
+"""Tables of databases under the official rules."""
+
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.tables.database_rules import match_database, needs_quotes
+from evalsuite.tables.fetched import database_columns
+from evalsuite.tables.official_cells import NA, NAT, Items
+from evalsuite.types import Fault, Table
+from tests.models.official_table import score_tables
+
+pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # duckdb's own call of pandas
+
+VALUES = {
+    "TINYINT": ["1", "-3"],
+    "INTEGER": ["1", "5"],
+    "BIGINT": ["1", "9007199254740993"],
+    "UBIGINT": ["18446744073709551615", "3"],
+    "HUGEINT": ["170141183460469231731687303715884105727", "-3"],
+    "FLOAT": ["1.1", "'nan'"],
+    "DOUBLE": ["1.1", "1.105", "'nan'", "'inf'"],
+    "DECIMAL(10,2)": ["1.10", "-12345.67"],
+    "DECIMAL(38,10)": ["1.1234567891", "-1234567890123456789012345678.0123456789"],
+    "BOOLEAN": ["true", "false"],
+    "VARCHAR": ["'a'", "''", "'nan'", "'2020-01-01'"],
+    "DATE": ["'2020-01-01'", "'1066-10-14'"],
+    "TIMESTAMP": ["'2020-01-01 01:02:03.5'", "'2020-01-01'"],
+    "TIMESTAMP_NS": ["'2020-01-01 01:02:03.123456'"],
+    "TIMESTAMP WITH TIME ZONE": ["'2020-01-01 01:02:03'"],
+    "TIME": ["'01:02:03'"],
+    "INTERVAL": ["'1 day'", "'-1 hour'"],
+    "UUID": ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'"],
+    "BLOB": ["'ab'"],
+    "ENUM('a','b')": ["'a'", "'b'"],
+    "INTEGER[]": ["[1,2]", "[]", "[3]"],
+    "VARCHAR[]": ["['a']", "['y','z']"],
+    "STRUCT(a INTEGER)": ["{'a':1}"],
+    "MAP(VARCHAR, INTEGER)": ["map {'a':1}"],
+    "JSON": ["'{}'"],
+}
+
+
+def fetch(types: list[str], rows: list[list[str]]) -> tuple[Table, pd.DataFrame]:
+    """A table as a reader hands it over, and as the reference fetches it."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE t(" + ", ".join(f"c{i} {name}" for i, name in enumerate(types)) + ")")
+        for row in rows:
+            connection.execute(f"INSERT INTO t VALUES ({', '.join(row)})")
+        described = connection.execute("DESCRIBE t").fetchall()
+        casts = [f"{name}::VARCHAR" if "TIME ZONE" in kind else name for name, kind, *_ in described]
+        native = connection.execute(f"SELECT {', '.join(casts)} FROM t").fetchall()
+        frame = connection.execute("SELECT * FROM t").fetchdf()
+    columns = tuple([row[i] for row in native] for i in range(len(types)))
+    header, kinds = tuple(row[0] for row in described), tuple(row[1] for row in described)
+    return Table(header=header, columns=columns, n_rows=len(rows), types=kinds, name="t"), frame
+
+
+def spelled(value: Any) -> str:
+    """A cell in one spelling for both sides: pandas' and numpy's own types as ours."""
+    if value is pd.NA or value is NA:
+        return "NA"
+    if value is pd.NaT or value is NAT:
+        return "NaT"
+    if isinstance(value, np.ndarray | Items):
+        return f"items {list(map(str, value))}"
+    if isinstance(value, bytes | bytearray):
+        return f"bytes {bytes(value)!r}"
+    if isinstance(value, bool | int | float | None):
+        return f"{type(value).__name__} {value!r}"
+    return str(value)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
+    """Types and rows of one to three columns; one in four tables has columns of one type only."""
+    pool = draw(st.lists(st.sampled_from(list(VALUES)), min_size=1, max_size=3))
+    types = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=3))
+    n_rows = draw(st.integers(0, 3))
+    cell = {name: st.sampled_from([*VALUES[name], "NULL"]) for name in set(types)}
+    return types, [[draw(cell[name]) for name in types] for _ in range(n_rows)]
+
+
+@settings(max_examples=80, deadline=None)
+@given(tables())
+def test_every_column_as_fetchdf_gives_it(made: tuple[list[str], list[list[str]]]) -> None:
+    """Any table's columns come out as the lists of the fetched and transposed frame."""
+    table, frame = fetch(*made)
+    mine = [[spelled(cell) for cell in column.values] for column in database_columns(table)]
+    assert mine == [[spelled(cell) for cell in column] for column in frame.transpose().values.tolist()]
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.data(), st.booleans(), st.sampled_from(["original", "dbt"]))
+def test_any_tables_score_as_the_model(
+    made: tuple[list[str], list[list[str]]], data: st.DataObject, ignore_order: bool, reference: Any
+) -> None:
+    """The score of a table against its own rows in another order, with another type or an edit, equals the model's."""
+    types, rows = made
+    other_types = [data.draw(st.sampled_from([name, name, "VARCHAR"])) if "(" not in name else name for name in types]
+    other_rows = [list(row) for row in (data.draw(st.permutations(rows)) if data.draw(st.booleans()) else rows)]
+    if rows and data.draw(st.booleans()):
+        other_rows[0][0] = "NULL"
+    gold, gold_frame = fetch(types, rows)
+    predicted, frame = fetch(other_types, other_rows)
+    score = match_database({"t": predicted}, {"t": gold}, ignore_orders=[ignore_order], reference=reference)
+    assert score.official == score_tables(frame, gold_frame, (), ignore_order, reference=reference), score.reason
+
+
+CASES: list[tuple[str, list[str], str, list[str], int, str]] = [
+    ("DATE", ["'2020-01-01'"], "TIMESTAMP", ["'2020-01-01'"], 1, "a date is its midnight"),
+    ("DATE", ["'2020-01-01'"], "VARCHAR", ["'2020-01-01'"], 0, "but not its text"),
+    ("BOOLEAN", ["true"], "INTEGER", ["1"], 1, "a boolean is an integer"),
+    ("DECIMAL(5,1)", ["1.5"], "DOUBLE", ["1.5"], 1, "a decimal is a float"),
+    ("ENUM('a','b')", ["'a'"], "VARCHAR", ["'a'"], 1, "an enum is its text"),
+    ("INTEGER", ["1"], "VARCHAR", ["'1'"], 0, "a number is not its text"),
+    ("VARCHAR", ["NULL", "'x'"], "VARCHAR", ["''", "'x'"], 0, "NULL is not the empty text"),
+    ("INTEGER", ["1", "NULL"], "INTEGER", ["1", "NULL"], 1, "NULL equals NULL in its place"),
+    ("INTEGER", ["NULL", "1"], "INTEGER", ["1", "NULL"], 0, "and makes the reference fail elsewhere"),
+    ("INTEGER[]", ["[1, 2]"], "INTEGER[]", ["[1, 2]"], 0, "lists have no truth value"),
+    ("INTEGER[]", ["[1]"], "INTEGER[]", ["[1]"], 1, "but for a list of one"),
+]
+
+
+@pytest.mark.parametrize(("type_a", "cells_a", "type_b", "cells_b", "expected", "why"), CASES, ids=[case[5] for case in CASES])
+def test_types_decide(type_a: str, cells_a: list[str], type_b: str, cells_b: list[str], expected: int, why: str) -> None:
+    """Which types compare as equal, and what NULL does."""
+    predicted, frame = fetch([type_a], [[cell] for cell in cells_a])
+    gold, gold_frame = fetch([type_b], [[cell] for cell in cells_b])
+    assert match_database({"T": predicted}, {"t": gold}).official == expected, why
+    assert score_tables(frame, gold_frame) == expected, "the model disagrees"
+
+
+def test_dbt_does_not_die_of_a_null() -> None:
+    """A copy whose integer column with a NULL stands behind another passes under dbt, where the original dies at the first column."""
+    copy, _ = fetch(["INTEGER", "INTEGER"], [["1", "NULL"], ["2", "3"]])
+    for reference, expected in (("original", 0), ("dbt", 1)):
+        assert match_database({"t": copy}, {"t": copy}, reference=reference).official == expected, reference
+    wrong, _ = fetch(["INTEGER", "INTEGER"], [["1", "4"], ["2", "3"]])
+    assert match_database({"t": wrong}, {"t": copy}, reference="dbt").reason.endswith("1 of 2 cells differ, first at row 1: empty vs 4")
+
+
+def test_what_keeps_a_check_from_being_judged() -> None:
+    """Gold without the table, a name in need of quotes, a gold view and lists of another length leave the verdict open."""
+    table, _ = fetch(["INTEGER"], [["1"]])
+    view = Fault(code="NOT_A_TABLE")
+    open_scores = [
+        match_database({"t": table}, {}),
+        match_database({"t": table}, {"t": table}, tables=["u"]),
+        match_database({"my t": table}, {"my t": table}),
+        match_database({"order": table}, {"order": table}),
+        match_database({"t": table}, {"t": view}),
+        match_database({"t": table}, {"t": table}, needed=[[], []]),
+        match_database({"t": table}, {"t": table}, needed=[[3]]),
+    ]
+    assert [score.official for score in open_scores] == [None] * 7
+    assert all(score.fault is not None for score in open_scores)
+
+
+def test_what_a_submission_can_lack() -> None:
+    """A missing table and a view are 0 with their code in the reason, whatever the other tables say."""
+    table, _ = fetch(["INTEGER"], [["1"]])
+    missing = match_database({"a": table}, {"a": table, "b": table})
+    assert (missing.official, missing.reason) == (0, "table 'b': MISSING_TABLE: the database lacks a table")
+    view = match_database({"a": Fault(code="NOT_A_TABLE")}, {"a": table})
+    assert (view.official, view.reason) == (0, "table 'a': NOT_A_TABLE: a view stands where a table is needed")
+
+
+def test_types_the_reference_cannot_read() -> None:
+    """A column that `fetchdf` refuses is a 0 on the answer's side and leaves the verdict open on gold's."""
+    plain = Table(header=("a",), columns=([1],), n_rows=1, types=("INTEGER",))
+    odd = Table(header=("a",), columns=([1],), n_rows=1, types=("UHUGEINT",))
+    assert match_database({"t": odd}, {"t": plain}).official == 0
+    assert match_database({"t": plain}, {"t": odd}).official is None
+
+
+@pytest.mark.parametrize("name", ["t", "T1", "_a", "a$b", "é", "orders", "my table", "a-b", "1a", "a.b", "table", "Order", "left", "a#"])
+def test_names_in_need_of_quotes(name: str) -> None:
+    """A name needs quotes where duckdb itself cannot read it without."""
+    with duckdb.connect() as connection:
+        connection.execute(f'CREATE TABLE "{name}"(a INTEGER)')
+        try:
+            connection.execute(f"SELECT * FROM {name}")
+            refused = False
+        except duckdb.Error:
+            refused = True
+    assert needs_quotes(name) == refused

@@ -1,0 +1,230 @@
+"""The strict table rule: held to a plain exhaustive model, and to the properties a judge would ask for."""
+
+from collections.abc import Sequence
+from decimal import Decimal
+
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from evalsuite.tables.strict_columns import Terms
+from evalsuite.tables.strict_tables import judge_table
+from evalsuite.types import Table
+from tests.models import strict_table
+
+NEAR = ["1.0", "1.004", "1.008", "0.996", "1", "1.00", "1.0000000001", "1.0050", "2.0", "1e0", "0.00", "0", "1e-10", "-1.0", "0.001"]
+FINE = ["1.0041", "1.0042", "1.00415", "1.004", "1.01", "1.0", "1.009", "1.00", "1.002", "1.006"]
+ROUNDED = ["0.125", "0.12", "0.13", "0.1249", "0.1251", "0.135", "0.14", "0.1", "12.346", "12.35", "12.3456", "12.34", "0.005", "0.01"]
+WORDS = ["", "NULL", "nan", "a", "b", " a ", "true", "True", "1", "007", "7", "2020-01-01", "2020-01-01 00:00:00", "inf", "Infinity"]
+BITS = ["0", "1"]
+BIG = ["20000000000", "20000000001", "20000000000.0", "20000000001.0", "2e10", "20000000000.004", "20000000000.03"]
+HUGE = ["9007199254740993", "9007199254740992", "9007199254740992.0", "9.007199254740992e15", "9007199254740994.0", "9007199254740995"]
+SORTED_AS_TEXT = ["9.999", "10.001", "10.0", "9.998", "100.004", "99.999", "99.997", "100.001"]
+WRITTEN = ["1,234", "1234", "$1,234.00", "1234.5", "-$1,234", "-1234", "€1234.50", "1,23", "12,34", "$", "$007"]
+
+
+SHARES = ["12.5%", "12.5", "0.125", "50%", "0.5", "50", "1,250%", "100 %", "1", "12.50%", "", "a%"]
+NAMES = ["city", "City", "visits", "VISITS ", "first_day", "first day", "f0_", "x", "", "rate"]
+
+
+def table(columns: Sequence[Sequence[str | None]], n_rows: int, names: Sequence[str] = ()) -> Table:
+    """A table as a reader hands it over; headers say nothing, unless they are named."""
+    header = tuple(names) or tuple(f"c{i}" for i in range(len(columns)))
+    return Table(header=header, columns=tuple(map(list, columns)), n_rows=n_rows)
+
+
+def strict(gold: Sequence[Sequence[str | None]], predicted: Sequence[Sequence[str | None]], ordered: bool, **tolerance: float) -> int:
+    """The strict value of the fast code."""
+    n_gold, n_predicted = (len(side[0]) if side else 0 for side in (gold, predicted))
+    verdict = judge_table(table(predicted, n_predicted), table(gold, n_gold), Terms(**tolerance), ignore_order=not ordered)
+    assert verdict.value in (0, 1), verdict.reason
+    assert verdict.reason
+    return int(verdict.value)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
+    """A gold table and one that was made from it: columns and rows moved, columns added, some cells drawn anew from near ones."""
+    n_rows, n_gold = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    pools = draw(
+        st.lists(
+            st.sampled_from([NEAR, FINE, ROUNDED, WORDS, BITS, BIG, HUGE, WRITTEN, SORTED_AS_TEXT, NEAR[:4], BITS + NEAR[:3]]),
+            min_size=n_gold,
+            max_size=n_gold,
+        )
+    )
+    gold = [[draw(st.sampled_from(pool)) for _ in range(n_rows)] for pool in pools]
+    rows = draw(st.permutations(range(n_rows)))
+    predicted = [[column[row] for row in rows] for column in gold]
+    for column, pool in zip(predicted, pools, strict=True):
+        for row in draw(st.lists(st.integers(0, n_rows - 1), max_size=2)):
+            column[row] = draw(st.sampled_from(pool))
+    if draw(st.booleans()):
+        column = draw(st.sampled_from(predicted))
+        moved = draw(st.permutations(range(n_rows)))
+        column[:] = [column[row] for row in moved]
+    if len(predicted) < 4 and draw(st.booleans()):
+        predicted.append([draw(st.sampled_from(pools[0])) for _ in range(n_rows)])
+    return gold, [predicted[k] for k in draw(st.permutations(range(len(predicted))))]
+
+
+@settings(max_examples=600, deadline=None)
+@given(cases(), st.booleans())
+@example(([["1.0", "1.008"]], [["1.004", "1.004"]]), False)
+@example(([["0", "1"], ["0", "1"]], [["0", "1"], ["1", "0"]]), False)
+@example(([["1.0", "1.004"], ["a", "b"]], [["1.004", "1.004"], ["b", "a"]]), False)
+def test_strict_equals_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool) -> None:
+    """On small tables full of ties, near floats, nulls and duplicates the verdict is that of the exhaustive model."""
+    gold, predicted = case
+    assert strict(gold, predicted, ordered) == strict_table.score_tables(gold, predicted, ordered)
+
+
+@settings(max_examples=200, deadline=None)
+@given(cases(), st.booleans(), st.sampled_from([{"abs_tol": 0.1}, {"rel_tol": 0.0005}, {"abs_tol": 1.0, "rel_tol": 0.1}, {"abs_tol": 0.0}]))
+def test_own_tolerances_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, tolerance: dict[str, float]) -> None:
+    """A check's own tolerances hold for integers too, and rounding no longer counts."""
+    gold, predicted = case
+    assert strict(gold, predicted, ordered, **tolerance) == strict_table.score_tables(gold, predicted, ordered, **tolerance)
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.booleans(), st.data())
+def test_labels_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
+    """Columns whose headers say that they are others never stand for each other; with `labels: ignore` they may."""
+    gold, predicted = case
+    names = data.draw(st.lists(st.sampled_from(NAMES), min_size=len(gold), max_size=len(gold)))
+    others = data.draw(st.permutations([*names, *NAMES[:4]]))[: len(predicted)]
+    sides = table(predicted, len(gold[0]), others), table(gold, len(gold[0]), names)
+    verdict = judge_table(*sides, ignore_order=not ordered)
+    free = strict_table.score_tables(gold, predicted, ordered)
+    assert verdict.value == strict_table.score_tables(gold, predicted, ordered, names=(names, others))
+    assert (verdict.kind == "labels") == (free == 1 and verdict.value == 0)
+    assert judge_table(*sides, Terms(heeds_labels=False), ignore_order=not ordered).value == free
+
+
+@settings(max_examples=300, deadline=None)
+@given(cases(), st.data())
+def test_tied_rows_equal_the_model(case: tuple[list[list[str]], list[list[str]]], data: st.DataObject) -> None:
+    """Rows that are equal in the columns of `order_by` may change places, and no other ones."""
+    gold, predicted = case
+    order_by = data.draw(st.lists(st.integers(0, len(gold) - 1), min_size=1, max_size=2, unique=True))
+    sides = table(predicted, len(gold[0])), table(gold, len(gold[0]))
+    verdict = judge_table(*sides, order_by=order_by)
+    assert verdict.value == strict_table.score_tables(gold, predicted, True, order_by=order_by)
+    assert verdict.value == 1 or judge_table(*sides).value == 0
+    if verdict.value == 1 and judge_table(*sides).value == 0:
+        assert verdict.cause == "tie order"
+    assert judge_table(*sides, order_by=order_by, ignore_order=True).value == judge_table(*sides, ignore_order=True).value
+
+
+def test_an_order_that_gold_has_not_is_no_order() -> None:
+    """Columns beyond gold's free no row, and the verdict says so."""
+    gold, predicted = table([["1", "1"], ["a", "b"]], 2), table([["1", "1"], ["b", "a"]], 2)
+    assert judge_table(predicted, gold, order_by=[0]).value == 1
+    verdict = judge_table(predicted, gold, order_by=[0, 7])
+    assert (verdict.value, verdict.details["warning"]) == (0, "order_by names columns that gold does not have: [0, 7]")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(SHARES), st.sampled_from(SHARES)), min_size=1, max_size=4), st.booleans())
+def test_percent_signs_have_one_reading_in_a_column(rows: list[tuple[str, str]], ordered: bool) -> None:
+    """With `percentage` a column agrees where it does with all its percent signs as figures, or with all of them as shares."""
+    gold, predicted = [a for a, _ in rows], [b for _, b in rows]
+    sides = [table([gold], len(gold)), table([predicted], len(gold))]
+    expected = any(
+        strict_table.score_tables(*([[read_percent(cell, reading) for cell in side]] for side in (gold, predicted)), ordered)
+        for reading in ("figure", "share")
+    )
+    assert judge_table(sides[1], sides[0], Terms(percentage=True), ignore_order=not ordered).value == expected
+    plainly = strict_table.score_tables([gold], [predicted], ordered)
+    assert judge_table(sides[1], sides[0], ignore_order=not ordered).value == plainly
+
+
+def read_percent(cell: str, reading: str) -> str:
+    """A cell with its percent sign read in one way."""
+    figure = cell.removesuffix("%").strip().replace(",", "")
+    if not cell.endswith("%") or figure == "a":
+        return cell
+    return figure if reading == "figure" else str(Decimal(figure).scaleb(-2))
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(), st.booleans(), st.randoms(use_true_random=False))
+def test_the_order_of_predicted_columns_says_nothing(case: tuple[list[list[str]], list[list[str]]], ordered: bool, random) -> None:  # type: ignore[no-untyped-def]
+    """Moving predicted columns about changes no verdict."""
+    gold, predicted = case
+    moved = random.sample(predicted, len(predicted))
+    assert strict(gold, moved, ordered) == strict(gold, predicted, ordered)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(), st.randoms(use_true_random=False))
+def test_the_order_of_rows_says_nothing_where_it_is_ignored(case: tuple[list[list[str]], list[list[str]]], random) -> None:  # type: ignore[no-untyped-def]
+    """Moving whole rows of either side changes no verdict."""
+    gold, predicted = case
+    rows = random.sample(range(len(gold[0])), len(gold[0]))
+    moved = [[column[row] for row in rows] for column in predicted]
+    assert strict(gold, moved, False) == strict(gold, predicted, False)
+    moved_gold = [[column[row] for row in rows] for column in gold]
+    assert strict(moved_gold, predicted, False) == strict(gold, predicted, False)
+
+
+@settings(max_examples=150, deadline=None)
+@given(cases(), st.booleans(), st.data())
+def test_a_further_column_never_spoils_an_answer(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
+    """Where the needed columns are there, adding one keeps the 1."""
+    gold, predicted = case
+    assume(strict(gold, predicted, ordered) == 1)
+    further = [data.draw(st.sampled_from(gold[0] + NEAR[:3])) for _ in gold[0]]
+    at = data.draw(st.integers(0, len(predicted)))
+    assert strict(gold, [*predicted[:at], further, *predicted[at:]], ordered) == 1
+
+
+@pytest.mark.parametrize(
+    ("predicted", "gold", "expected", "why"),
+    [
+        ("3.009", "3", 0, "an integer is that integer"),
+        ("3.0", "3", 1, "a whole decimal is the integer"),
+        ("3", "3.0", 1, "and the other way round"),
+        ("10000000001", "10000000000", 0, "large integers are exact"),
+        ("1e10", "10000000000", 1, "scientific notation is the integer"),
+        ("1.0000000001e10", "10000000000", 0, "whole numbers are exact however they are written"),
+        ("10000000000.004", "10000000000", 1, "what floats lose is no cent"),
+        ("10000000000.04", "10000000000", 0, "and four cents are no noise"),
+        ("9007199254740992.0", "9007199254740993", 1, "beyond 2^53 a double stands for its neighbour"),
+        ("9007199254740992", "9007199254740993", 0, "an integer does not"),
+        ("2604.24", "2604.2362912", 1, "rounded to the two decimals shown"),
+        ("2604.2362912", "2604.24", 1, "or gold is"),
+        ("2604.23", "2604.2362912", 0, "cut off is not rounded"),
+        ("64.2", "64.204", 1, "a zero may have been dropped"),
+        ("64.2", "64.21", 0, "and nothing else"),
+        ("0.33", "0.3333333", 1, "two digits that count"),
+        ("0.3", "0.3333333", 0, "one decimal is too few"),
+        ("0.03", "0.0333333", 0, "one digit that counts is too few"),
+        ("0.009", "0.001", 0, "no absolute hundredth"),
+        ("0.00", "0.001", 0, "rounding never makes a zero"),
+        ("0.001", "0.0", 0, "zero is zero"),
+        ("1e-12", "0.0", 1, "abs 1e-9"),
+        ("007", "7", 0, "leading zeros make it text"),
+        (" 5 ", "5", 1, "cells are stripped"),
+        ("+5", "5", 1, "a plus sign says nothing"),
+        ("-0.0", "0", 1, "zero has no sign"),
+        ("true", "1", 1, "true is 1"),
+        ("0.995", "true", 0, "and nothing near it"),
+        ("NULL", "", 1, "words for null are null"),
+        ("nAn", "None", 1, "in any case of letters"),
+        ("0", "", 0, "null is not zero"),
+        ("2020-01-01 00:00:00", "2020-01-01", 1, "a date is its midnight"),
+        ("2020-01-01T01:00:00+01:00", "2020-01-01 00:00:00 UTC", 1, "instants, whatever the zone"),
+        ("2020-01-01", "20200101", 0, "only ISO dates are dates"),
+        ("Paris", "paris", 0, "case counts"),
+        ("Cafe\u0301", "Caf\u00e9", 1, "NFC on both sides"),
+        ("inf", "1e400", 0, "infinity equals only infinity"),
+        ("Infinity", "inf", 1, "however it is written"),
+        ("1" + "0" * 399 + "1", "1" + "0" * 400, 0, "400 digits are compared digit by digit"),
+    ],
+)
+def test_cells(predicted: str, gold: str, expected: int, why: str) -> None:
+    """One cell against one, both with and without the order of rows."""
+    assert strict([[gold]], [[predicted]], True) == expected, why
+    assert strict([[gold]], [[predicted]], False) == expected, why

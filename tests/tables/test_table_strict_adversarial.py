@@ -1,0 +1,221 @@
+"""Tables made to be hard to match: each ends within the counted caps, with the same verdict every time, without deep recursion."""
+
+import random
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from evalsuite.tables import row_search
+from evalsuite.tables.flows import bipartite_matching, largest_flow, saturating_flow
+from evalsuite.tables.row_search import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
+from evalsuite.tables.strict_cells import read_text
+from evalsuite.tables.strict_matching import Column, match_columns
+from evalsuite.tables.strict_tables import judge_table
+from evalsuite.texts.verdict import Strict
+from evalsuite.types import Table
+
+Columns = Sequence[Sequence[str]]
+
+
+def table(columns: Columns, names: Sequence[str] = ()) -> Table:
+    """A table as a reader hands it over."""
+    return Table(
+        header=tuple(names) or tuple(f"c{i}" for i in range(len(columns))),
+        columns=tuple(map(list, columns)),
+        n_rows=len(columns[0]),
+    )
+
+
+@contextmanager
+def shallow(frames: int = 120) -> Iterator[None]:
+    """Little room for recursion: a search that recurses once a column or row cannot end in here."""
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(depth + frames)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def judged(gold: Columns, predicted: Columns, *, ordered: bool = False, names: Sequence[str] = ()) -> Strict:
+    """The strict verdict, given twice and the same both times."""
+    with shallow():
+        first, second = (judge_table(table(predicted, names), table(gold), ignore_order=not ordered) for _ in range(2))
+    assert first == second
+    assert first.value in (0, 1)
+    assert first.value == 1 or first.reason
+    return first
+
+
+def mixed(columns: Columns, seed: int) -> list[list[str]]:
+    """The same rows and columns, both moved about."""
+    rng = random.Random(seed)
+    rows = rng.sample(range(len(columns[0])), len(columns[0]))
+    return rng.sample([[column[row] for row in rows] for column in columns], len(columns))
+
+
+def scrambled(columns: Columns, seed: int) -> list[list[str]]:
+    """Each column moved about by itself."""
+    rng = random.Random(seed)
+    return [rng.sample(list(column), len(column)) for column in columns]
+
+
+def balanced(n_columns: int, n_rows: int, seed: int) -> list[list[str]]:
+    """Columns of as many zeros as ones."""
+    return scrambled([["0", "1"] * (n_rows // 2)] * n_columns, seed)
+
+
+def hadamard(order: int) -> list[list[str]]:
+    """0/1 columns of which any two agree in exactly half of the rows, so that pairs of columns tell nothing apart."""
+    signs = [[1]]
+    while len(signs) < order:
+        signs = [row + row for row in signs] + [row + [-x for x in row] for row in signs]
+    return [[str((x + 1) // 2) for x in row] for row in signs[1:]]
+
+
+def dense(n_columns: int, n_rows: int, seed: int, spread: float = 1.0) -> list[list[str]]:
+    """Floats within `spread` of 1, all different."""
+    rng = random.Random(seed)
+    return [[f"{1 + rng.random() * spread:.15f}" for _ in range(n_rows)] for _ in range(n_columns)]
+
+
+def chain(n_rows: int, shift: float = 0.0) -> list[str]:
+    """Floats each within noise of the next one, far from the one after."""
+    return [f"{1 + (i + shift) * 0.9e-9:.16f}" for i in range(n_rows)]
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: (balanced(12, 64, 1), mixed(balanced(12, 64, 1), 2)), 1),
+        (lambda: (balanced(12, 64, 1), balanced(14, 64, 3)), 0),
+        (lambda: (hadamard(64)[:30], mixed(hadamard(64), 4)), 1),
+        (lambda: ([*hadamard(32)[:12], ["0"] * 16 + ["1"] * 16], scrambled(hadamard(32), 5)), 0),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 120), 1),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59), 0),
+        (lambda: ([["1", "2"] * 50] * 60, [["1", "2"] * 50] * 59 + [["1", "1"] * 50]), 0),
+        (lambda: ([chain(2000)], mixed([chain(2000)], 6)), 1),
+        (lambda: ([chain(2000)], mixed([chain(2000, 0.5)], 7)), 1),
+        (lambda: ([chain(2000)], mixed([chain(2000, 3.0)], 8)), 0),
+        (lambda: ([chain(2000), chain(2000)], mixed([chain(2000), chain(2000, 0.5)], 9)), 1),
+        (lambda: ([chain(800), chain(800)], [chain(800), chain(800)[3:] + chain(800)[:3]]), 0),
+        (lambda: (dense(6, 2000, 10), mixed(dense(6, 2000, 10), 11)), 1),
+        (lambda: (dense(6, 2000, 10), scrambled(dense(6, 2000, 10), 12)), 0),
+        (lambda: (dense(6, 400, 13, 1e-8), mixed(dense(6, 400, 13, 1e-8), 14)), 1),
+    ],
+)
+def test_hard_tables_are_decided(make: Callable[[], tuple[Columns, Columns]], expected: int) -> None:
+    """Balanced bits, equal columns, chains of near-equal floats and dense floats get the right verdict, not a limit."""
+    gold, predicted = make()
+    verdict = judged(gold, predicted)
+    assert verdict.value == expected
+    assert verdict.fault is None
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: (near := [[f"{1 + (i + j) % 7 * 3e-10:.11f}" for j in range(30)] for i in range(40)], scrambled(near, 15)),
+        lambda: (dense(6, 400, 16, 1e-8), scrambled(dense(6, 400, 16, 1e-8), 17)),
+    ],
+)
+def test_what_cannot_be_decided_ends_at_a_counted_cap(make: Callable[[], tuple[Columns, Columns]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where every column fits every other and no rows agree, the answer is a 0 with LIMIT after the same number of tries each time."""
+    monkeypatch.setattr(row_search, "CELL_CAP", CELL_CAP // 10)
+    gold, predicted = make()
+    verdict = judged(gold, predicted)
+    assert verdict.value == 0
+    assert verdict.fault is not None
+    assert verdict.fault.code == "LIMIT"
+    assert verdict.reason.startswith("LIMIT: no agreeing column assignment among ")
+
+
+def test_caps_are_counted_in_steps_edges_and_walks() -> None:
+    """The caps are the documented ones, and what an honest answer needs comes on top of them."""
+    assert (CELL_CAP, EDGE_CAP, FLOW_CAP) == (5_000_000, 3_000_000, 10_000_000)
+    work = Work(free=7)
+    work.look(CELL_CAP + 7)
+    with pytest.raises(row_search.CapReachedError):
+        work.look(1)
+    with pytest.raises(row_search.CapReachedError):
+        work.connect(EDGE_CAP + 1)
+    with pytest.raises(row_search.CapReachedError):
+        work.walk(FLOW_CAP + 1)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_five_hundred_columns_need_no_recursion(ordered: bool) -> None:
+    """500 needed columns are found among 1,000, all renamed; one changed cell is found missing."""
+    gold = dense(500, 6, 18)
+    predicted = mixed([*gold, *dense(500, 6, 19)], 20) if not ordered else random.Random(21).sample([*gold, *dense(500, 6, 19)], 1000)
+    names = [f"x{i}" for i in range(1000)]
+    assert judged(gold, predicted, ordered=ordered, names=names).value == 1
+    at = next(k for k, column in enumerate(predicted) if sorted(column) == sorted(gold[7]))
+    predicted[at] = ["5.5", *predicted[at][1:]]
+    verdict = judged(gold, predicted, ordered=ordered, names=names)
+    assert verdict.value == 0
+    assert verdict.details["gold_column"] == 8
+
+
+def test_equal_columns_by_the_hundred() -> None:
+    """300 equal needed columns among 600 equal ones cost one comparison each, in either order."""
+    column = ["1", "2.5", "x"] * 3
+    for ordered in (True, False):
+        assert judged([column] * 300, [column] * 600, ordered=ordered).value == 1
+        assert judged([*[column] * 300, ["9"] * 9], [column] * 600, ordered=ordered).value == 0
+
+
+def test_a_column_nothing_fits_is_explained_cheaply() -> None:
+    """Beside 1,000 columns of 1,000 rows the reason compares a share of the cells, and still names a column and a cell."""
+    gold = [["0"] * 999 + ["7.5"]]
+    predicted = [["0"] * 999 + [str(i)] for i in range(1000)]
+    for ordered in (True, False):
+        verdict = judged(gold, predicted, ordered=ordered)
+        assert verdict.value == 0
+        assert verdict.details["first_row"] == 1000
+        assert "1 of 1000 cells differ" in verdict.reason
+
+
+def test_a_large_honest_table_is_not_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of more cells than the cap on steps, in another order and with rounded numbers, is accepted: its own size is free."""
+    monkeypatch.setattr(row_search, "CELL_CAP", 1000)
+    n_rows = 4000
+    gold = [[f"{i / 7:.6f}" for i in range(n_rows)], *([str((i * k) % 11) for i in range(n_rows)] for k in range(2, 8))]
+    rows = random.Random(22).sample(range(n_rows), n_rows)
+    predicted = [[f"{float(gold[0][row]):.2f}" for row in rows], *([column[row] + ".0" for row in rows] for column in gold[1:])]
+    assert judged(gold, predicted).value == 1
+    assert judged(gold, predicted, names="gfedcba").value == 1
+
+
+def test_matching_searches_are_maximal() -> None:
+    """The two matchings find what greedy misses: a chain of moves, and units moved back."""
+    assert bipartite_matching([[0], [0, 1], [1, 2]]) == [0, 1, 2]
+    assert bipartite_matching([[0, 1], [0], [0]]).count(None) == 1
+    walked: list[int] = []
+    assert saturating_flow([2, 2], [2, 2], [[0, 1], [0]], walked.append)
+    assert not saturating_flow([2, 3], [2, 3], [[0, 1], [0]], walked.append)
+    assert walked
+    assert largest_flow([2, 3], [2, 3], [[0, 1], [0]]) == ([0, 1], [0, 1])
+
+
+def test_long_chains_of_moves_need_no_recursion() -> None:
+    """3,000 columns of which each may move one further are matched without recursion."""
+    n = 3000
+    with shallow():
+        assert bipartite_matching([*([i, i + 1] for i in range(n)), [0]])[:2] == [1, 2]
+
+
+def test_zero_columns_and_zero_rows() -> None:
+    """No row: enough columns are all that counts."""
+
+    def columns(n: int, cells: Sequence[str]) -> list[Column]:
+        return [Column(cells=[read_text(cell) for cell in cells], name="", position=i) for i in range(n)]
+
+    assert match_columns(columns(2, []), columns(3, []), n_gold=0, n_predicted=0, ordered=False).is_equal
+    assert not match_columns(columns(3, []), columns(2, []), n_gold=0, n_predicted=0, ordered=True).is_equal
+    assert not match_columns(columns(1, ["1"]), columns(1, []), n_gold=1, n_predicted=0, ordered=True).is_equal

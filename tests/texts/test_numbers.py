@@ -1,0 +1,112 @@
+"""Number equality, held to the plain model, and every quick way to it held to the exact one."""
+
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.tables.blocks import Block
+from evalsuite.tables.clusters import pair_columns, windows_of
+from evalsuite.tables.number_blocks import numbers_of, surely_strictly_equal
+from evalsuite.tables.outlines import Outline
+from evalsuite.tables.strict_cells import read_text
+from evalsuite.texts.numbers import Number, Tolerance, numbers_equal, reach
+from tests.models import strict_table
+
+OWN = [Tolerance(own=True, abs=0.01), Tolerance(own=True, rel=0.001), Tolerance(own=True, abs=1.0, rel=0.5), Tolerance(own=True)]
+TOLERANCES = st.sampled_from([Tolerance(), Tolerance(), *OWN])
+EDGES = [
+    "0",
+    "0.0",
+    "-0.0",
+    "1e-9",
+    "1.1e-9",
+    "1e-400",
+    "9007199254740992",
+    "9007199254740993",
+    "9007199254740992.0",
+    "1e16",
+    "0.005",
+    "0.1",
+]
+
+
+@st.composite
+def numbers(draw: st.DrawFn) -> str:
+    """A number as a file may hold it: a few digits, many, an exponent."""
+    digits, decimals = draw(st.integers(0, 10 ** draw(st.integers(1, 18)))), draw(st.integers(0, 8))
+    sign = draw(st.sampled_from(["", "", "-"]))
+    text = str(digits).rjust(decimals + 1, "0")
+    plain = sign + (f"{text[:-decimals]}.{text[-decimals:]}" if decimals else text)
+    return draw(st.sampled_from([plain, plain, plain, f"{float(plain)!r}", f"{float(plain):.6e}", *EDGES]))
+
+
+@st.composite
+def pairs(draw: st.DrawFn) -> tuple[str, str]:
+    """A number and one like it: rounded, cut off, a little beside, or any other; on either side."""
+    gold = draw(numbers())
+    value = float(gold)
+    n = draw(st.integers(0, 7))
+    near = draw(st.sampled_from([0.0, 0.004, 0.005, 0.0051, 0.5, 1.0, value * 1e-9, value * 1.1e-9, value * 1e-12, 1e-10, value * 1e-16]))
+    other = draw(st.one_of(st.just(f"{value:.{n}f}"), st.just(f"{value + near:.{n + 6}f}"), st.just(repr(value - near)), numbers()))
+    return draw(st.sampled_from([(gold, other), (other, gold)]))
+
+
+@settings(max_examples=1500, deadline=None)
+@given(pairs(), TOLERANCES)
+def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) -> None:
+    """Whatever way leads to it, the verdict on two numbers is that of exact fractions."""
+    gold, predicted = map(read_text, pair)
+    own: dict[str, Any] = {"abs_tol": tolerance.abs, "rel_tol": tolerance.rel} if tolerance.own else {}
+    assert numbers_equal(gold, predicted, tolerance) == strict_table.cells_equal(*pair, **own)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
+def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
+    """Equal numbers lie within the reach and in the windows that are looked at, and columns of equal cells can be paired."""
+    golds, predictions = ([read_text(pair[side]) for pair in found] for side in (0, 1))
+    coarsest = min((cell.decimals for cell in golds if isinstance(cell, Number)), default=None)
+    windows = windows_of(golds, predictions, tolerance)
+    assert windows is not None
+    for row, gold in enumerate(golds):
+        for k, predicted in enumerate(predictions):
+            if numbers_equal(gold, predicted, tolerance):
+                distance = abs(
+                    float(gold.exact if isinstance(gold, Number) else gold)
+                    - float(predicted[0] if isinstance(predicted, Number) else predicted)
+                )
+                assert distance <= (reach(predicted, tolerance, coarsest) or 0.0)
+                assert k in windows[row]
+    if all(map(numbers_equal, golds, predictions, [tolerance] * len(golds))):
+        assert pair_columns(Outline(golds), Outline(predictions), tolerance) is not None
+
+
+def block(cells: list[str]) -> Block:
+    """One column of packed text."""
+    starts, data = [], b""
+    for cell in cells:
+        starts.append([len(data)])
+        data += cell.encode() + b"\n"
+    return Block(data, np.array(starts), np.array([[len(cell)] for cell in cells]))
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.lists(pairs().filter(lambda pair: max(map(len, pair)) <= 32), min_size=1, max_size=6), TOLERANCES)
+def test_what_floats_are_sure_of_is_so(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
+    """Whole columns of floats call nothing equal that the exact rule does not."""
+    sides = [numbers_of(block([pair[side] for pair in found]), 0) for side in (0, 1)]
+    assert sides[0] is not None
+    assert sides[1] is not None
+    for pair, sure in zip(found, surely_strictly_equal(*sides, tolerance), strict=True):  # type: ignore[misc]
+        assert not sure or numbers_equal(*map(read_text, pair), tolerance)
+
+
+def test_floats_are_sure_of_plain_cases() -> None:
+    """Rounded, noisy and dropped digits of ordinary numbers need no closer look."""
+    golds = ["2604.2362912", "12.5", "0.3", "19.998", "1234", "7.25"]
+    said = ["2604.24", "12.4961", "0.30000000000000004", "20", "1234.0", "7.25"]
+    sides = numbers_of(block(golds), 0), numbers_of(block(said), 0)
+    assert None not in sides
+    assert surely_strictly_equal(*sides, Tolerance()).all()  # type: ignore[arg-type]

@@ -1,0 +1,57 @@
+"""Texts in answers under the official rules."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.texts.text_rules import match_text
+from tests.models.official_text import score_text
+
+CASES: list[tuple[str, Any, dict[str, Any], int, str]] = [
+    ("It is Paris", "paris", {}, 1, "case does not count"),
+    ("213", "1", {}, 1, "there is no word boundary"),
+    ("not Paris", ["Paris"], {}, 1, "a denial is not seen"),
+    ("Rome", ["Paris", "Rome"], {}, 1, "one gold is enough"),
+    ("Rome", ["Paris", "Rome"], {"conj": "and"}, 0, "unless all are needed"),
+    ("Rome, Paris", ["Paris", "Rome"], {"conj": "and"}, 1, "in any order"),
+    ("New York City", "new york city", {"exclude": ["York"]}, 0, "an excluded text decides first, inside a word too"),
+    ("abc", "abc", {"exclude": ["x", "B"]}, 0, "any excluded text does, without case"),
+    ("abc", "abc", {"exclude": "xyc"}, 0, "a bare text excludes each of its letters"),
+    ("straße", "STRASSE", {}, 0, "letters are only lowered"),
+    ("a  b", "a b", {}, 0, "spaces count"),
+    ("", "x", {}, 0, "nothing holds nothing"),
+]
+
+
+@pytest.mark.parametrize(("answer", "gold", "options", "expected", "why"), CASES, ids=[case[4] for case in CASES])
+def test_cases(answer: str, gold: Any, options: dict[str, Any], expected: int, why: str) -> None:
+    """The score is the reference's, and a one-sentence reason says why."""
+    score = match_text(answer, gold, **options)
+    assert score.official == expected, why
+    assert score_text(answer, gold, **options) == expected, "the model disagrees"
+    assert score.reason
+    assert not score.reason.endswith(".")
+
+
+def test_reasons_are_true() -> None:
+    """A reason says what decided, and never quotes a text that the answer does not hold: it would give the gold away."""
+    assert match_text("x", ["Paris", "Rome"], conj="and").reason == "the answer lacks 2 of 2 gold texts"
+    assert match_text("x", "Paris").reason == "the answer lacks the gold text"
+    assert match_text("Rome", ["Paris", "Rome"]).reason == "the answer holds 'Rome'"
+
+
+WORDS = st.text(alphabet="abAB İß1", min_size=1, max_size=3)
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    st.text(alphabet="abAB İß1", max_size=12),
+    WORDS | st.lists(WORDS, min_size=1, max_size=3),
+    st.sampled_from(["and", "or"]),
+    st.lists(WORDS, max_size=2),
+)
+def test_any_answer_scores_as_the_model(answer: str, gold: Any, conj: Any, exclude: list[str]) -> None:
+    """The score of any text equals the plain model's."""
+    assert match_text(answer, gold, conj=conj, exclude=exclude).official == score_text(answer, gold, conj, exclude)

@@ -1,0 +1,165 @@
+"""The strict text rule: whole words, folded forms, and exclusions that no disguise dodges."""
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+import pytest
+import regex
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.scorers import SCORERS
+from evalsuite.texts.characters import visible
+from evalsuite.texts.exclusions import excluded_token
+from evalsuite.texts.text_rules import fold, holds, match_text_strictly
+
+WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6).filter(lambda text: bool(fold(text)))
+
+
+@pytest.mark.parametrize(
+    ("prediction", "gold", "options", "expected", "why"),
+    [
+        ("it is 213", "1", {}, 0, "S21 no part of a number"),
+        ("it is 1", "1", {}, 1, "S21 the number itself"),
+        ("it is 1.", "1", {}, 1, "S21 at the end of a sentence"),
+        ("it is 1.5", "1", {}, 0, "S21 decimals belong to the number"),
+        ("1,2,3", "2", {}, 1, "S21 a tight list"),
+        ("Parisian", "Paris", {}, 0, "S21 no part of a word"),
+        ("**Paris**", "Paris", {}, 1, "S21 marks are no letters"),
+        ("level_end_quickplay", "end", {}, 0, "S21 a name goes on over its underscores"),
+        ("_end_", "end", {}, 1, "S21 which markdown puts around words"),
+        ("a.end, b/end, x@end, c#end", "end", {}, 0, "S21 as over other signs"),
+        ("the end. The end/ #end", "end", {}, 1, "S21 that end there"),
+        ("Paris\u2019s streets", "Paris", {}, 1, "S21 a possessive is none of it"),
+        ("O'Paris", "Paris", {}, 0, "S21 another apostrophe is"),
+        ("C#", "C", {}, 0, "S21 signs that belong to a word"),
+        ("C++ and C", "C", {}, 1, "S21 and the word beside it"),
+        ("\u6771\u4eac-\u5927\u962a", "\u6771\u4eac", {}, 1, "S21 not in scripts without spaces"),
+        ("/detail", "/detail", {}, 1, "S21 a gold that begins with a mark"),
+        ("x/detail", "/detail", {}, 1, "S21 needs no boundary there"),
+        ("-10", "-10", {}, 1, "S21 a negative number"),
+        ("\u221210", "-10", {}, 1, "S21 with the true minus"),
+        ("10", "-10", {}, 0, "S21 is not its opposite"),
+        ("1,000.50", "1000.5", {}, 1, "S21 groups and zeros"),
+        ("10.", "10", {}, 1, "S21 the end of a sentence"),
+        ("10%, _10_", "10", {}, 1, "S21 percent and markdown"),
+        ("v10 10km 10th x_10 10_x", "10", {}, 0, "S21 no part of a word"),
+        ("1e10 10e1 2^10 10^2", "10", {}, 0, "S21 nor of a power"),
+        ("10 - 12 1.2.10 10.12.2020 10:30 8/10", "10", {}, 0, "S21 nor of ranges, versions, dates, times, fractions"),
+        ("010 10\u00b2 \u2469 1\u00bd", "10", {}, 0, "S21 nor of what only looks like it"),
+        ("10\n200", "10", {}, 1, "S21 lines are apart"),
+        ("10 200", ["10", "200"], {"conj": "and"}, 1, "S21 as are groups where one is a gold"),
+        ("10 200", "10200", {}, 1, "S21 else they are one number"),
+        ("1, 2, 10, 20", "10", {}, 1, "S21 a list with spaces"),
+        ("10'000", "10", {}, 0, "S21 another way to write groups"),
+        ("007", "7", {}, 0, "S21 a code is no number"),
+        ("7", "007", {}, 0, "S21 in either direction"),
+        ("007", "007", {}, 1, "S21 but itself"),
+        ("東京都", "東京", {}, 1, "S21 scripts without spaces have none"),
+        ("not Paris", "Paris", {}, 1, "S23 the text alone is judged"),
+        ("Paris or London", "Paris", {}, 1, "S23 lists pass without exclude"),
+        ("Paris or London", "Paris", {"exclude": ["London"]}, 0, "S23 and not with it"),
+        ("New York City", "New York City", {"exclude": ["York"]}, 0, "S24 an excluded word stands there"),
+        ("New Yorker", "New Yorker", {"exclude": ["York"]}, 1, "S24 no part of a word"),
+        ("Paris", "Paris", {"exclude": "a"}, 1, "S24 a bare text is one exclusion"),
+        ("Paris, New-York", "Paris", {"exclude": ["New York"]}, 0, "S24 however its words are joined"),
+        ("Paris, L\u0336o\u0336n\u0336don", "Paris", {"exclude": ["London"]}, 0, "S24 struck through"),
+        ("Paris, \u039dew", "Paris", {"exclude": ["New"]}, 0, "S24 capitals of another alphabet"),
+        ("Paris, AIice", "Paris", {"exclude": ["Alice"]}, 0, "S24 even of the same one"),
+        ("All in Paris", "Paris", {"exclude": ["ALI"]}, 1, "S24 which must look the same"),
+        ("I say Paris", "Paris", {"exclude": ["1"]}, 1, "S24 and be long enough"),
+        ("Paris in \u041c\u043e\u0441\u043a\u0432\u0430", "Paris", {"exclude": ["Mockba"]}, 0, "S24 both ways"),
+        ("Paris, Mockba", "Paris", {"exclude": ["\u041c\u043e\u0441\u043a\u0432\u0430"]}, 0, "S24 round"),
+        ("Paris, L\u00f8ndon, L\u2800ima", "Paris", {"exclude": ["Lima"]}, 0, "S24 an empty Braille cell"),
+        ("Stra\u00dfe", "STRASSE", {}, 1, "S25 case folding"),
+        ("Cafe\u0301", "caf\u00e9", {}, 1, "S25 composed and decomposed"),
+        ("New\u00a0 York", "new york", {}, 1, "S25 spaces"),
+        ("\uff12\uff10", "20", {}, 1, "S25 full-width digits"),
+        ("Par\u200bis", "Paris", {}, 1, "S25 zero-width characters"),
+        ("Lon\u200bdon and Paris", "Paris", {"exclude": ["London"]}, 0, "S25 do not hide an exclusion"),
+        ("L\u043endon and Paris", "Paris", {"exclude": ["London"]}, 0, "S25 nor do look-alike letters"),
+        ("a b", ["a", "b"], {"conj": "and"}, 1, "and: all"),
+        ("a", ["a", "b"], {"conj": "and"}, 0, "and: not one"),
+        ("b", ["a", "b"], {"conj": "or"}, 1, "or: one"),
+        ("", "a", {}, 0, "an empty answer"),
+    ],
+)
+def test_rules(prediction: str, gold: Any, options: dict[str, Any], expected: int, why: str) -> None:
+    """Each strict line of the rule's specification, with a case on either side."""
+    verdict = match_text_strictly(prediction, gold, **options)
+    assert verdict.value == expected, (why, verdict.reason)
+    assert verdict.reason
+
+
+@pytest.mark.parametrize(
+    ("prediction", "gold", "options", "cause"),
+    [
+        ("it is 213", "1", {}, "part of a word"),
+        ("New\u00a0York", "New York", {}, "spelling form"),
+        ("New Yorker", "New Yorker", {"exclude": ["York"]}, "exclude inside a word"),
+        ("Lon\u200bdon, Paris", "Paris", {"exclude": ["London"]}, "exclude"),
+    ],
+)
+def test_flips_name_their_cause(prediction: str, gold: Any, options: dict[str, Any], cause: str) -> None:
+    """Where the two rules differ the flip begins with what one of them overlooked."""
+    score = SCORERS.load("string_match").function(prediction, gold=gold, **options)
+    assert score.official != score.strict
+    assert score.flip.partition(":")[0] == cause
+
+
+@settings(max_examples=300, deadline=None)
+@given(WORDS, st.lists(WORDS, max_size=3))
+def test_a_word_between_spaces_is_found(gold: str, others: list[str]) -> None:
+    """Gold between line breaks is found whatever stands around it, in any case of letters."""
+    text = "\n".join([*others, gold.upper(), *others])
+    folded = fold(gold)
+    assert holds(fold(f"x {gold} x"), folded)
+    assert match_text_strictly(text, gold.upper()).value == 1
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="ab1. é'-s+", max_size=12), st.text(alphabet="ab1é", min_size=1, max_size=3))
+def test_holds_is_a_search_for_whole_tokens(text: str, part: str) -> None:
+    """A text holds a word exactly where one of its tokens is that word: letters and digits, joined by single signs, ended by `+`."""
+    folded = fold(text)
+    tokens = set()
+    for match in re.finditer(r"[^\W_]+(?:[-.'+][^\W_]+)*\+?", folded):
+        tokens |= {match[0], *(match[0][: own.start()] for own in re.finditer(r"'s(?![^\W_])", match[0]))}
+    assert holds(folded, fold(part)) == (fold(part) in tokens)
+
+
+def test_hidden_characters_are_unicodes() -> None:
+    """What is never shown is what Unicode's table says is ignorable by default, each code point."""
+    ignorable = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+    points = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    assert [char for char in points if (visible(char) == "") != bool(ignorable.match(char))] == []
+
+
+def disguises() -> Iterator[tuple[str, str]]:
+    """(a letter, a character of another alphabet that Unicode calls confusable with it)."""
+    table = json.loads((files("confusable_homoglyphs") / "confusables.json").read_text(encoding="utf-8"))
+    for char, entries in table.items():
+        if len(char) == 1 and not char.isascii() and unicodedata.name(char, "").startswith(ALPHABETS):
+            yield from ((entry["c"], char) for entry in entries if len(entry["c"]) == 1 and entry["c"].isascii() and entry["c"].isalnum())
+
+
+ALPHABETS = ("LATIN", "GREEK", "CYRILLIC", "ARMENIAN", "CHEROKEE", "LISU", "FULLWIDTH", "MATHEMATICAL")
+
+
+def test_no_alphabet_hides_an_exclusion() -> None:
+    """A letter of an excluded word may be replaced by any character that looks like it."""
+    found = list(disguises())
+    assert len(found) > 1000
+    missed = [(letter, char) for letter, char in found if excluded_token(f"say a{char}b now", [f"a{letter}b"]) is None]
+    assert missed == []
+
+
+def test_nothing_invisible_hides_an_exclusion() -> None:
+    """Nor do characters that are never shown, nor marks over its letters."""
+    hidden = [chr(code) for code in range(0x20, 0x20000) if visible(chr(code)) == "" or unicodedata.category(chr(code)) in ("Mn", "Me")]
+    assert len(hidden) > 1500
+    assert [char for char in hidden if excluded_token(f"say Lo{char}ndon", ["London"]) is None] == []
