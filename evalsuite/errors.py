@@ -173,6 +173,13 @@ def describe(fault: Fault) -> str:
     return f"{fault.code}: {place}{text}"
 
 
+def in_one_sentence(error: Exception) -> str:
+    """What an error says, with its hint; of one that is not of this list the kind alone, because its text may hold anything."""
+    if isinstance(error, EvalsuiteError):
+        return error.message + (f"; {error.hint}" if error.hint else "")
+    return str(error) if isinstance(error, FaultError) else type(error).__name__
+
+
 # A hint names at most this many words that are equally near, and of all that are known as many as fit into these characters.
 _MOST_NEAR, _MOST_CHARACTERS = 3, 400
 # From this length on, the beginning of a word is a sign of what was meant.

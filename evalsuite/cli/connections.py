@@ -59,8 +59,8 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
     """(whether it works, what to say of it)."""
     import contextlib
 
-    from evalsuite.errors import EvalsuiteError, FaultError
-    from evalsuite.readers.connections import Connections, why
+    from evalsuite.errors import EvalsuiteError, FaultError, in_one_sentence
+    from evalsuite.readers.connections import Connections
     from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.base import QueryLimits
     from evalsuite.sql.execute import ask
@@ -75,7 +75,7 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
             about = session.describe()
             kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
     except (EvalsuiteError, FaultError) as error:
-        return False, why(error)
+        return False, in_one_sentence(error)
     billed = "" if executed.cost.billed_bytes is None else f", {executed.cost.billed_bytes} bytes billed"
     return True, f"{about} · {_shape(executed.table)} in {executed.cost.seconds:.2f} s{billed} · {kept}"
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, did_you_mean
+from evalsuite.errors import GoldError, UsageError, did_you_mean
 from evalsuite.readers.suite import SUITE_FILE, top_level
 from evalsuite.sql import ENGINES
 from evalsuite.sql.base import Connection
@@ -264,12 +264,3 @@ def _content(entry: Entry, key: str, file: str) -> str:
         return _seen_from(entry.folder, file, entry.where).read_text(encoding="utf-8").partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):
         raise UsageError(f"{entry.where}: the file that {key} of {entry.name!r} names cannot be read", hint="one line of text") from None
-
-
-def why(error: Exception) -> str:
-    """An error of opening or asking a connection, as one sentence."""
-    if isinstance(error, EvalsuiteError):
-        return error.message + (f"; {error.hint}" if error.hint else "")
-    if isinstance(error, FaultError):
-        return str(error)
-    return type(error).__name__

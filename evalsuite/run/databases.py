@@ -8,16 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalsuite.readers.connections import Connections, databases_folder, read_connections
 from evalsuite.run import living_gold
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files
 from evalsuite.run.judged import Execute
 from evalsuite.run.living_gold import Living, LivingGold
 from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
-from evalsuite.sql.base import QueryLimits
 from evalsuite.types import Gold, Task
 
 if TYPE_CHECKING:
+    from evalsuite.readers.connections import Connections
     from evalsuite.sql.cache import ResultCache
     from evalsuite.workers.queries import Queries
 
@@ -46,8 +45,11 @@ class Databases:
         cache: Path | None = None,
     ) -> None:
         self._gold, self._submission = gold, submission
-        self._folder = databases_folder(folder) if folder is not None else None
-        self._limits, self._jobs, self._isolation = QueryLimits.of(limits), jobs, isolation
+        if folder is not None:
+            from evalsuite.readers.connections import databases_folder
+
+            folder = databases_folder(folder)
+        self._folder, self._limits, self._jobs, self._isolation = folder, limits, jobs, isolation
         self._cache = cache
         self._connections: Connections | None = None
         self._opened: list[Queries] = []
@@ -81,8 +83,10 @@ class Databases:
             gold_inodes=gold_inodes,
         )
 
-    def connections(self) -> Connections:
+    def connections(self) -> "Connections":
         """All connections known to the run; read when first asked for."""
+        from evalsuite.readers.connections import read_connections
+
         if self._connections is None:
             folder = self._gold.folder
             self._connections = read_connections(folder, submission=self._submission, databases=self._folder)
@@ -102,10 +106,11 @@ class Databases:
         return self._queries(ResultCache(self._cache / "sql") if self._cache is not None else None)
 
     def _queries(self, cache: "ResultCache | None") -> "Queries":
+        from evalsuite.sql.base import QueryLimits
         from evalsuite.workers.queries import Queries
 
         queries = Queries(
-            limits=self._limits,
+            limits=QueryLimits.of(self._limits),
             jobs=self._jobs,
             isolation=self._isolation,
             submission=self._submission,

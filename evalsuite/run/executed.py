@@ -5,12 +5,13 @@ import hashlib
 import io
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from evalsuite.sql.base import Executed
-from evalsuite.sql.cells import csv_form
-from evalsuite.sql.spill import save_table
 from evalsuite.types import Table
+
+if TYPE_CHECKING:
+    from evalsuite.sql.base import Executed
 
 _LONGEST_NAME = 120
 _CSV_BYTES = 64 << 20
@@ -25,12 +26,14 @@ def file_name(instance_id: str) -> str:
     return safe
 
 
-def save(executed: Executed, folder: Path, name: str, limits: Mapping[str, int | float]) -> Path:
+def save(executed: "Executed", folder: Path, name: str, limits: Mapping[str, int | float]) -> Path:
     """Where the table was written: a CSV file of what is judged, or the folder of parts that it may already lie in."""
     parts = folder / name
     if (parts / "table.json").exists():
         return parts
     if executed.cost.bytes > min(_CSV_BYTES, limits["table_bytes"], limits["file_bytes"] // 4):
+        from evalsuite.sql.spill import save_table
+
         save_table(executed.table, parts)
         return parts
     folder.mkdir(parents=True, exist_ok=True)
@@ -42,6 +45,8 @@ def save(executed: Executed, folder: Path, name: str, limits: Mapping[str, int |
 
 def csv_lines(table: Table) -> Iterator[str]:
     """The CSV text of a table, some thousand rows at once."""
+    from evalsuite.sql.cells import csv_form
+
     shown = csv_form(table)
     block = io.StringIO()
     writer = csv.writer(block, lineterminator="\n")

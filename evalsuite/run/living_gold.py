@@ -13,9 +13,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe
+from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.readers.answers import read_gold_query
-from evalsuite.readers.connections import Connections, why
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.gold import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot
@@ -28,6 +27,7 @@ from evalsuite.store.run_folder import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
 
 if TYPE_CHECKING:
+    from evalsuite.readers.connections import Connections
     from evalsuite.workers.queries import Answered, Queries, Query
 
 FOLDER = "gold"
@@ -99,7 +99,7 @@ class LivingGold:
     def __init__(
         self,
         *,
-        connections: Connections,
+        connections: "Connections",
         queries: "Queries",
         place: Path,
         as_of: str | None = None,
@@ -144,7 +144,7 @@ class LivingGold:
         try:
             connection = self._connections.of_instance(task.instance, check.parameters)
         except EvalsuiteError as error:
-            return _needs(check, why(error).removeprefix(f"{check.where}: "))
+            return _needs(check, in_one_sentence(error).removeprefix(f"{check.where}: "))
         if connection is None:
             if lacking:
                 return _needs(check, f"{files[0].name} has no connection to run through")

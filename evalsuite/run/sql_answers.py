@@ -10,20 +10,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, describe
+from evalsuite.errors import EvalsuiteError, FaultError, describe, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answers import is_sql, read_query
-from evalsuite.readers.connections import Connections, why
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run.executed import file_name, save
 from evalsuite.run.judged import Execute
 from evalsuite.scorers import SCORERS
-from evalsuite.sql.base import Connection, Executed, QueryLimits
 from evalsuite.types import Fault, Result, Score, Task
 from evalsuite.workers.combine import Outcome, combine, faulty
 from evalsuite.workers.requests import applicable, settle_early
 
 if TYPE_CHECKING:
+    from evalsuite.readers.connections import Connections
+    from evalsuite.sql.base import Connection, Executed
     from evalsuite.workers.queries import Answered, Queries, Query
 
 FOLDER = "executed"
@@ -49,7 +49,7 @@ class SqlAnswers:
         self,
         others: Execute,
         *,
-        connections: Callable[[], Connections],
+        connections: "Callable[[], Connections]",
         queries: "Callable[[], Queries]",
         folder: Callable[[], Path],
         gold_inodes: frozenset[tuple[int, int]] = frozenset(),
@@ -79,7 +79,7 @@ class SqlAnswers:
 
     def spent(self) -> dict[str, Any] | None:
         """How many statements were run in this run, how many of them were known, and what they billed; None where there was none."""
-        done = [answered.outcome for answered in self._ran.values() if isinstance(answered.outcome, Executed)]
+        done = [answered.outcome for answered in self._ran.values() if not isinstance(answered.outcome, Fault)]
         if not self._ran:
             return None
         billed = [executed.cost.billed_bytes for executed in done if executed.cost.billed_bytes is not None and not executed.cost.cached]
@@ -106,12 +106,15 @@ class SqlAnswers:
             yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
 
     def _prepared(self, task: Task) -> "Query | Result":
+        from evalsuite.sql.base import QueryLimits
+        from evalsuite.workers.queries import Query
+
         assert task.answer is not None
         name = task.instance.instance_id
         try:
             connection = connection_of(task, self._connections())
         except EvalsuiteError as error:
-            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=why(error)))
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error)))
         if connection is None:
             return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
         files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
@@ -125,11 +128,9 @@ class SqlAnswers:
         spill = self._folder() / file_name(name)
         # Of a run that was killed in the middle of writing it.
         shutil.rmtree(spill, ignore_errors=True)
-        from evalsuite.workers.queries import Query
-
         return Query(name=name, text=text, connection=connection, spill=spill)
 
-    def _kept(self, task: Task, executed: Executed) -> Task:
+    def _kept(self, task: Task, executed: "Executed") -> Task:
         name = task.instance.instance_id
         self._places[name] = save(executed, self._folder(), file_name(name), task.limits)
         return replace(task, executed=self._places[name])
@@ -147,14 +148,14 @@ class SqlAnswers:
         if (digests := self._digests.get(result.instance_id)) is not None:
             result = replace(result, digests=digests)
         answered = self._ran.get(result.instance_id)
-        if answered is None or not isinstance(answered.outcome, Executed):
+        if answered is None or isinstance(answered.outcome, Fault):
             return result
         table, connection = answered.outcome.table, answered.query.connection
         said = {"connection": connection.name, "engine": connection.engine, "rows": table.n_rows, "columns": len(table.header)}
         return replace(result, details={**result.details, "sql": said}, seconds=result.seconds + answered.seconds)
 
 
-def connection_of(task: Task, connections: Connections) -> Connection | None:
+def connection_of(task: Task, connections: "Connections") -> "Connection | None":
     """The connection an instance is mapped to: by a check's parameters, else by id, metadata or prefix. Raises `EvalsuiteError`."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)

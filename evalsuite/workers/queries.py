@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError
-from evalsuite.readers.connections import why
+from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session
 from evalsuite.sql.cache import ResultCache
@@ -107,7 +106,7 @@ class Queries:
             except MissingExtraError:
                 raise
             except EvalsuiteError as error:
-                outcome = Fault(code="NEEDS_CONNECTION", detail=why(error))
+                outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
             return Answered(query=query, outcome=outcome, seconds=now() - started)
 
     def _on_server(self, query: Query) -> Executed:
