@@ -97,7 +97,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
 
     from evalsuite.cli.explain import evidence
     from evalsuite.reports.explain import evidence_text
-    from evalsuite.reports.instance import render_instance
+    from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import level_for, reveal
     from evalsuite.store.run_folder import result_line
 
@@ -111,7 +111,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
         return
     # The spec holds what is accepted, or the names of the files that do.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
-    print(render_instance(reveal(result, level), instance=instance, submission=finished.submission), end="")
+    print(instance_text(reveal(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
         print(evidence_text(name, found), end="")
 

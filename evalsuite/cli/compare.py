@@ -45,9 +45,9 @@ def command(
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
     from evalsuite.board import compare, load_sides
-    from evalsuite.reports.comparison import comparison_document
-    from evalsuite.reports.comparison_sections import verdict_line
-    from evalsuite.reports.json_file import as_json
+    from evalsuite.reports.comparison_document import comparison_document
+    from evalsuite.reports.comparison_sections import comparison_verdict
+    from evalsuite.reports.data_files import as_json
     from evalsuite.reports.terminal import show
 
     how.load()
@@ -56,7 +56,7 @@ def command(
     chosen = scoring.pop("rules")
     sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
-    code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, verdict_line(found, gate=fail_on_regression)
+    code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
     code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))
     if json_:
         print(*as_json(comparison_document(found)), sep="", end="")

@@ -44,7 +44,7 @@ def command(
     A submission that did not change since a finished run of the same signature is not scored again.
     """
     from evalsuite.memo import Memo, code_stamp
-    from evalsuite.reports.leaderboard import last_line
+    from evalsuite.reports.leaderboard_document import board_last_line
     from evalsuite.run.entries import Settings, find_places, score_places
 
     how.load()
@@ -63,7 +63,7 @@ def command(
     finally:
         memo.close()
     unread = any(row.rank is None for row in board.rows)
-    code, line = (EXIT_GATE, f"{last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, last_line(board))
+    code, line = (EXIT_GATE, f"{board_last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, board_last_line(board))
     code, line = with_lost(code, line, write_all(board, output or (), subject="leaderboard"))
     _print(board, line, as_json=json_, quiet=quiet)
     return code
@@ -89,11 +89,11 @@ def _board(entries: "Sequence[Entry]", memo: "Memo", runs: Path, *, by: str | No
 
 
 def _print(board: "Leaderboard", line: str, *, as_json: bool, quiet: bool) -> None:
-    from evalsuite.reports.leaderboard import leaderboard_document
+    from evalsuite.reports.leaderboard_document import leaderboard_document
 
     document = leaderboard_document(board)
     if as_json:
-        from evalsuite.reports.json_file import as_json as json_text
+        from evalsuite.reports.data_files import as_json as json_text
 
         print(*json_text(document), sep="", end="")
         return

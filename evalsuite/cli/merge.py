@@ -24,13 +24,13 @@ def command(
     and so are shards that are missing or given twice.
     """
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.record import of_entry, revealed
+    from evalsuite.reports.record import record_of_entry, revealed
     from evalsuite.reports.words import percent, score_words
     from evalsuite.run.shards import merge
 
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
-    record = of_entry(merge(runs, out))
+    record = record_of_entry(merge(runs, out))
     n_lost = write_all(record, output or (), reveal)
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)

@@ -90,7 +90,7 @@ def check_prediction(
     from evalsuite.api import score
     from evalsuite.cli.scorer_options import parse_options
     from evalsuite.registry import check_parameters
-    from evalsuite.reports.instance import render_score, score_object
+    from evalsuite.reports.instance import score_object, score_text
 
     entry = _scorer(name)
     rules = rules or ("strict" if entry.marker.reads == "tree" else "official")
@@ -107,7 +107,7 @@ def check_prediction(
     if as_json:
         print(json.dumps(score_object(name, found, rules=rules, warnings=warnings), ensure_ascii=True, default=str))
     else:
-        print(render_score(name, found, warnings=warnings), end="")
+        print(score_text(name, found, warnings=warnings), end="")
     return found.value(rules)
 
 

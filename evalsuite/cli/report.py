@@ -9,11 +9,11 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK
 def command(run: RunName, shown: Showing, runs: Folder = RUNS) -> int:
     """Show a saved run, or with -o write it to files; the ending of a file says its format."""
     from evalsuite.cli.showing import write_all
-    from evalsuite.reports.record import of_entry, revealed
+    from evalsuite.reports.record import record_of_entry, revealed
     from evalsuite.store.history import one_run
 
     shown.check()
-    record = of_entry(one_run(run, runs))
+    record = record_of_entry(one_run(run, runs))
     n_lost = 0
     for path in shown.output or ():
         if write_all(record, [path], shown.reveal):

@@ -59,8 +59,8 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
     """Score, write and print as asked; the exit code."""
     from evalsuite.cli.inner_loop import FirstFailure
     from evalsuite.cli.showing import lost, with_lost, write_all
-    from evalsuite.reports.github import add_to_summary
-    from evalsuite.reports.record import of_run, revealed
+    from evalsuite.reports.ci_files import add_to_summary
+    from evalsuite.reports.record import record_of_run, revealed
 
     try:
         with _progress(hidden=shown.json_ or shown.quiet) as progress:
@@ -70,7 +70,7 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
     if not shown.quiet:
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
-    record = of_run(finished)
+    record = record_of_run(finished)
     n_lost = write_all(record, shown.output or (), shown.reveal)
     if shown.reference_files:
         n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))
@@ -103,13 +103,13 @@ def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
     from evalsuite.readers.layouts import read_gold
     from evalsuite.reports.clean import clean
-    from evalsuite.reports.instance import render_instance
+    from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import default_level, reveal
     from evalsuite.types import Result
 
     hidden = bool(read_gold(gold).suite.extra.get("hidden"))
     result = reveal(Result(**failure.row), level or default_level(hidden=hidden))
-    print(render_instance(result))
+    print(instance_text(result))
     on = f"; go on with --resume {failure.folder}" if failure.folder is not None else ""
     print(clean(f"done: stopped at {result.instance_id}, which is not right, after {failure.n_scored} scored (exit {EXIT_GATE}){on}"))
     return EXIT_GATE
@@ -133,7 +133,7 @@ def _print(run: "Run", record: "Record", line: str, shown: Printing) -> None:
 @contextmanager
 def _for_github(run: "Run", record: "Record") -> Iterator[None]:
     """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
-    from evalsuite.reports.github import annotations, fenced, places_of
+    from evalsuite.reports.ci_files import annotations, fenced, places_of
 
     for command in annotations(record, places_of(run)):
         print(command)
@@ -148,9 +148,9 @@ def _progress(*, hidden: bool) -> ProgressBar:
 def _check_reference_files(result_dir: Path) -> None:
     """Raise `OutputError` where the files that the reference leaves behind cannot be written; called before any scoring."""
     from evalsuite.reports import check_writable
-    from evalsuite.reports.reference_files import places
+    from evalsuite.reports.reference_files import reference_places
 
-    for path in places(result_dir):
+    for path in reference_places(result_dir):
         check_writable(path)
 
 
@@ -158,7 +158,7 @@ def _write_reference_files(record: "Record", result_dir: Path, level: str | None
     """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
     from evalsuite.reports.clean import clean
     from evalsuite.reports.record import revealed
-    from evalsuite.reports.reference_files import write
+    from evalsuite.reports.reference_files import write_reference_files
 
-    for path in write(revealed(record, level), result_dir):
+    for path in write_reference_files(revealed(record, level), result_dir):
         print(clean(f"wrote {path}"), file=sys.stderr)

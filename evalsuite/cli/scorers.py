@@ -21,7 +21,7 @@ def command(
 ) -> int:
     """List the scorers, or explain one: its parameters, what both rules ask, an example."""
     load_plugins(plugin)
-    from evalsuite.reports.scorer_help import help_of, render_list, render_one
+    from evalsuite.reports.scorer_help import help_of, scorer_help_text, scorer_list_text
     from evalsuite.scorers import SCORERS
 
     entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(known) for known in SCORERS.names()]
@@ -29,10 +29,10 @@ def command(
     if json_:
         print(json.dumps(helps[0].to_json() if name is not None else [about.to_json() for about in helps], indent=2))
     elif name is None:
-        print(render_list(helps), end="")
+        print(scorer_list_text(helps), end="")
         print("`evalsuite scorers NAME` explains one")
     else:
-        print(render_one(helps[0], command=command_line(entries[0], helps[0])), end="")
+        print(scorer_help_text(helps[0], command=command_line(entries[0], helps[0])), end="")
     return EXIT_OK
 
 

@@ -49,7 +49,7 @@ class Showing:
 
     def print(self, record: "Record", last_line: str | None) -> None:
         """Print the report as wide as the terminal; `record` is what may be seen of it."""
-        from evalsuite.reports.run import run_document
+        from evalsuite.reports.run_document import run_document
         from evalsuite.reports.terminal import show
 
         document = run_document(record, verbose=self.verbose, failures=self.failures, durations=self.durations)

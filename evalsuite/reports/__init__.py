@@ -25,19 +25,19 @@ Subject = Literal["run", "comparison", "leaderboard"]
 # A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
 FORMATS: dict[str, Lazy] = {
-    ".csv": Lazy("evalsuite.reports.csv_file:as_csv"),
+    ".csv": Lazy("evalsuite.reports.data_files:as_csv"),
     ".html": Lazy("evalsuite.reports.html:as_html"),
-    ".json": Lazy("evalsuite.reports.json_file:as_json"),
+    ".json": Lazy("evalsuite.reports.data_files:as_json"),
     ".md": Lazy("evalsuite.reports.markdown:as_markdown"),
-    ".parquet": Lazy("evalsuite.reports.parquet:as_parquet"),
+    ".parquet": Lazy("evalsuite.reports.data_files:as_parquet"),
     ".svg": Lazy("evalsuite.reports.terminal:as_svg"),
     ".txt": Lazy("evalsuite.reports.terminal:as_text"),
-    ".xml": Lazy("evalsuite.reports.junit:as_junit"),
+    ".xml": Lazy("evalsuite.reports.ci_files:as_junit"),
 }
 SUBJECTS: dict[Subject, Lazy] = {
-    "run": Lazy("evalsuite.reports.run:run_document"),
-    "comparison": Lazy("evalsuite.reports.comparison:comparison_document"),
-    "leaderboard": Lazy("evalsuite.reports.leaderboard:leaderboard_document"),
+    "run": Lazy("evalsuite.reports.run_document:run_document"),
+    "comparison": Lazy("evalsuite.reports.comparison_document:comparison_document"),
+    "leaderboard": Lazy("evalsuite.reports.leaderboard_document:leaderboard_document"),
 }
 # The endings whose files are no text.
 BINARY = frozenset({".parquet"})
@@ -87,9 +87,9 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
 
 def _shown(what: "Record | Run | Comparison | Leaderboard", reveal: str | None) -> "Record | Comparison | Leaderboard":
     """What a document is made of: of a run, its record as it may be seen."""
-    from evalsuite.reports.record import Record, of_run, revealed
+    from evalsuite.reports.record import Record, record_of_run, revealed
     from evalsuite.run.scoring import Run
 
     if isinstance(what, Run):
-        what = of_run(what)
+        what = record_of_run(what)
     return revealed(what, reveal) if isinstance(what, Record) else what

@@ -17,7 +17,7 @@ MOST_FLIPS = 10
 MOST_FIELDS = 20
 
 
-def heading(comparison: "Comparison") -> str:
+def comparison_heading(comparison: "Comparison") -> str:
     """The first line: what was compared, and under which rules."""
     n = max(one.total.n for one in comparison.candidates)
     parts = (
@@ -30,50 +30,50 @@ def heading(comparison: "Comparison") -> str:
     return " · ".join(clean(part) for part in parts if part)
 
 
-def verdict_line(comparison: "Comparison", *, gate: bool = False) -> str:
+def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
     """The last line: each candidate in a few words, or, with a gate, whether it was met, with the exit code where it was not."""
     lost = comparison.regressions
     if gate and lost:
         return f"done: worse than {clean(comparison.baseline)}: {clean(', '.join(lost))} (exit 1)"
     if gate:
         return f"done: no regression shown at alpha {comparison.alpha:g}"
-    return f"done: {headline(comparison)} (no gate set)"
+    return f"done: {candidates_in_words(comparison)} (no gate set)"
 
 
-def headline(comparison: "Comparison") -> str:
+def candidates_in_words(comparison: "Comparison") -> str:
     """Each candidate in a few words: `v2: worse (-25.0 points, p 0.0063)`."""
-    return " · ".join(map(_in_words, comparison.candidates))
+    return " · ".join(map(_candidate_in_words, comparison.candidates))
 
 
-def _in_words(one: "Candidate") -> str:
+def _candidate_in_words(one: "Candidate") -> str:
     judged = f" ({points(one.total.difference)} points, p {p_value(one.total.p_adjusted)})" if one.verdict in ("better", "worse") else ""
     return f"{clean(one.label)}: {one.verdict}{judged}"
 
 
-def sections(comparison: "Comparison", *, everything: bool = False) -> Iterator[Section]:
+def comparison_sections(comparison: "Comparison", *, everything: bool = False) -> Iterator[Section]:
     """The parts of the report in reading order; parts without content are left out."""
     if comparison.warnings:
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
-    yield _totals(comparison)
+    yield _totals_section(comparison)
     for one in comparison.candidates:
-        yield from _flips(comparison, one, everything)
-        yield from _parts(comparison, one, everything)
-    yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in small_print(comparison)))
+        yield from _flip_sections(comparison, one, everything)
+        yield from _part_sections(comparison, one, everything)
+    yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in how_it_was_made(comparison)))
 
 
-def _totals(comparison: "Comparison") -> Section:
+def _totals_section(comparison: "Comparison") -> Section:
     columns: list[Column[Candidate]] = [
-        *_columns(comparison, "candidate", lambda one: one.total, family=len(comparison.candidates)),
+        *_difference_columns(comparison, "candidate", lambda one: one.total, family=len(comparison.candidates)),
         Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
         Column(name="verdict", words=lambda one: one.verdict),
     ]
-    lines = [line for one in comparison.candidates for line in _lines(comparison, one)]
+    lines = [line for one in comparison.candidates for line in _beside_totals(comparison, one)]
     table = Table(columns=columns, rows=comparison.candidates)
     return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
 
 
-def _lines(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
+def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
     label, base = clean(one.label), clean(comparison.baseline)
     if one.detectable is not None:
         seen = f"{counted(one.total.n, 'instance')} that differ as these do"
@@ -83,15 +83,15 @@ def _lines(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
         yield text
     if one.unjudged:
         span = f": the difference over all lies in {_span(*one.bounds)}" if one.bounds else ""
-        yield f"{label}: {counted(len(one.unjudged), 'instance')} not judged on both sides, left out ({_names(one.unjudged)}){span}"
+        yield f"{label}: {counted(len(one.unjudged), 'instance')} not judged on both sides, left out ({_some_ids(one.unjudged)}){span}"
     for ids, owner in ((one.only_baseline, base), (one.only_candidate, label)):
         if ids:
-            yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_names(ids)})"
+            yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_some_ids(ids)})"
     if one.total.note:
         yield f"{label}: {one.total.note}"
 
 
-def _flips(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
+def _flip_sections(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
     base, label = clean(comparison.baseline), clean(one.label)
     for word, flips in (
         ("lost", [flip for flip in one.flips if (flip.change or 0) < 0]),
@@ -104,7 +104,7 @@ def _flips(comparison: "Comparison", one: "Candidate", everything: bool) -> Iter
                 kind=word,
                 of=one.label,
                 table=Table(columns=_flip_columns(base, label), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
-                below=_rest(len(flips) - len(shown), word),
+                below=_and_more(len(flips) - len(shown), word),
                 is_folded=True,
             )
 
@@ -119,20 +119,22 @@ def _flip_columns(base: str, label: str) -> "list[Column[Paired]]":
     ]
 
 
-def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
+def _part_sections(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
     """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
     label = clean(one.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
         rows: Sequence[PairedDifference] = getattr(one, attribute)
         if any(row.n < one.total.n for row in rows):
-            columns = _columns(comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates))
+            columns = _difference_columns(
+                comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates)
+            )
             yield Section(title=f"{label} by {name}", kind=name, of=one.label, table=Table(columns=columns, rows=rows), is_folded=True)
     if one.fields:
         ordered = sorted(one.fields, key=lambda field: -abs(field.f1.difference or 0))
         shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
-            *_columns(comparison, "field (F1)", lambda field: field.f1, family=family),
+            *_difference_columns(comparison, "field (F1)", lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
         ]
@@ -141,14 +143,14 @@ def _parts(comparison: "Comparison", one: "Candidate", everything: bool) -> Iter
             kind="field",
             of=one.label,
             table=Table(columns=by_field, rows=shown),
-            below=_rest(len(ordered) - len(shown), "fields"),
+            below=_and_more(len(ordered) - len(shown), "fields"),
             is_folded=True,
         )
     if one.shift:
-        yield _shift(comparison, one, everything)
+        yield _shift_section(comparison, one, everything)
 
 
-def _shift(comparison: "Comparison", one: "Candidate", everything: bool) -> Section:
+def _shift_section(comparison: "Comparison", one: "Candidate", everything: bool) -> Section:
     shown = one.shift if everything else one.shift[:MOST_FIELDS]
     family = sum(len(c.shift) for c in comparison.candidates)
     columns: list[Column[ScoreShift]] = [
@@ -165,12 +167,12 @@ def _shift(comparison: "Comparison", one: "Candidate", everything: bool) -> Sect
         kind="shift",
         of=one.label,
         table=Table(columns=columns, rows=shown),
-        below=_rest(len(one.shift) - len(shown), "rows"),
+        below=_and_more(len(one.shift) - len(shown), "rows"),
         is_folded=True,
     )
 
 
-def small_print(comparison: "Comparison") -> Iterator[tuple[str, str]]:
+def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     """(label, text) of how the numbers were made: what a reader needs to repeat them."""
     totals = [one.total for one in comparison.candidates]
     tests = ", ".join(sorted({row.method for row in totals if row.method}))
@@ -191,7 +193,9 @@ def small_print(comparison: "Comparison") -> Iterator[tuple[str, str]]:
             yield clean(label), clean(source)
 
 
-def _columns(comparison: "Comparison", name: str, row_of: "Callable[[Any], PairedDifference]", *, family: int) -> list[Column[Any]]:
+def _difference_columns(
+    comparison: "Comparison", name: str, row_of: "Callable[[Any], PairedDifference]", *, family: int
+) -> list[Column[Any]]:
     """The columns of paired differences; Holm's stands only where there is more than one row in the family."""
     second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
 
@@ -218,9 +222,9 @@ def _signed(value: float | None) -> str:
     return "-" if value is None else f"{value + 0.0:+.2f}" if round(value, 6) else "0"
 
 
-def _rest(n: int, what: str) -> tuple[str, ...]:
+def _and_more(n: int, what: str) -> tuple[str, ...]:
     return (f"... {n} more {what} (--all lists them)",) if n > 0 else ()
 
 
-def _names(ids: Sequence[str]) -> str:
+def _some_ids(ids: Sequence[str]) -> str:
     return some([clean(name) for name in ids])

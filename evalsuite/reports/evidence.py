@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError
-from evalsuite.reports.html_difference import counted
+from evalsuite.reports.html import with_noun
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
@@ -78,5 +78,5 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:
-        notes.append(f"{counted(len(changed), 'answer')} changed since the run: no difference is shown there")
+        notes.append(f"{with_noun(len(changed), 'answer')} changed since the run: no difference is shown there")
     return Evidence(found=found, note="; ".join(notes))

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from evalsuite.reports.ci_files import workflow_command
 from evalsuite.reports.clean import clean
-from evalsuite.reports.github import command
 from evalsuite.reports.words import counted, percent
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _annotation(found: "Lint", one: "Found") -> str:
     file = str(found.book.folder / (name or one.where).rpartition("/")[2])
     owner = f"{one.instance_id}: " if one.instance_id else ""
     text = f"{owner}{one.message}" + (f" ({one.hint})" if one.hint else "")
-    return command(_LEVELS[one.severity], text, file=file, line=line if line.isdigit() else "", title=f"gold lint: {one.code}")
+    return workflow_command(_LEVELS[one.severity], text, file=file, line=line if line.isdigit() else "", title=f"gold lint: {one.code}")
 
 
 def lint_summary(found: "Lint") -> str:

@@ -7,7 +7,9 @@ policy of a page runs no script but its own.
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,11 +34,11 @@ def environment() -> "Environment":
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_shown,
+        finalize=_printable,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters.update(signed=lambda value: f"{value:+.6g}", words=_words)
+    made.filters.update(signed=lambda value: f"{value:+.6g}", words=_words_html)
     return made
 
 
@@ -66,7 +68,7 @@ def asset(name: str) -> str:
 @cache
 def policy(*, scripts: bool = True) -> str:
     """The Content-Security-Policy of a self-contained page: its own style and script by hash, no network, no inline handlers."""
-    script, style = _hash(asset("script.js")) if scripts else "'none'", _hash(asset("style.css"))
+    script, style = _policy_hash(asset("script.js")) if scripts else "'none'", _policy_hash(asset("style.css"))
     return f"default-src 'none'; script-src {script}; style-src {style}; img-src data:; base-uri 'none'; form-action 'none'"
 
 
@@ -76,11 +78,11 @@ def json_block(value: object) -> "Markup":
     return _safe(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
 
 
-def _shown(value: Any) -> Any:
+def _printable(value: Any) -> Any:
     return value if hasattr(value, "__html__") or not isinstance(value, str) else clean(value)
 
 
-def _words(words: Words) -> "Markup":
+def _words_html(words: Words) -> "Markup":
     """The words as HTML, with no markup but ours."""
     from markupsafe import Markup, escape
 
@@ -99,5 +101,77 @@ def _safe(text: str) -> "Markup":
     return Markup(text)
 
 
-def _hash(text: str) -> str:
+def _policy_hash(text: str) -> str:
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
+
+
+_WORDS_AND_GAPS = re.compile(r"\w+|\s+|[^\w\s]")
+KINDS = ("table", "tables", "number", "text", "tree", "judge", "none")
+
+
+def difference_html(difference: Mapping[str, Any]) -> "Markup":
+    """The difference as a block of HTML; empty for a kind that is not known or of which only the kind may be shown."""
+    from markupsafe import Markup
+
+    kind = difference.get("kind")
+    if kind not in KINDS or len(difference) < 2:
+        return Markup()
+    values = {
+        "d": difference,
+        "cell": cell_text,
+        "is_null": is_null,
+        "times": times_beyond,
+        "counted": with_noun,
+        "by_word": by_word,
+    }
+    return Markup(environment().get_template("difference.html").render(values))
+
+
+def cell_text(value: object) -> str:
+    """A value as a cell shows it: NULL for none, text in quotes where spaces at its ends would not be seen or nothing is in it."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return f"'{value}'" if value != value.strip() or not value else value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
+
+
+def is_null(value: object) -> bool:
+    """Whether the cell is the database's NULL or an empty one."""
+    return value is None
+
+
+def times_beyond(number: Mapping[str, Any], tolerance: float) -> str:
+    """How far a number is beyond the tolerance: `✓ within`, or `✗ 34 times` the tolerance."""
+    if number["within"]:
+        return "✓ within"
+    distance = number["distance"]
+    if not isinstance(distance, int | float) or not tolerance:
+        return "✗ beyond"
+    beyond = distance / tolerance
+    return f"✗ {beyond:,.0f} times" if 10 <= beyond < 1e9 else f"✗ {beyond:.3g} times"
+
+
+def by_word(segments: Sequence[Mapping[str, str]]) -> list[tuple[str, str]]:
+    """How gold becomes the answer, word by word: ("equal" | "gold" | "answer", text) pairs in reading order.
+
+    Empty where less than half of the shorter text is shared: marks would then hide more than they show.
+    """
+    gold, answer = ("".join(one[side] for one in segments) for side in ("gold", "predicted"))
+    a, b = _WORDS_AND_GAPS.findall(gold), _WORDS_AND_GAPS.findall(answer)
+    pairs: list[tuple[str, str]] = []
+    shared = 0
+    for op, i, j, k, m in SequenceMatcher(None, a, b, autojunk=False).get_opcodes():
+        if op == "equal":
+            pairs.append(("equal", "".join(a[i:j])))
+            shared += len(pairs[-1][1])
+            continue
+        pairs += [(side, "".join(part)) for side, part in (("gold", a[i:j]), ("answer", b[k:m])) if part]
+    return pairs if 2 * shared >= min(len(gold), len(answer)) > 0 else []
+
+
+def with_noun(n: int, noun: str) -> str:
+    """`1 row`, `2 rows`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

@@ -18,20 +18,20 @@ LONGEST_CELL = 40
 _COUNTS = ("matches", "mismatches", "omissions", "hallucinations")
 
 
-def render_instance(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
+def instance_text(result: Result, *, instance: GoldInstance | None = None, submission: Submission | None = None) -> str:
     """Plain lines `label  value`, the verdicts first; every value made printable."""
-    rows = [*_verdicts(result), *_why(result), *_details(result.details)]
+    rows = [*_verdict_pairs(result), *_why_pairs(result), *_detail_pairs(result.details)]
     if submission is not None and result.instance_id in submission.answers:
         answer = submission.answers[result.instance_id]
-        rows += [("answer", f"{answer.answer_type}: {_short(answer.value)}"), ("handed in", answer.where)]
+        rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("handed in", answer.where)]
     if instance is not None:
-        rows += _gold(instance)
-    return _lines(rows) + render_tree(result.details)
+        rows += _gold_pairs(instance)
+    return _label_lines(rows) + tree_tables(result.details)
 
 
-def render_score(name: str, score: Score, *, warnings: Sequence[str] = ()) -> str:
+def score_text(name: str, score: Score, *, warnings: Sequence[str] = ()) -> str:
     """The same lines for a score that belongs to no instance."""
-    rows = [("scorer", name), ("official", _value(score.official)), ("strict", _value(score.strict))]
+    rows = [("scorer", name), ("official", _value_or_not_judged(score.official)), ("strict", _value_or_not_judged(score.strict))]
     if score.strict_reason and score.strict_reason != score.reason:
         rows += [("official says", score.reason), ("strict says", score.strict_reason)]
     else:
@@ -41,7 +41,7 @@ def render_score(name: str, score: Score, *, warnings: Sequence[str] = ()) -> st
     for fault in dict.fromkeys(fault for fault in (score.fault, score.strict_fault) if fault is not None):
         rows += [("fault", describe(fault)), ("hint", FAULTS[fault.code].hint)]
     rows += [("warning", warning) for warning in warnings]
-    return _lines([*rows, *_details(score.details)]) + render_tree(score.details)
+    return _label_lines([*rows, *_detail_pairs(score.details)]) + tree_tables(score.details)
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
@@ -62,19 +62,19 @@ def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str
     }
 
 
-def _lines(rows: Sequence[tuple[str, str]]) -> str:
+def _label_lines(rows: Sequence[tuple[str, str]]) -> str:
     width = max(len(label) for label, _ in rows)
     return "".join(f" {label:<{width}}  {clean(text)}\n" for label, text in rows)
 
 
-def _verdicts(result: Result) -> Iterable[tuple[str, str]]:
+def _verdict_pairs(result: Result) -> Iterable[tuple[str, str]]:
     yield "instance", result.instance_id
     yield "status", result.status + (f" ({result.fault})" if result.fault else "")
-    yield "official", _value(result.official)
-    yield "strict", _value(result.strict)
+    yield "official", _value_or_not_judged(result.official)
+    yield "strict", _value_or_not_judged(result.strict)
 
 
-def _why(result: Result) -> Iterable[tuple[str, str]]:
+def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:
     yield "scorer", result.scorer or "none"
     yield "why", result.reason
     reasons = result.details.get("reasons")
@@ -87,35 +87,38 @@ def _why(result: Result) -> Iterable[tuple[str, str]]:
     for warning in result.details.get("warnings", ()):
         yield "warning", warning
     for check in result.details.get("checks", ()):
-        yield f"check {check['scorer']}", f"official {_value(check['official'])}, strict {_value(check['strict'])}: {check['reason']}"
+        yield (
+            f"check {check['scorer']}",
+            f"official {_value_or_not_judged(check['official'])}, strict {_value_or_not_judged(check['strict'])}: {check['reason']}",
+        )
     yield "took", f"{result.seconds * 1000:.1f} ms"
 
 
-def _details(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
+def _detail_pairs(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
     apart = {*_SHOWN_APART, *(TABLED if is_tree(details) else ())}
     for key, value in details.items():
         if key not in apart:
-            yield "strict details" if key == "strict" else key, _short(value)
+            yield "strict details" if key == "strict" else key, _value_cut(value)
 
 
-def _gold(instance: GoldInstance) -> Iterable[tuple[str, str]]:
+def _gold_pairs(instance: GoldInstance) -> Iterable[tuple[str, str]]:
     yield "gold", instance.where
     for check in instance.checks:
-        parameters = ", ".join(f"{key}={_short(value)}" for key, value in check.parameters.items())
+        parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
         for problem in check.problems:
             yield "problem", f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
     if instance.groups:
         yield "groups", ", ".join(instance.groups)
     for key, value in instance.extra.items():
-        yield clean(key), _short(value)
+        yield clean(key), _value_cut(value)
 
 
-def _value(value: float | None) -> str:
+def _value_or_not_judged(value: float | None) -> str:
     return "not judged" if value is None else f"{value:g}"
 
 
-def _short(value: object) -> str:
+def _value_cut(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}... ({len(text)} characters)"
 
@@ -125,7 +128,7 @@ def is_tree(details: Mapping[str, Any]) -> bool:
     return isinstance(details.get("fields"), list) and isinstance(details.get("confusions"), list)
 
 
-def render_tree(details: Mapping[str, Any]) -> str:
+def tree_tables(details: Mapping[str, Any]) -> str:
     """Up to three tables with a blank line before each; empty where the details are of another kind."""
     if not is_tree(details):
         return ""
@@ -135,7 +138,7 @@ def render_tree(details: Mapping[str, Any]) -> str:
     return found + _confusion_rows(details["confusions"])
 
 
-def bar(value: float | None) -> str:
+def share_bar(value: float | None) -> str:
     """The value as `BAR` cells and two decimals; a dash where there is none."""
     if value is None:
         return "-".ljust(BAR + 5)
@@ -149,19 +152,19 @@ def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
     rows = [
         (
             _cell_text(row["path"] or "(root)"),
-            *(bar(row[key]) for key in ("precision", "recall", "f1")),
+            *(share_bar(row[key]) for key in ("precision", "recall", "f1")),
             *(str(row[key]) for key in _COUNTS),
         )
         for row in fields[:N_FIELDS]
     ]
-    return _table(head, rows) + _rest(n_fields - len(rows), "fields")
+    return _aligned_table(head, rows) + _n_more(n_fields - len(rows), "fields")
 
 
 def _record_rows(records: Sequence[Mapping[str, Any]], n_records: int) -> str:
     worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
-    rows = [(_cell_text(row["record"]), *(bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
+    rows = [(_cell_text(row["record"]), *(share_bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
     of = "record, worst first" if n_records == len(records) else f"record, worst of the first {len(records)}"
-    return _table((of, "P", "R", "F1"), rows) + _rest(n_records - len(rows), "records")
+    return _aligned_table((of, "P", "R", "F1"), rows) + _n_more(n_records - len(rows), "records")
 
 
 def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:
@@ -176,16 +179,16 @@ def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:
         )
         for row in confusions
     ]
-    return _table(("commonest confusions", "expected", "got", ""), rows)
+    return _aligned_table(("commonest confusions", "expected", "got", ""), rows)
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def _aligned_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (head, *rows)]
     return "\n" + "".join(f" {line}\n" for line in lines)
 
 
-def _rest(n: int, what: str) -> str:
+def _n_more(n: int, what: str) -> str:
     return f" ... {n} more {what}\n" if n > 0 else ""
 
 

@@ -31,17 +31,17 @@ LONGEST_DETAILS = 6_000
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge"})
 
 
-def listing(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: "Evidence") -> dict[str, Any]:
+def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: "Evidence") -> dict[str, Any]:
     """What the template of the list is filled with; `table` holds all results in gold order, `order` their places, the worst first.
 
     The first rows stand in the document, all of them wait as JSON in short lists as `script.js` reads them.
     """
     more = [column for column in table.of("html") if column.role == "more"]
     rows = [
-        {**row(one.result, groups=one.groups), "more": [(column.head, clean(text_of(column.cell(one)))) for column in more]}
+        {**closed_row(one.result, groups=one.groups), "more": [(column.head, clean(text_of(column.cell(one)))) for column in more]}
         for one in table.rows
     ]
-    bodies = _bodies(record, order, evidence)
+    bodies = _opened_rows(record, order, evidence)
     blank = {"id": "", "kind": "right", "signs": ("–", "–"), "scorer": "", "flip": "", "why": "", "more": ()}
     return {
         "rows": [(rows[at], bodies[at]) for at in order[:N_FIRST]],
@@ -49,13 +49,13 @@ def listing(record: "Record", table: "Table[Any]", order: Sequence[int], evidenc
         "n_gold": record.summary.n_gold,
         "kinds": KINDS,
         "blank": blank,
-        "index": json_block(_index(rows, [column.head for column in more])),
+        "index": json_block(_script_index(rows, [column.head for column in more])),
         "chunks": [json_block(bodies[at : at + PER_BLOCK]) for at in range(0, len(bodies), PER_BLOCK)],
-        "choices": _choices(record, rows),
+        "choices": _filter_choices(record, rows),
     }
 
 
-def _bodies(record: "Record", order: Sequence[int], evidence: "Evidence") -> list[Any]:
+def _opened_rows(record: "Record", order: Sequence[int], evidence: "Evidence") -> list[Any]:
     """The opened row of each instance in gold order; the least telling ones stay empty where they are too many for one file."""
     from markupsafe import Markup
 
@@ -65,14 +65,14 @@ def _bodies(record: "Record", order: Sequence[int], evidence: "Evidence") -> lis
         if size < MOST_BODIES:
             result = record.results[at]
             name = result.instance_id
-            bodies[at] = body(result, evidence.found.get(name), groups=groups.get(name, ()))
+            bodies[at] = opened_row(result, evidence.found.get(name), groups=groups.get(name, ()))
             size += len(bodies[at])
         else:
             bodies[at] = Markup('<p class="note">Left out to keep this file small: see <code>evalsuite explain</code>.</p>')
     return bodies
 
 
-def _index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dict[str, Any]:
+def _script_index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dict[str, Any]:
     """The rows as short lists, as `script.js` reads them; `more` are the titles of the columns that have no place of their own."""
     scorers = list(dict.fromkeys(one["scorer"] for one in rows))
     groups = list(dict.fromkeys(tag for one in rows for tag in one["groups"]))
@@ -102,7 +102,7 @@ def _index(rows: Sequence[Mapping[str, Any]], more: Sequence[str]) -> dict[str, 
     }
 
 
-def _choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
+def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, list[tuple[str, str]]]:
     """The options of the three filters: what occurs, with its count."""
     seen = Counter(one["kind"] for one in rows)
     kinds = [(name, f"{KINDS[name].words} ({seen[name]})") for name in sorted(seen, key=lambda name: RANKS[name])]
@@ -116,7 +116,7 @@ def _choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict[str, l
     }
 
 
-def row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any]:
+def closed_row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any]:
     """The closed row of a result: id, kind, both values with their signs, scorer, groups, flip, and why; made printable."""
     why = clean(flip_of(result) or result.reason)
     return {
@@ -132,7 +132,7 @@ def row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any]:
     }
 
 
-def facts(result: "Result") -> list[tuple[str, str]]:
+def opened_facts(result: "Result") -> list[tuple[str, str]]:
     """(label, text) pairs of an opened row: what both rules say, the flip, the fault and what to do about it."""
     reasons: Mapping[str, Any] = result.details.get("reasons", {})
     rows = [(f"{rule} says", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
@@ -147,7 +147,7 @@ def facts(result: "Result") -> list[tuple[str, str]]:
     return rows
 
 
-def body(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
+def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
     """The opened row as HTML: facts, what is proved and the difference where they are known, fields, raw details.
 
     `evidence` is one of `trust.evidence.explain_results`, cut to what may be shown.
@@ -156,12 +156,12 @@ def body(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups:
 
     from markupsafe import Markup
 
-    from evalsuite.reports.html_difference import render_difference
+    from evalsuite.reports.html import difference_html
 
     known = evidence or {}
     values = {
-        "facts": [*facts(result), *proofs(known), *([("groups", ", ".join(groups))] if groups else [])],
-        "difference": render_difference(known.get("difference") or {}),
+        "facts": [*opened_facts(result), *proofs(known), *([("groups", ", ".join(groups))] if groups else [])],
+        "difference": difference_html(known.get("difference") or {}),
         "fields": fields_picture(result.details),
         "sql": str(known.get("sql", "")).splitlines(),
         "raw": raw_details(result.details),
@@ -183,14 +183,14 @@ def fields_picture(details: Mapping[str, Any]) -> "Markup | None":
     from markupsafe import Markup
 
     from evalsuite.reports.instance import is_tree
-    from evalsuite.reports.pictures import bars
+    from evalsuite.reports.pictures import draw_bars
 
     if not is_tree(details) or not details["fields"]:
         return None
     shown = details["fields"][:12]
     rows = [(str(field["path"] or "(root)"), {name: field[name] for name in ("precision", "recall", "f1")}) for field in shown]
     rest = int(details["n_fields"]) - len(shown)
-    return Markup(bars.draw(rows, title="Fields, worst first" + (f" ({rest} more not drawn)" if rest > 0 else "")))
+    return Markup(draw_bars(rows, title="Fields, worst first" + (f" ({rest} more not drawn)" if rest > 0 else "")))
 
 
 def raw_details(details: Mapping[str, Any]) -> list[str]:

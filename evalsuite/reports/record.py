@@ -66,13 +66,13 @@ class Record:
         return {name: tuple(tags) for name, tags in found.items()}
 
 
-def of_run(run: "Run") -> Record:
+def record_of_run(run: "Run") -> Record:
     """The record of a run that has just ended."""
     name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
     return Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder)
 
 
-def of_entry(entry: "RunEntry") -> Record:
+def record_of_entry(entry: "RunEntry") -> Record:
     """The record of a saved run; its summary is computed again from the n results, by the code that computed it first."""
     results = tuple(entry.results())
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
@@ -95,7 +95,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
     causes = {result.instance_id: str(result.details.get("flip", "")) for result in results}
     flips = tuple({**flip, "kind": (cause := causes[flip["instance_id"]]), "cause": cause} for flip in record.summary.flips)
     summary = replace(record.summary, flips=() if level == "none" else flips)
-    run = {**record.run, "summary": {**record.run["summary"], "flips": list(summary.flips)}, "warnings": _warnings(record, level)}
+    run = {**record.run, "summary": {**record.run["summary"], "flips": list(summary.flips)}, "warnings": _own_warnings(record, level)}
     if run.get("corrections"):
         run["corrections"] = corrections_without_words(run["corrections"])
     if level == "none":
@@ -104,7 +104,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
     return replace(record, run=run, results=results, summary=summary, level=level)
 
 
-def _warnings(record: Record, level: str) -> list[str]:
+def _own_warnings(record: Record, level: str) -> list[str]:
     """The warnings about the submission, and how many more there are: those about gold quote it."""
     own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA)]
     n_more = len(record.run.get("warnings", ())) - len(own)

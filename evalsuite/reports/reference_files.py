@@ -19,19 +19,19 @@ LOG = "log.txt"
 _TO_SNOWFLAKE = ("bq", "ga", "local")
 
 
-def write(record: "Record", result_dir: Path) -> list[Path]:
+def write_reference_files(record: "Record", result_dir: Path) -> list[Path]:
     """The two files written: the ids beside the submission folder, the log in the working directory. Raises `OutputError`."""
     handed_in = sorted((result for result in record.results if result.status != "missing"), key=lambda result: result.instance_id)
     texts = ids_text(handed_in, record.layout), log_text(handed_in, record.summary.n_gold)
-    for path, text in zip(places(result_dir), texts, strict=True):
+    for path, text in zip(reference_places(result_dir), texts, strict=True):
         try:
             path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             raise cannot_write(path, error, hint="leave --reference-files out, or make room for it") from None
-    return list(places(result_dir))
+    return list(reference_places(result_dir))
 
 
-def places(result_dir: Path) -> tuple[Path, Path]:
+def reference_places(result_dir: Path) -> tuple[Path, Path]:
     """Where the ids and the log lie."""
     whole = result_dir.absolute()
     return whole.with_name(f"{whole.name}-ids.csv"), Path(LOG)

@@ -17,7 +17,7 @@ _STYLES = {"right": "green", "wrong": "red", "partial": "cyan", "missing": "dim"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReportRow:
     """A result with what a report knows of it besides: its run's name and its groups."""
 
     result: "Result"
@@ -30,10 +30,10 @@ def _whole(value: float | None) -> float | None:
     return int(value) if value is not None and value == int(value) else value
 
 
-def _mark(name: str, short: str) -> Column[Row]:
+def _verdict_column(name: str, short: str) -> Column[ReportRow]:
     """The column of one rule's verdict."""
 
-    def look(row: Row) -> str:
+    def look(row: ReportRow) -> str:
         sign = sign_under(row.result, getattr(row.result, name))
         return next((style for kind, style in _STYLES.items() if KINDS[kind].sign == sign), "cyan" if "." in sign else "yellow")
 
@@ -50,7 +50,7 @@ def _mark(name: str, short: str) -> Column[Row]:
 
 
 # The order is that of the machines; a person reads names first, then verdicts, then everything else, and the reason last.
-COLUMNS: tuple[Column[Row], ...] = (
+COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="run", value=lambda row: row.run, forms=frozenset({"parquet"})),
     Column(
         name="instance_id",
@@ -75,8 +75,8 @@ COLUMNS: tuple[Column[Row], ...] = (
         role="mark",
         forms=MACHINES | {"markdown"},
     ),
-    _mark("official", "off"),
-    _mark("strict", "str"),
+    _verdict_column("official", "off"),
+    _verdict_column("strict", "str"),
     Column(
         name="scorer",
         role="name",
@@ -101,11 +101,11 @@ COLUMNS: tuple[Column[Row], ...] = (
 )
 
 
-def table_of(record: "Record", results: "Sequence[Result] | None" = None) -> Table[Row]:
+def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
     """The results, by default all in gold order, as a table; its rows are made as they are read, once."""
     groups = record.groups
     chosen = record.results if results is None else results
-    rows = (Row(result, record.name, groups.get(result.instance_id, ())) for result in chosen)
+    rows = (ReportRow(result, record.name, groups.get(result.instance_id, ())) for result in chosen)
     return Table(columns=COLUMNS, rows=rows, is_listed=True, is_long=True)
 
 
@@ -127,15 +127,17 @@ def ci_outcome(result: "Result") -> tuple[str, str]:
     return "error", result.fault or result.status
 
 
-def suite_of(record: "Record") -> Suite:
+def results_suite(record: "Record") -> Suite:
     """The test cases of all results in gold order, classed by suite and scorer."""
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
     properties = [("submission", record.submission), ("rules", record.rules), *score, ("signature", str(record.run["signature"]))]
     columns = [column for column in COLUMNS if "junit" in column.forms]
-    return Suite(name=record.suite, cases=[_case(record.suite, row, columns) for row in table_of(record).rows], properties=properties)
+    return Suite(
+        name=record.suite, cases=[_result_case(record.suite, row, columns) for row in results_table(record).rows], properties=properties
+    )
 
 
-def _case(suite: str, row: Row, columns: Sequence[Column[Row]]) -> Case:
+def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]]) -> Case:
     result = row.result
     kind, type_ = ci_outcome(result)
     why = f"{result.score:.2f}: {result.reason}" if type_ == "partly_right" else result.reason

@@ -7,7 +7,7 @@ from evalsuite import __version__
 from evalsuite.outcome import KINDS, RANKS, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
 from evalsuite.reports.evidence import Evidence, evidence_of
-from evalsuite.reports.page_list import listing
+from evalsuite.reports.page_list import instance_list
 from evalsuite.reports.words import caused_by, corrected_words, counts_line, faults_by_hint, flips_by_kind, percent, share
 from evalsuite.trust.evidence import failing_rule
 
@@ -21,38 +21,42 @@ MOST_ROWS_DRAWN = 24
 MOST_WARNINGS = 20
 
 
-def page_sections(record: "Record", table: "Table[Any]") -> Iterator[Section]:
+def run_page_sections(record: "Record", table: "Table[Any]") -> Iterator[Section]:
     """The parts of the page; `table` holds all results in gold order."""
     order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
     evidence = evidence_of(record, [result.instance_id for result in worth if result.status == "scored"])
-    s = record.summary
+    s, headline = record.summary, score_headline(record)
     yield Section(
         look="hero",
         title=record.suite,
-        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in", *sentences(record)],
-        pictures=[Picture("", overview(record))],
-        values={"about": record.name, "headline": headline(record), "tab": f"{headline(record)} · {record.suite} · {record.submission}"},
+        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in", *score_sentences(record)],
+        pictures=[Picture("", score_picture(record))],
+        values={
+            "about": record.name,
+            "headline": headline,
+            "tab": f"{headline} · {record.suite} · {record.submission}",
+        },
     )
-    yield Section(tiles=tiles(record))
+    yield Section(tiles=outcome_tiles(record))
     flips = [(way, text) for way, down in (("lost", True), ("gained", False)) if (text := flips_by_kind(s, down=down))]
     about_flips = {"title": "Flips", "note": "Where the reference's verdict and a careful judge's part."} if flips else {}
-    yield Section(look="cards", pictures=list(figures(record)), pairs=flips, values=about_flips)
+    yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
-    yield Section(look="card", title="Warnings", lines=_warnings(record))
-    yield Section(below=list(_notes(record, evidence)))
-    yield Section(look="instances", values=listing(record, table, order, evidence))
-    yield Section(look="foot", pairs=list(receipt(record)))
+    yield Section(look="card", title="Warnings", lines=_first_warnings(record))
+    yield Section(below=list(_what_is_not_shown(record, evidence)))
+    yield Section(look="instances", values=instance_list(record, table, order, evidence))
+    yield Section(look="foot", pairs=list(receipt_pairs(record)))
 
 
-def headline(record: "Record") -> str:
+def score_headline(record: "Record") -> str:
     """The score."""
     if not record.summary.n_gold:
         return "no instance"
     return "not judged" if record.summary.score is None else percent(record.summary.score)
 
 
-def sentences(record: "Record") -> list[str]:
+def score_sentences(record: "Record") -> list[str]:
     """What the score is made of."""
     s = record.summary
     if not s.n_gold:
@@ -73,9 +77,9 @@ def sentences(record: "Record") -> list[str]:
     return parts
 
 
-def overview(record: "Record") -> "Markup":
+def score_picture(record: "Record") -> "Markup":
     """The score with its interval, and the other rules' beside it."""
-    from evalsuite.reports.pictures.intervals import IntervalRow, draw
+    from evalsuite.reports.pictures import IntervalRow, draw_intervals
 
     s = record.summary
     if not s.n_gold:
@@ -86,10 +90,10 @@ def overview(record: "Record") -> "Markup":
         rows.append(IntervalRow(s.other_rules, s.other.value, bound=s.other.high))
     if s.reference_ratio is not None:
         rows.append(IntervalRow("reference ratio, over what was handed in", s.reference_ratio))
-    return _markup(draw(rows, title=f"Score: {counts_line(s)}"))
+    return _markup(draw_intervals(rows, title=f"Score: {counts_line(s)}"))
 
 
-def tiles(record: "Record") -> list[Tile]:
+def outcome_tiles(record: "Record") -> list[Tile]:
     """How many of each kind there are, the best first; the totals of the whole run, whatever may be shown of it."""
     s = record.summary
     found = {**s.counts, "right": s.n_right, "wrong": s.n_wrong, "partial": s.counts["scored"] - s.n_right - s.n_wrong}
@@ -99,7 +103,7 @@ def tiles(record: "Record") -> list[Tile]:
     return [*shown, Tile(len(s.flips), "flip")] if s.flips else shown
 
 
-def _notes(record: "Record", evidence: Evidence) -> Iterator[str]:
+def _what_is_not_shown(record: "Record", evidence: Evidence) -> Iterator[str]:
     """What this report does not show, and why."""
     if record.level != "cells":
         yield f"Gold's values are not shown here (reveal level: {record.level})."
@@ -107,9 +111,9 @@ def _notes(record: "Record", evidence: Evidence) -> Iterator[str]:
         yield evidence.note[:1].upper() + evidence.note[1:] + "."
 
 
-def figures(record: "Record") -> Iterator[Picture]:
+def run_figures(record: "Record") -> Iterator[Picture]:
     """The scores of the parts, how scores are distributed, and where the rules part."""
-    from evalsuite.reports.pictures import flips, histogram
+    from evalsuite.reports.pictures import FlipCounts, draw_flips, draw_histogram
 
     s = record.summary
     for title, table in (("By scorer", s.by_scorer), ("By group", s.by_group)):
@@ -119,16 +123,16 @@ def figures(record: "Record") -> Iterator[Picture]:
             yield Picture(title, _rows_picture(title, table), note)
     if s.histogram:
         bins = [(at / len(s.histogram), (at + 1) / len(s.histogram), n) for at, n in enumerate(s.histogram)]
-        yield Picture("Distribution of scores", _markup(histogram.draw(bins, title="Distribution of scores")))
+        yield Picture("Distribution of scores", _markup(draw_histogram(bins, title="Distribution of scores")))
     pairs = [(r.official == 1, r.strict == 1) for r in record.results if r.official is not None and r.strict is not None]
     if s.flips:
         both, first, second, neither = (pairs.count(pair) for pair in ((True, True), (True, False), (False, True), (False, False)))
-        matrix = flips.Flips(both=both, first_only=first, second_only=second, neither=neither)
-        yield Picture("Official and strict", _markup(flips.draw(matrix, title="Official and strict verdicts")))
+        matrix = FlipCounts(both=both, first_only=first, second_only=second, neither=neither)
+        yield Picture("Official and strict", _markup(draw_flips(matrix, title="Official and strict verdicts")))
 
 
 def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup":
-    from evalsuite.reports.pictures.intervals import IntervalRow, draw
+    from evalsuite.reports.pictures import IntervalRow, draw_intervals
     from evalsuite.summary import Mean
 
     rows = []
@@ -137,15 +141,15 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
         mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=0)
         words = "not judged" if found["score"] is None else share(mean)
         rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
-    return _markup(draw(rows, title=title))
+    return _markup(draw_intervals(rows, title=title))
 
 
-def _warnings(record: "Record") -> list[str]:
+def _first_warnings(record: "Record") -> list[str]:
     found = [str(line) for line in record.run.get("warnings", ())]
     return found[:MOST_WARNINGS] + ([f"{len(found) - MOST_WARNINGS} more in run.json"] if len(found) > MOST_WARNINGS else [])
 
 
-def receipt(record: "Record") -> Iterator[tuple[str, str]]:
+def receipt_pairs(record: "Record") -> Iterator[tuple[str, str]]:
     """What the run was made with: the last lines of the page."""
     yield "signature", str(record.run["signature"])
     for name, value in record.run.get("metadata", {}).items():

@@ -68,9 +68,9 @@ class Help:
 
 def help_of(entry: Scorer) -> Help:
     """The help of a scorer, out of its signature and its docstring."""
-    parts = _sections(inspect.getdoc(entry.function) or "")
+    parts = _docstring_sections(inspect.getdoc(entry.function) or "")
     says, _, text = parts[""].partition("\n\n")
-    notes, rules = _rules(" ".join(text.split()))
+    notes, rules = _said_of_rules(" ".join(text.split()))
     reads, answer_type = READS[entry.marker.reads]
     return Help(
         name=entry.name,
@@ -80,12 +80,12 @@ def help_of(entry: Scorer) -> Help:
         says=" ".join(says.split()),
         notes=notes,
         rules=rules,
-        parameters=tuple(_parameters(entry, _meanings(parts.get("Args", "")))),
+        parameters=tuple(_parameters(entry, _argument_meanings(parts.get("Args", "")))),
         example=_example(parts.get("Example", "")),
     )
 
 
-def render_one(about: Help, *, command: str = "") -> str:
+def scorer_help_text(about: Help, *, command: str = "") -> str:
     """Everything about one scorer, `WIDTH` columns wide; `command` is the example as a command line."""
     lines = [f"{about.name}: {about.summary}", f"reads {about.reads} (answer type: {about.answer_type})", ""]
     lines += wrap(about.says, WIDTH)
@@ -104,14 +104,14 @@ def render_one(about: Help, *, command: str = "") -> str:
     return "\n".join(lines) + "\n"
 
 
-def render_list(all_of_them: Iterable[Help]) -> str:
+def scorer_list_text(all_of_them: Iterable[Help]) -> str:
     """One line a scorer: name, what it reads, what it says."""
     rows = [("scorer", "reads", "answer type", "what is judged"), *((a.name, a.reads, a.answer_type, a.summary) for a in all_of_them)]
     sizes = [max(len(row[column]) for row in rows) for column in range(3)]
     return "".join(" " + "  ".join([*(cell.ljust(size) for cell, size in zip(row[:3], sizes, strict=True)), row[3]]) + "\n" for row in rows)
 
 
-def _sections(text: str) -> dict[str, str]:
+def _docstring_sections(text: str) -> dict[str, str]:
     """The docstring by heading (`Args`, `Example` ...), what stands before the first one under an empty name."""
     found: dict[str, list[str]] = {"": []}
     heading = ""
@@ -124,7 +124,7 @@ def _sections(text: str) -> dict[str, str]:
     return {name: "\n".join(lines).strip() for name, lines in found.items()}
 
 
-def _rules(text: str) -> tuple[str, dict[str, str]]:
+def _said_of_rules(text: str) -> tuple[str, dict[str, str]]:
     """(the text before the rules, what it says of each rule)."""
     notes, *parts = _RULE.split(text)
     rules: dict[str, str] = {}
@@ -134,7 +134,7 @@ def _rules(text: str) -> tuple[str, dict[str, str]]:
     return notes.strip(), rules
 
 
-def _meanings(args: str) -> dict[str, str]:
+def _argument_meanings(args: str) -> dict[str, str]:
     """Each argument's text; a line that is further in continues the one before."""
     found: dict[str, str] = {}
     name = ""

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.outcome import kind_of
-from evalsuite.reports import run_page as report
 from evalsuite.reports.document import Picture
-from evalsuite.reports.page_list import row as report_row
-from evalsuite.reports.pictures import histogram, intervals
+from evalsuite.reports.page_list import closed_row
+from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
+from evalsuite.reports.run_page import outcome_tiles, receipt_pairs, run_figures, score_headline, score_picture, score_sentences
 from evalsuite.reports.words import faults_by_hint
-from evalsuite.web import strips, views
+from evalsuite.web import views
 from evalsuite.web.across import told_apart
 from evalsuite.web.answers import outputs
 from evalsuite.web.pagination import Page, paginate
@@ -38,8 +38,8 @@ def averages(runs: Sequence[ShownRun]) -> "Markup":
         low, high = (run.summary.get("interval_95") or (None, None)) if run.is_bounded else (None, None)
         words = "" if run.is_bounded or value is None else f"{value:.4g}"
         bound = run.summary.get("score_high") if run.is_bounded else None
-        rows.append(intervals.IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
-    return _markup(intervals.draw(rows, title="Average scores", span=span))
+        rows.append(IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
+    return _markup(draw_intervals(rows, title="Average scores", span=span))
 
 
 def distribution(runs: Sequence[ShownRun]) -> "Markup":
@@ -56,9 +56,9 @@ def distribution(runs: Sequence[ShownRun]) -> "Markup":
             found = tuple((name, counts.get(name, 0)) for name in categories)
         else:
             found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
-        shown.append(strips.Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
+        shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
     ends = (categories[0], categories[-1]) if categories else _ends(items)
-    return _markup(strips.draw(shown, title="Distribution of scores", ends=ends))
+    return _markup(draw_strips(shown, title="Distribution of scores", ends=ends))
 
 
 def _ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
@@ -70,8 +70,8 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
     """What the page of a run shows above its instances: the same numbers, words and pictures as its report."""
     average = run.average()
     if run.is_bounded:
-        headline, sentences, overview = report.headline(record), report.sentences(record), report.overview(record)
-        pictures = list(report.figures(record))
+        headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
+        pictures = list(run_figures(record))
     else:
         headline, overview = "not judged" if average is None else f"{average:.4g}", _markup("")
         sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
@@ -80,45 +80,45 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
         "headline": headline,
         "sentences": sentences,
         "overview": overview,
-        "tiles": report.tiles(record),
+        "tiles": outcome_tiles(record),
         "pictures": pictures,
         "faults": list(faults_by_hint(record.results)),
         "warnings": [str(line) for line in record.run.get("warnings", ())],
-        "receipt": [(name, text) for name, text in report.receipt(record) if text],
+        "receipt": [(name, text) for name, text in receipt_pairs(record) if text],
     }
 
 
 def _raw_histogram(record: "Record") -> "Markup":
     values = [value for value in map(value_of, record.results) if value is not None]
     bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
-    return _markup(histogram.draw(bins, title="Distribution of raw values"))
+    return _markup(draw_histogram(bins, title="Distribution of raw values"))
 
 
 def row(record: "Record", result: "Result") -> dict[str, Any]:
     """A result as a row of the list, with the number that stands in it."""
-    found = report_row(result, groups=record.groups.get(result.instance_id, ()))
+    found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
     return {**found, "value": value_of(result)}
 
 
 def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dict[str, Any]:
     """What the page of a comparison shows above the cases: the sections of its report, and what is drawn of it."""
-    from evalsuite.reports.comparison_page import differences, flip_matrix
-    from evalsuite.reports.comparison_sections import headline, sections
+    from evalsuite.reports.comparison_document import differences_picture, flips_picture
+    from evalsuite.reports.comparison_sections import candidates_in_words, comparison_sections
 
     names = [told_apart(runs)[run.id] for run in runs]
     pictures = [("Averages", averages(runs), "with 95 % intervals"), ("Distribution of scores", distribution(runs), "share of the cases")]
     if deltas := [one.total for one in comparison.candidates if one.total.difference is not None]:
         title = f"Difference to {comparison.baseline}"
-        pictures.append((title, differences(deltas, comparison, title=title), "in points; right of the dashed line is better"))
+        pictures.append((title, differences_picture(deltas, comparison, title=title), "in points; right of the dashed line is better"))
     for one in comparison.candidates:
         title = f"{comparison.baseline} and {one.label}"
-        pictures.append((title, flip_matrix(one, comparison.baseline), "cases that both were judged on"))
+        pictures.append((title, flips_picture(one, comparison.baseline), "cases that both were judged on"))
     warnings = [line.removesuffix(" (compared under --force)") for line in comparison.warnings]
     return {
         "names": names,
         "pictures": pictures,
-        "sections": list(sections(comparison)),
-        "said": headline(comparison),
+        "sections": list(comparison_sections(comparison)),
+        "said": candidates_in_words(comparison),
         "warnings": warnings,
     }
 

@@ -7,7 +7,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.reports.evidence import Evidence, evidence_of
-from evalsuite.reports.page_list import body
+from evalsuite.reports.page_list import opened_row
 from evalsuite.web import figures, views
 from evalsuite.web.answers import contexts, outputs, submission_of
 from evalsuite.web.kept import Kept, stamp_of
@@ -38,7 +38,7 @@ def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> di
         "reference": shown["reference_output"] if shown else None,
         "output": outputs(record).get(result.instance_id),
         "context": contexts(record).get(result.instance_id),
-        "body": body(result, evidence.found.get(result.instance_id), groups=groups),
+        "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
         "note": evidence.note[:1].upper() + evidence.note[1:] + "." if evidence.note else "",
         "checks": checks,
     }

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.registry import UnknownScorerError
-from evalsuite.reports.record import Record, of_entry, revealed
+from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
@@ -105,7 +105,7 @@ class RunsFolder:
         """The record cut to what may be shown: all of it, unless the suite's gold is hidden."""
         stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS)
         try:
-            return self._records.get(entry.folder, stamp, lambda: revealed(of_entry(entry)))
+            return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry)))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
             raise NotThereError(f"the results of run {entry.name!r} cannot be read", hint="score it again") from error
 

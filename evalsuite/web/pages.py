@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.outcome import KINDS, kind_of
-from evalsuite.reports.leaderboard import ranking
+from evalsuite.reports.leaderboard_document import ranking_picture
 from evalsuite.web import figures, views
 from evalsuite.web.html import page, static
 from evalsuite.web.instances import instance_values
@@ -101,7 +101,7 @@ def suite_leaderboard(state: "State", request: "Request") -> "Response":
         tab="leaderboard",
         query=query,
         ranked=board,
-        picture=ranking(board.board) if board is not None else None,
+        picture=ranking_picture(board.board) if board is not None else None,
         **_about(suite),
     )
 

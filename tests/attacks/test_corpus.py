@@ -10,7 +10,7 @@ import duckdb
 import pytest
 
 from evalsuite.reports import write
-from evalsuite.reports.record import of_entry
+from evalsuite.reports.record import record_of_entry
 from evalsuite.store.history import read_run
 from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, known_kind
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
@@ -134,8 +134,8 @@ def test_a_page_of_hidden_gold_holds_no_gold(corpus: Corpus, tmp_path: Path) -> 
     """The HTML and Parquet reports of hidden gold name every instance, and neither holds its secret text."""
     entry = read_run(corpus.out / "submission.official.run")
     assert entry is not None
-    write(of_entry(entry), tmp_path / "report.html", reveal="class")
-    write(of_entry(entry), tmp_path / "report.parquet", reveal="class")
+    write(record_of_entry(entry), tmp_path / "report.html", reveal="class")
+    write(record_of_entry(entry), tmp_path / "report.parquet", reveal="class")
     rows = duckdb.connect().execute("select * from read_parquet(?)", [str(tmp_path / "report.parquet")]).fetchall()
     for text in ((tmp_path / "report.html").read_text(encoding="utf-8"), repr(rows)):
         assert "r_00" in text

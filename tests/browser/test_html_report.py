@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from evalsuite.reports.html import as_html
-from evalsuite.reports.run import run_document
+from evalsuite.reports.run_document import run_document
 from tests.browser.conftest import Browser
 from tests.reports import suites
 

@@ -9,8 +9,8 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
-from evalsuite.reports.record import of_run
-from evalsuite.reports.run import run_document
+from evalsuite.reports.record import record_of_run
+from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.run.scoring import Options, run
 from tests.judge.conftest import KEY, Serve
@@ -70,7 +70,7 @@ def test_composite_in_a_run_asks_the_suites_judge(tmp_path: Path, serve: Serve, 
     assert done.judge["cost"] == pytest.approx(done.judge["prompt_tokens"] / 1000)
     assert done.to_json()["judge"] == done.judge
     tokens = f"{done.judge['prompt_tokens']} + {done.judge['completion_tokens']} tokens, cost {done.judge['cost']:.4g}"
-    assert f"m: 2 calls, 0 replies known, {tokens}" in as_text(run_document(of_run(done)))
+    assert f"m: 2 calls, 0 replies known, {tokens}" in as_text(run_document(record_of_run(done)))
     again = run(tmp_path / "submission", tmp_path / "gold", Options(save=False))
     assert again.judge is not None
     assert (again.judge["calls"], again.judge["known_replies"], again.judge["cost"]) == (0, 2, 0.0)

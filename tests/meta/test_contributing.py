@@ -256,10 +256,10 @@ def _picture(copy: Copy, row: Row) -> None:
         '''
         """One dot an instance."""
 
-        from evalsuite.reports.pictures.canvas import dot, picture
+        from evalsuite.reports.canvas import dot, picture
 
 
-        def draw(n: int) -> str:
+        def draw_dots(n: int) -> str:
             """An SVG of n dots."""
             dots = [dot(5 * at, 10, 4, colour="one") for at in range(n)]
             return picture(dots, height=20, title="dots", description=f"{n} dots", kind="dots")
@@ -267,7 +267,9 @@ def _picture(copy: Copy, row: Row) -> None:
     )
     name, report = row.place
     copy.insert(
-        report, rf"^def {name}\b", f"    from {_module(file)} import draw\n    yield Picture('Dots', _markup(draw(record.summary.n_gold)))"
+        report,
+        rf"^def {name}\b",
+        f"    from {_module(file)} import draw_dots\n    yield Picture('Dots', _markup(draw_dots(record.summary.n_gold)))",
     )
     folders = copy.folders("pictured", PARIS, "Paris")
     copy.commands(f"run {folders} {RUN} --quiet -o pictured/report.html")

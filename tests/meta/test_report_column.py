@@ -7,10 +7,10 @@ import duckdb
 import pytest
 
 from evalsuite.reports import FORMATS, run_columns, write
+from evalsuite.reports.ci_files import add_to_summary
 from evalsuite.reports.document import Column
-from evalsuite.reports.github import add_to_summary
 from evalsuite.reports.record import Record
-from evalsuite.reports.run_columns import Row
+from evalsuite.reports.run_columns import ReportRow
 from tests.reports import made
 
 HOSTILE = "<b>|`=1"
@@ -19,7 +19,7 @@ HOSTILE = "<b>|`=1"
 @pytest.fixture
 def record(monkeypatch: pytest.MonkeyPatch) -> Record:
     """A wrong answer and a right one, of which the table says one thing more."""
-    column: Column[Row] = Column(name="mood", value=lambda row: f"mood of {row.result.instance_id} {HOSTILE}")
+    column: Column[ReportRow] = Column(name="mood", value=lambda row: f"mood of {row.result.instance_id} {HOSTILE}")
     monkeypatch.setattr(run_columns, "COLUMNS", (*run_columns.COLUMNS, column))
     return made.record(made.result("a", 0.0, reason="no"), made.result("b"))
 

@@ -11,8 +11,8 @@ from evalsuite.errors import GoldError
 from evalsuite.readers.errata import ERRATA_FILE, instance_hash, read_errata
 from evalsuite.readers.gold import gold_hash
 from evalsuite.readers.layouts import read_gold
-from evalsuite.reports.record import of_run, revealed
-from evalsuite.reports.run import run_document
+from evalsuite.reports.record import record_of_run, revealed
+from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from tests.trust.small import TABLE, scored, write_gold, write_submission
 
@@ -53,15 +53,15 @@ def test_raw_and_corrected_add_up(gold: Path, tmp_path: Path) -> None:
     assert now == pytest.approx(raw.points - sum(row["raw"]["score"] for row in rows.values()) + rows["total"]["corrected"]["score"])
     assert (said["n_gold"], said["n_waived"], said["n_patched"]) == (raw.n - 1, 1, 1)
     assert run.summary.score == 0.5
-    assert "corrected" in as_text(run_document(of_run(run)))
-    assert "2/3 = 66.7 %  (1 waived, 1 patched)" in as_text(run_document(of_run(run)))
+    assert "corrected" in as_text(run_document(record_of_run(run)))
+    assert "2/3 = 66.7 %  (1 waived, 1 patched)" in as_text(run_document(record_of_run(run)))
 
 
 def test_without_errata_nothing_is_said(gold: Path, tmp_path: Path) -> None:
     """A gold without the file has no corrected score, and the report no line about it."""
     run = scored(write_submission(tmp_path / "sub"), gold)
     assert "corrections" not in run.to_json()
-    assert "corrected" not in as_text(run_document(of_run(run)))
+    assert "corrected" not in as_text(run_document(record_of_run(run)))
 
 
 def test_the_raw_run_stays_comparable(gold: Path, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_stale_entry_is_said_and_not_applied(gold: Path, tmp_path: Path) -> No
     assert run.corrections["stale"][0]["gold"] != run.corrections["stale"][0]["gold_now"]
     assert run.corrections["score"] == run.summary.score
     assert any("'table' is stale and not applied" in text and f"gold/{ERRATA_FILE}:1" in text for text in run.warnings)
-    assert "(nothing applied; 1 stale)" in as_text(run_document(of_run(run)))
+    assert "(nothing applied; 1 stale)" in as_text(run_document(record_of_run(run)))
 
 
 @pytest.mark.parametrize("change", ['"gold": 49', '"gold": 48, "precision": 2'])
@@ -189,7 +189,7 @@ def test_a_broken_file_ends_a_run_before_its_folder(gold: Path, tmp_path: Path, 
 def test_hidden_gold_keeps_the_words_of_errata(gold: Path, tmp_path: Path) -> None:
     """Reasons quote gold: below the level `cells` they are left out of every report."""
     write(gold, entry(gold, "total", tail=TAIL.replace("the source says so", "gold says 48, the source 47")))
-    record = of_run(scored(write_submission(tmp_path / "sub"), gold, errata_day=DAY))
+    record = record_of_run(scored(write_submission(tmp_path / "sub"), gold, errata_day=DAY))
     assert "the source 47" in json.dumps(record.run)
     assert "the source 47" not in json.dumps(revealed(record, "class").run)
 

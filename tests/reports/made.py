@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import evalsuite
-from evalsuite.reports.record import Record, of_run
+from evalsuite.reports.record import Record, record_of_run
 from evalsuite.run.scoring import Run
 from evalsuite.summary import summarise
 from evalsuite.types import Result, Rule
@@ -136,4 +136,4 @@ def hidden_suite(folder: Path) -> tuple[Path, Path]:
 
 def example_record(rules: Rule = "official") -> Record:
     """The record of the example."""
-    return of_run(example(rules))
+    return record_of_run(example(rules))

@@ -14,10 +14,9 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.board import Comparison
 from evalsuite.reports import write
-from evalsuite.reports.comparison import comparison_document, instance_table
-from evalsuite.reports.csv_file import as_csv
-from evalsuite.reports.json_file import as_json, schema
-from evalsuite.reports.junit import as_junit
+from evalsuite.reports.ci_files import as_junit
+from evalsuite.reports.comparison_document import comparison_document, instance_table
+from evalsuite.reports.data_files import as_csv, as_json, schema
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from tests.reports import compared
 

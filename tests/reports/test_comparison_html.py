@@ -4,10 +4,9 @@ import re
 
 import pytest
 
-from evalsuite.reports.comparison import comparison_document
-from evalsuite.reports.comparison_page import MOST_ROWS, differences, flip_matrix
+from evalsuite.reports.canvas import numbers
+from evalsuite.reports.comparison_document import MOST_ROWS, comparison_document, differences_picture, flips_picture
 from evalsuite.reports.html import as_html
-from evalsuite.reports.pictures.canvas import numbers
 from tests.reports import compared
 from tests.reports.test_html import Reader
 
@@ -41,13 +40,13 @@ def test_the_pictures_show_the_numbers() -> None:
     """Marks carry the differences with their limits, and the four counts of who is right."""
     made = compared.usual()
     first = made.candidates[0]
-    marks = numbers(differences([first.total], made, title="x"))
+    marks = numbers(differences_picture([first.total], made, title="x"))
     values = {name: float(mark[name]) for mark in marks for name in ("value", "low", "high", "mark") if name in mark}
     assert first.total.low is not None
     assert values["value"] == pytest.approx(-0.1)
     assert values["low"] == pytest.approx(first.total.low, abs=1e-6)
     assert values["mark"] == 0
-    assert [int(mark["n"]) for mark in numbers(flip_matrix(first, "a"))] == [1, 2, 1, 1] == list(first.right)
+    assert [int(mark["n"]) for mark in numbers(flips_picture(first, "a"))] == [1, 2, 1, 1] == list(first.right)
 
 
 def test_long_lists_are_cut_and_counted() -> None:

@@ -6,8 +6,8 @@ from io import StringIO
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.reports.csv_file import as_csv, cell
-from evalsuite.reports.run import run_document
+from evalsuite.reports.data_files import as_csv, safe_cell
+from evalsuite.reports.run_document import run_document
 from tests.reports import made
 
 
@@ -40,7 +40,7 @@ def test_hostile_texts_stay_cells() -> None:
 @given(st.text(max_size=30))
 def test_no_text_becomes_a_formula(text: str) -> None:
     """Whatever the text, the cell is printable and its first character is harmless; a harmless printable text is left alone."""
-    made_cell = cell(text)
+    made_cell = safe_cell(text)
     assert made_cell.isprintable()
     assert made_cell.strip()[:1] not in tuple("=+-@＝＋－＠")
     if text.isascii() and text.isprintable() and text.lstrip()[:1] not in tuple("=+-@"):

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evalsuite.errors import OutputError
+from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fenced, places_of, workflow_command
 from evalsuite.reports.clean import clean
-from evalsuite.reports.github import MOST_OF_A_KIND, add_to_summary, annotations, command, fenced, places_of
 from tests.conftest import ROOT
 from tests.reports import made
 
@@ -51,7 +51,7 @@ def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_text_ends_a_command(title: str, message: str) -> None:
     """Whatever the texts, the command is one line that reads back as the cleaned title and message."""
-    line = command("error", message, title=title)
+    line = workflow_command("error", message, title=title)
     assert "\n" not in line
     assert "\r" not in line
     assert parse(line) == ("error", {"title": clean(title)} if title else {}, clean(message))

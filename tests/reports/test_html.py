@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from evalsuite.outcome import RANKS, kind_of, sign_of
-from evalsuite.reports import html, html_difference
+from evalsuite.reports import html
 from evalsuite.reports.html import as_html
 from evalsuite.reports.page_list import N_FIRST, PER_BLOCK
 from evalsuite.reports.record import Record, revealed
-from evalsuite.reports.run import run_document
+from evalsuite.reports.run_document import run_document
 from evalsuite.reveal import LEVELS, reveal_difference
 from evalsuite.types import Result
 from tests.reports import suites
@@ -96,10 +96,10 @@ def test_the_document_keeps_to_itself(document: str) -> None:
     assert "unsafe" not in policy
     script = re.search(r"<script>(.*?)</script>", document, re.DOTALL)
     assert script is not None
-    assert html._hash(script[1]) in policy
+    assert html._policy_hash(script[1]) in policy
     style = re.search(r"<style>(.*?)</style>", document, re.DOTALL)
     assert style is not None
-    assert html._hash(style[1]) in policy
+    assert html._policy_hash(style[1]) in policy
     for tag, attributes in reader.elements:
         assert not {name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset", "action")}, (tag, attributes)
         assert str(attributes.get("href", "#")).startswith(("#", "data:,"))
@@ -199,14 +199,14 @@ SAID = {
 @pytest.mark.parametrize("kind", DIFFERENCES)
 def test_differences_say_what_they_cut(kind: str) -> None:
     """Each kind shows its texts escaped and its counts whole."""
-    shown = html_difference.render_difference(DIFFERENCES[kind])
+    shown = html.difference_html(DIFFERENCES[kind])
     assert all(words in shown for words in SAID[kind])
 
 
 def test_a_difference_of_an_unknown_kind_is_left_out() -> None:
     """A kind that this report does not know, or one of which only the kind may be seen, makes no empty block."""
-    assert html_difference.render_difference({"kind": "hologram", "x": 1}) == ""
-    assert html_difference.render_difference(reveal_difference(DIFFERENCES["tree"], "class")) == ""
+    assert html.difference_html({"kind": "hologram", "x": 1}) == ""
+    assert html.difference_html(reveal_difference(DIFFERENCES["tree"], "class")) == ""
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def test_a_difference_of_an_unknown_kind_is_left_out() -> None:
 )
 def test_cells(value: object, shown: str) -> None:
     """What a cell holds can be told from what it looks like."""
-    assert html_difference.cell(value) == shown
+    assert html.cell_text(value) == shown
 
 
 @pytest.mark.parametrize(("value", "shown"), [(None, "–"), (1.0, "✓"), (0.0, "✗"), (0.999, "0.99"), (0.001, "0.01"), (0.5, "0.50")])

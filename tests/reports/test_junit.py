@@ -2,8 +2,8 @@
 
 import xml.etree.ElementTree as ElementTree
 
-from evalsuite.reports.junit import as_junit
-from evalsuite.reports.run import run_document
+from evalsuite.reports.ci_files import as_junit
+from evalsuite.reports.run_document import run_document
 from tests.reports import made
 
 

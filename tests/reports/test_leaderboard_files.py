@@ -13,13 +13,12 @@ from jsonschema import Draft202012Validator
 
 from evalsuite.board.ranking import Leaderboard
 from evalsuite.reports import write
-from evalsuite.reports.csv_file import as_csv
+from evalsuite.reports.canvas import numbers as drawn
+from evalsuite.reports.ci_files import as_junit
+from evalsuite.reports.data_files import as_csv, as_json, schema
 from evalsuite.reports.html import as_html
-from evalsuite.reports.json_file import as_json, schema
-from evalsuite.reports.junit import as_junit
-from evalsuite.reports.leaderboard import leaderboard_document, ranking
+from evalsuite.reports.leaderboard_document import leaderboard_document, ranking_picture
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
-from evalsuite.reports.pictures.canvas import numbers as drawn
 from evalsuite.run.entries import Entry
 from tests.board.test_leaderboard import board, entry
 from tests.reports import compared
@@ -81,7 +80,7 @@ def test_the_page_shows_the_scores() -> None:
     assert {"good", "broken", "40.0 %"} & set(page.texts) == {"good", "broken"}
     assert "script-src 'none'" in next(str(attrs["content"]) for tag, attrs in page.elements if "http-equiv" in attrs)
     assert {tag for tag, _ in page.elements}.isdisjoint({"script", "img", "form"})
-    marks = drawn(ranking(made))
+    marks = drawn(ranking_picture(made))
     assert [float(mark["value"]) for mark in marks if "value" in mark] == [0.5, 0.0]
     assert [float(mark["bound"]) for mark in marks if "bound" in mark] == [0.75]
 

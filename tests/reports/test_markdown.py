@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code
-from evalsuite.reports.run import run_document
+from evalsuite.reports.run_document import run_document
 from tests.reports import made
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.reports.parquet import as_parquet
+from evalsuite.reports.data_files import as_parquet
 from evalsuite.reports.record import Record
-from evalsuite.reports.run import run_document
+from evalsuite.reports.run_document import run_document
 from tests.reports import made
 
 

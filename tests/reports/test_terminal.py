@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 import evalsuite
-from evalsuite.reports.record import Record, of_entry
-from evalsuite.reports.run import MOST_ROWS, run_document
+from evalsuite.reports.record import Record, record_of_entry
+from evalsuite.reports.run_document import MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.store.ceiling import Ceiling, keep_ceiling, signature_of
 from evalsuite.store.history import read_run
@@ -92,9 +92,9 @@ def test_a_saved_run_reads_as_the_live_one(tmp_path: Path) -> None:
     )
     entry = read_run(tmp_path / "run")
     assert entry is not None
-    from evalsuite.reports.record import of_run
+    from evalsuite.reports.record import record_of_run
 
-    assert as_text(run_document(of_entry(entry))) == as_text(run_document(of_run(run)))
+    assert as_text(run_document(record_of_entry(entry))) == as_text(run_document(record_of_run(run)))
 
 
 def test_only_failures() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.reports.record import of_run
-from evalsuite.reports.run import run_document
+from evalsuite.reports.record import record_of_run
+from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.run.forensics import by_kind, with_notes
 from evalsuite.run.plan import plan
@@ -86,7 +86,7 @@ def test_notes_move_no_score(noted: Run) -> None:
 
 def test_notes_stand_in_report_and_files(noted: Run) -> None:
     """The report has a section by kind, run.json names the instances of each kind, and each result carries its own."""
-    shown = as_text(run_document(of_run(noted)))
+    shown = as_text(run_document(record_of_run(noted)))
     assert "notes: facts without effect on the score" in shown
     assert "byte-identical to gold  same" in shown
     assert noted.folder is not None
@@ -100,7 +100,7 @@ def test_an_honest_run_has_no_section(tmp_path: Path) -> None:
     submission, gold = write(tmp_path, [("a", text("Quito"), "Quito"), ("b", text("Oslo"), "It is Oslo")], {})
     finished = run(submission, gold, Options(save=False))
     assert notes_of(finished) == {}
-    assert "notes:" not in as_text(run_document(of_run(finished)))
+    assert "notes:" not in as_text(run_document(record_of_run(finished)))
 
 
 @pytest.mark.parametrize(("answer", "n"), [("; ".join(TOWNS), 7), ("Quito, La Paz, New York", 0), ("QUITO la paz OSLO bern LIMA kyoto", 5)])

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.reports.pictures.canvas import numbers
-from evalsuite.web.strips import PLOT, Strip, draw
+from evalsuite.reports.canvas import numbers
+from evalsuite.reports.pictures import STRIP_PLOT, Strip, draw_strips
 from evalsuite.web.views import bars
 
 HOSTILE = "<script>\x1b[2J\u202e\"'"
@@ -16,19 +16,19 @@ HOSTILE = "<script>\x1b[2J\u202e\"'"
 def test_bars_are_the_counts_on_one_scale() -> None:
     """Shares of a run's own cases: 5 of 10 is as high as 10 of 20, and twice as high as 2 of 8."""
     strips = [Strip("a", (("low", 5), ("high", 0)), 10), Strip("b", (("low", 10), ("high", 10)), 20), Strip("c", (("low", 2),), 8)]
-    svg = draw(strips, title="t")
+    svg = draw_strips(strips, title="t")
     assert [(mark["bar"], mark["n"]) for mark in numbers(svg)] == [("low", "5"), ("low", "10"), ("high", "10"), ("low", "2")]
     tall = [float(mark.attrib["height"]) for mark in ElementTree.fromstring(svg).iter() if "data-bar" in mark.attrib]
-    assert tall == pytest.approx([PLOT, PLOT, PLOT, PLOT / 2])
+    assert tall == pytest.approx([STRIP_PLOT, STRIP_PLOT, STRIP_PLOT, STRIP_PLOT / 2])
     said = next(mark.text for mark in ElementTree.fromstring(svg) if mark.tag.endswith("desc"))
     assert said == "a: low: 5; b: low: 10, high: 10; c: low: 2"
 
 
 def test_nothing_and_hostile_labels_are_drawn() -> None:
     """No run, a run without cases, and a label that would be markup."""
-    assert "nothing to show" in draw([], title="t")
-    assert numbers(draw([Strip("empty", (), 0)], title="t")) == []
-    svg = draw([Strip(HOSTILE, ((HOSTILE, 1),), 1)], title=HOSTILE, ends=(HOSTILE, HOSTILE))
+    assert "nothing to show" in draw_strips([], title="t")
+    assert numbers(draw_strips([Strip("empty", (), 0)], title="t")) == []
+    svg = draw_strips([Strip(HOSTILE, ((HOSTILE, 1),), 1)], title=HOSTILE, ends=(HOSTILE, HOSTILE))
     assert not any(mark.tag.endswith("script") for mark in ElementTree.fromstring(svg).iter())
     assert not any(char in svg for char in "\x1b\u202e")
 

@@ -24,40 +24,40 @@ def leaderboard_document(board: "Leaderboard") -> Document:
     """The report of a leaderboard."""
     return Document(
         name=board.suite,
-        title=heading(board),
-        sections=lambda form: _page_sections(board) if form == "html" else _sections(board, form),
-        last_line=last_line(board),
+        title=board_heading(board),
+        sections=lambda form: _board_page_sections(board) if form == "html" else _board_sections(board, form),
+        last_line=board_last_line(board),
         tables={"csv": _csv_table(board), "parquet": _parquet_table(board)},
         whole=board.to_json(),
-        suites=lambda: [_suite(board)],
+        suites=lambda: [_board_suite(board)],
         width=160,
     )
 
 
-def _sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
+def _board_sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
     if form == "markdown":
-        yield Section(prose=(Strong(last_line(board).removeprefix("done: ")),))
-    yield Section(table=people_table(board))
-    yield Section(pairs=list(facts(board)))
+        yield Section(prose=(Strong(board_last_line(board).removeprefix("done: ")),))
+    yield Section(table=ranked_table(board))
+    yield Section(pairs=list(board_facts(board)))
 
 
-def _page_sections(board: "Leaderboard") -> Iterator[Section]:
+def _board_page_sections(board: "Leaderboard") -> Iterator[Section]:
     """The scores with their intervals, the table, and what is needed to repeat it."""
-    about = f"{heading(board).removeprefix(f'{board.suite} · ')} · rules {board.rules}"
+    about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {board.rules}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
     yield Section(
         look="head",
         title=board.suite,
-        prose=[about, last_line(board).removeprefix("done: ")],
+        prose=[about, board_last_line(board).removeprefix("done: ")],
         values={"about": "leaderboard", "tab": f"{board.suite}: leaderboard"},
     )
     note = f"{undrawn} more in the table" if undrawn else ""
-    yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking(board), note)])
-    yield Section(table=people_table(board))
-    yield Section(look="foot", pairs=[*facts(board), ("made with", f"evalsuite {__version__}")])
+    yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking_picture(board), note)])
+    yield Section(table=ranked_table(board))
+    yield Section(look="foot", pairs=[*board_facts(board), ("made with", f"evalsuite {__version__}")])
 
 
-def people_table(board: "Leaderboard") -> "Table[RankedRow]":
+def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
     """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some."""
 
     def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
@@ -70,7 +70,7 @@ def people_table(board: "Leaderboard") -> "Table[RankedRow]":
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
 
     def part(name: str) -> "Column[RankedRow]":
-        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _share(row.by.get(name)), short=name)
+        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _percent_or_dash(row.by.get(name)), short=name)
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
@@ -80,8 +80,8 @@ def people_table(board: "Leaderboard") -> "Table[RankedRow]":
         *models,
         column(board.score_title, score_words, short="score"),
         column("95 % CI", lambda row: interval_words(row.interval) or _ABSENT),
-        column("official", lambda row: _share(row.official)),
-        column("strict", lambda row: _share(row.strict)),
+        column("official", lambda row: _percent_or_dash(row.official)),
+        column("strict", lambda row: _percent_or_dash(row.strict)),
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         *faults,
         *map(part, board.by_direction),
@@ -90,7 +90,7 @@ def people_table(board: "Leaderboard") -> "Table[RankedRow]":
 
 
 # Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
-_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow], Any]]]]" = {
+_BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow], Any]]]]" = {
     "suite": ("VARCHAR", lambda board, _: board.suite),
     "rules": ("VARCHAR", lambda board, _: board.rules),
     "direction": ("VARCHAR", lambda board, _: board.direction),
@@ -122,7 +122,7 @@ _CSV_NUMBERS: Final = (
 
 
 def _parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
-    return Table(columns=[_number(board, name) for name in _NUMBERS], rows=board.rows)
+    return Table(columns=[_number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows)
 
 
 def _csv_table(board: "Leaderboard") -> "Table[RankedRow]":
@@ -130,20 +130,20 @@ def _csv_table(board: "Leaderboard") -> "Table[RankedRow]":
     named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
     columns: list[Column[RankedRow]] = [
-        *(_number(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
+        *(_number_column(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
         Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
-        *(_of_mapping("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
-        *(_of_mapping("metadata", key, key) for key in keys),
+        *(_mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
+        *(_mapping_column("metadata", key, key) for key in keys),
     ]
     return Table(columns=columns, rows=board.rows)
 
 
-def _number(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
-    type_, value = _NUMBERS[name]
+def _number_column(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
+    type_, value = _BOARD_NUMBERS[name]
     return Column(name=title or name, type=type_, value=lambda row: value(board, row))
 
 
-def _of_mapping(attribute: str, key: str, title: str) -> "Column[RankedRow]":
+def _mapping_column(attribute: str, key: str, title: str) -> "Column[RankedRow]":
     return Column(name=title, value=lambda row: getattr(row, attribute).get(key))
 
 
@@ -168,11 +168,11 @@ def faults_words(faults: Mapping[str, int]) -> str:
     return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
 
 
-def _share(value: float | None) -> str:
+def _percent_or_dash(value: float | None) -> str:
     return _ABSENT if value is None else percent(value)
 
 
-def facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
+def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     """(label, text) of what stands under the table: how it was made, what was forced, what could not be read."""
     yield "instances", str(board.n_instances)
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
@@ -182,7 +182,7 @@ def facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
         over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by score; in brackets the places that tests leave open ({pairs})"
-        yield "stability", _stability(board)
+        yield "stability", _stability_words(board)
     for row in board.rows:
         if row.fault:
             yield "unreadable", f"{row.name}: {row.fault}"
@@ -194,7 +194,7 @@ def facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
         yield "signature", line
 
 
-def _stability(board: "Leaderboard") -> str:
+def _stability_words(board: "Leaderboard") -> str:
     made = f"{board.n_resamples} resamples of the instances, seed {board.seed}"
     first = [row for row in board.rows if row.p_first]
     leaders = ", ".join(f"{row.name} {percent(row.p_first or 0)}" for row in sorted(first, key=lambda row: -(row.p_first or 0))[:3])
@@ -202,13 +202,13 @@ def _stability(board: "Leaderboard") -> str:
     return f"first in {leaders} of {made}{tau}"
 
 
-def heading(board: "Leaderboard") -> str:
+def board_heading(board: "Leaderboard") -> str:
     """The first line: what was ranked; not yet made safe for any format."""
     kind = "anonymous leaderboard" if board.anonymous else "leaderboard"
     return f"{board.suite} · {kind} · {counted(len(board.rows), 'submission')} · {counted(board.n_instances, 'instance')}"
 
 
-def last_line(board: "Leaderboard") -> str:
+def board_last_line(board: "Leaderboard") -> str:
     """The line that ends the command: `done: 12 submissions ranked (1 new, 11 reused)`."""
     n = sum(row.rank is not None for row in board.rows)
     broken = len(board.rows) - n
@@ -217,13 +217,13 @@ def last_line(board: "Leaderboard") -> str:
     return f"done: {counted(n, 'submission')} ranked ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 
 
-def _suite(board: "Leaderboard") -> Suite:
+def _board_suite(board: "Leaderboard") -> Suite:
     """A case for each submission, best first; one that could not be read is an error with its fault."""
-    properties = [("polarity", board.score_title), *facts(board)]
-    return Suite(name=board.suite, cases=[_case(board, row) for row in board.rows], properties=properties)
+    properties = [("polarity", board.score_title), *board_facts(board)]
+    return Suite(name=board.suite, cases=[_submission_case(board, row) for row in board.rows], properties=properties)
 
 
-def _case(board: "Leaderboard", row: "RankedRow") -> Case:
+def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
     classname = f"{board.suite}.leaderboard"
     if row.rank is not None:
         return Case(name=row.name, classname=classname)
@@ -231,11 +231,11 @@ def _case(board: "Leaderboard", row: "RankedRow") -> Case:
     return Case(name=row.name, classname=classname, kind="error", type=code, message=row.fault)
 
 
-def ranking(board: "Leaderboard") -> "Markup":
+def ranking_picture(board: "Leaderboard") -> "Markup":
     """The scores of a leaderboard with their intervals, best first; what could not be read is left out."""
     from markupsafe import Markup
 
-    from evalsuite.reports.pictures.intervals import IntervalRow, draw
+    from evalsuite.reports.pictures import IntervalRow, draw_intervals
 
     drawn = []
     for row in board.rows[:MOST_DRAWN]:
@@ -243,4 +243,6 @@ def ranking(board: "Leaderboard") -> "Markup":
             low, high = row.interval or (None, None)
             drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, bound=row.score_high))
     values = [value for row in drawn for value in (row.value, row.low, row.high) if value is not None]
-    return Markup(draw(drawn, title="Scores, best first", span=(min([0.0, *values]), max([1.0, *values])), confidence=board.confidence))
+    return Markup(
+        draw_intervals(drawn, title="Scores, best first", span=(min([0.0, *values]), max([1.0, *values])), confidence=board.confidence)
+    )

@@ -1,24 +1,76 @@
-"""GitHub's workflow commands: annotations at the lines that were handed in, and the Markdown report as the summary of the job.
+"""Any document as continuous integration reads it: JUnit XML, and GitHub's workflow commands with the Markdown summary of a job.
 
-Everything else that is printed is fenced by a token nobody can guess: a line of an answer that looks like a command stays a line.
+Everything else that is printed in a job is fenced by a token nobody can guess: a line of an answer that looks like a command stays a line.
 """
 
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
+from xml.sax.saxutils import quoteattr
 
 from evalsuite.errors import cannot_write
 from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
-from evalsuite.reports.run import run_document
+from evalsuite.reports.document import Case, Document
 from evalsuite.reports.run_columns import ci_outcome
+from evalsuite.reports.run_document import run_document
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
     from evalsuite.run.scoring import Run
+
+_JUNIT_COUNTS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
+
+
+def as_junit(document: Document) -> Iterator[str]:
+    """Pieces of the XML of a document's suites, with the counts that belong to each and to all."""
+    suites = document.suites()
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites name={_xml_attribute(document.name)}{_case_counts([case for suite in suites for case in suite.cases])}>\n"
+    for suite in suites:
+        yield f"  <testsuite name={_xml_attribute(suite.name)}{_case_counts(suite.cases)}>\n"
+        yield _properties_element(suite.properties, "    ")
+        yield from map(_case_element, suite.cases)
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
+
+
+def _case_counts(cases: Sequence[Case]) -> str:
+    counts = {"tests": len(cases), **{name: sum(case.kind == kind for case in cases) for name, kind in _JUNIT_COUNTS.items()}}
+    # Rounded as each case shows them, and as a saved run has them.
+    timed = [round(case.seconds, 6) for case in cases if case.seconds is not None]
+    total = _time_attribute(sum(timed) if len(timed) == len(cases) else None)
+    return "".join(f' {name}="{count}"' for name, count in counts.items()) + total
+
+
+def _time_attribute(seconds: float | None) -> str:
+    return "" if seconds is None else f' time="{seconds:.6f}"'
+
+
+def _case_element(case: Case) -> str:
+    head = f"    <testcase classname={_xml_attribute(case.classname)} name={_xml_attribute(case.name)}{_time_attribute(case.seconds)}"
+    inside = _properties_element(case.properties, "      ") if case.properties else ""
+    if case.kind != "passed":
+        # `skipped` has no type in the schemas that CI systems check against.
+        skipped = case.kind == "skipped"
+        named = f"{case.type}: {case.message}" if skipped else case.message
+        typed = "" if skipped else f" type={_xml_attribute(case.type)}"
+        inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}/>\n"
+    return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
+
+
+def _properties_element(pairs: Sequence[tuple[str, str]], margin: str) -> str:
+    lines = (f"{margin}  <property name={_xml_attribute(label)} value={_xml_attribute(value)}/>\n" for label, value in pairs)
+    return f"{margin}<properties>\n{''.join(lines)}{margin}</properties>\n"
+
+
+def _xml_attribute(text: str) -> str:
+    """The text as a quoted attribute: printable, so that no character is left that XML does not allow."""
+    return quoteattr(clean(text))
+
 
 # GitHub shows at most ten of each kind for a step.
 MOST_OF_A_KIND = 10
@@ -41,21 +93,21 @@ def annotations(record: "Record", places: Places) -> Iterator[str]:
         file, _, line = places.get(result.instance_id, "").rpartition(":")
         where = {"file": file, "line": line} if line.isdecimal() else {"file": f"{file}:{line}".lstrip(":")}
         title = f"{result.instance_id}: {type_}"
-        found[level].append((kind != "error", command(level, result.reason or type_, **where, title=title)))
+        found[level].append((kind != "error", workflow_command(level, result.reason or type_, **where, title=title)))
     for level, lines in found.items():
         lines.sort(key=lambda line: line[0])
         yield from (line for _, line in lines[:MOST_OF_A_KIND])
         if len(lines) > MOST_OF_A_KIND:
-            yield command("notice", f"{len(lines) - MOST_OF_A_KIND} more {level}s are in the report")
+            yield workflow_command("notice", f"{len(lines) - MOST_OF_A_KIND} more {level}s are in the report")
 
 
-def command(name: str, message: str, **properties: str) -> str:
+def workflow_command(name: str, message: str, **properties: str) -> str:
     """One workflow command; empty properties are left out, and nothing of the texts can end it or begin another."""
-    said = ",".join(f"{key}={_escape(clean(value), ':,')}" for key, value in properties.items() if value)
-    return f"::{name}{' ' if said else ''}{said}::{_escape(clean(message))}"
+    said = ",".join(f"{key}={_github_escaped(clean(value), ':,')}" for key, value in properties.items() if value)
+    return f"::{name}{' ' if said else ''}{said}::{_github_escaped(clean(message))}"
 
 
-def _escape(text: str, more: str = "") -> str:
+def _github_escaped(text: str, more: str = "") -> str:
     """GitHub's own escapes (`@actions/core`, escapeData and escapeProperty): percent first, then line ends and `more`."""
     for char in "%\r\n" + more:
         text = text.replace(char, f"%{ord(char):02X}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite import __version__
 from evalsuite.outcome import FAULTY, kind_of
 from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
-from evalsuite.reports.run_columns import suite_of, table_of
+from evalsuite.reports.run_columns import results_suite, results_table
 from evalsuite.reports.words import (
     caused_by,
     ceiling_words,
@@ -48,13 +48,13 @@ def run_document(record: "Record", *, failures: bool = False, verbose: bool = Fa
 
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
-            yield from _for_terminals(record, failures=failures, verbose=verbose, durations=durations)
+            yield from _terminal_sections(record, failures=failures, verbose=verbose, durations=durations)
         elif form == "markdown":
-            yield from _for_comments(record)
+            yield from _comment_sections(record)
         elif form == "html":
-            from evalsuite.reports.run_page import page_sections
+            from evalsuite.reports.run_page import run_page_sections
 
-            yield from page_sections(record, table_of(record))
+            yield from run_page_sections(record, results_table(record))
 
     s = record.summary
     parts = (
@@ -70,30 +70,30 @@ def run_document(record: "Record", *, failures: bool = False, verbose: bool = Fa
         heading=(Code(record.suite, 80), " · ", Code(record.submission, 80)),
         sections=sections,
         last_line=verdict_line(s),
-        tables={form: table_of(record) for form in forms},
+        tables={form: results_table(record) for form in forms},
         whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)},
         rows_key="results",
-        suites=lambda: [suite_of(record)],
+        suites=lambda: [results_suite(record)],
         width=120,
         last_stands_apart=False,
         has_script=True,
     )
 
 
-def _for_terminals(record: "Record", *, failures: bool, verbose: bool, durations: int) -> Iterator[Section]:
-    shown, left_out = _in_order(record, failures=failures)
-    yield Section(table=table_of(record, shown), below=left_out)
+def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int) -> Iterator[Section]:
+    shown, left_out = _rows_in_order(record, failures=failures)
+    yield Section(table=results_table(record, shown), below=left_out)
     if verbose:
-        from evalsuite.reports.instance import render_instance
+        from evalsuite.reports.instance import instance_text
 
         for result in shown:
-            yield Section(look="block", lines=render_instance(result).rstrip("\n").split("\n"))
+            yield Section(look="block", lines=instance_text(result).rstrip("\n").split("\n"))
     if durations:
         slowest = sorted(record.results, key=lambda result: -result.seconds)[:durations]
         lines = [f"{result.seconds:9.3f} s  {result.instance_id}  {result.scorer or result.status}" for result in slowest]
         yield Section(title=f"slowest {len(slowest)}", look="quiet", lines=lines)
     yield Section(pairs=list(faults_by_hint(record.results)))
-    yield Section(pairs=list(_numbers(record)))
+    yield Section(pairs=list(_number_lines(record)))
     notes = [f"  {kind}  {some(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
@@ -108,7 +108,7 @@ def _for_terminals(record: "Record", *, failures: bool, verbose: bool, durations
         )
 
 
-def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
+def _rows_in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
     """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out."""
 
     def rank(result: "Result") -> int:
@@ -129,7 +129,7 @@ def _in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list
     return shown[:MOST_ROWS], [*more, *([f"...  {n_right} more, right under every rule that judged them"] if n_right else [])]
 
 
-def _numbers(record: "Record") -> Iterator[tuple[str, str]]:
+def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     s = record.summary
     yield counted(s.n_gold, "instance"), counts_line(s)
     if s.n_gold:
@@ -164,7 +164,7 @@ def _numbers(record: "Record") -> Iterator[tuple[str, str]]:
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
 
 
-def _for_comments(record: "Record") -> Iterator[Section]:
+def _comment_sections(record: "Record") -> Iterator[Section]:
     """The numbers, the worst groups, and everything else folded away."""
     s = record.summary
     if s.n_gold:
@@ -177,12 +177,12 @@ def _for_comments(record: "Record") -> Iterator[Section]:
         yield Section(prose=(Own(counts_line(s)),))
     else:
         yield Section(prose=("no instance to score",))
-    yield from _worst_groups(record)
-    yield from _folds(record)
+    yield from _worst_group_sections(record)
+    yield from _folded_sections(record)
     yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
 
 
-def _worst_groups(record: "Record") -> Iterator[Section]:
+def _worst_group_sections(record: "Record") -> Iterator[Section]:
     """A table of the groups, or of the scorers where the suite has no groups, the worst first."""
     s = record.summary
     name, rows = ("group", s.by_group) if s.by_group else ("scorer", s.by_scorer)
@@ -207,17 +207,17 @@ def _worst_groups(record: "Record") -> Iterator[Section]:
     )
 
 
-def _folds(record: "Record") -> Iterator[Section]:
+def _folded_sections(record: "Record") -> Iterator[Section]:
     by_kind: dict[str, list[Result]] = {}
     for result in record.results:
         kind = kind_of(result).name
         by_kind.setdefault("fault" if kind in FAULTY else kind, []).append(result)
     faults, wrong, partly = (by_kind.get(name, []) for name in ("fault", "wrong", "partial"))
     hints = [(Own("hint: "), Code(code), " ", Code(text)) for code, text in faults_by_hint(record.results)]
-    yield Section(title=counted(len(faults), "fault"), table=table_of(record, faults), lines=hints, is_folded=True)
-    yield Section(title=f"{len(wrong)} wrong", table=table_of(record, wrong), is_folded=True)
+    yield Section(title=counted(len(faults), "fault"), table=results_table(record, faults), lines=hints, is_folded=True)
+    yield Section(title=f"{len(wrong)} wrong", table=results_table(record, wrong), is_folded=True)
     worst_first = sorted(partly, key=lambda result: result.score or 0.0)
-    yield Section(title=f"{len(partly)} partly right, worst first", table=table_of(record, worst_first), is_folded=True)
+    yield Section(title=f"{len(partly)} partly right, worst first", table=results_table(record, worst_first), is_folded=True)
     flips = [
         (
             Code(flip["instance_id"], 80),

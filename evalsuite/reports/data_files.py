@@ -1,0 +1,130 @@
+"""The rows of a document for programs: CSV for spreadsheets, one JSON object, Parquet for data frames and DuckDB.
+
+The schemas of the JSON of runs, comparisons and leaderboards stand in `schema/`.
+"""
+
+import csv
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from importlib.resources import files
+from io import StringIO
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from evalsuite.reports.clean import clean
+from evalsuite.reports.document import Column, Document
+
+# What a spreadsheet takes for the beginning of a formula, in both widths.
+_FORMULA = frozenset("=+-@＝＋－＠")
+_ROWS_A_PIECE = 1000
+
+
+def as_csv(document: Document) -> Iterator[str]:
+    """Pieces of the CSV text: a header and a line a row; items of a list are separated by `;`, what there is not is empty."""
+    table = document.tables["csv"]
+    columns = table.of("csv")
+    yield _csv_lines([[safe_cell(column.name) for column in columns]])
+    rows = iter(table.rows)
+    while some := list(islice(rows, _ROWS_A_PIECE)):
+        yield _csv_lines(zip(*(_column_cells(column, some) for column in columns), strict=True))
+
+
+def safe_cell(text: str) -> str:
+    """The text as a cell that no spreadsheet computes: printable, one line, a formula quoted by `'`."""
+    text = clean(text)
+    return f"'{text}" if text.lstrip()[:1] in _FORMULA and text.strip() else text
+
+
+def _column_cells(column: Column[Any], rows: list[Any]) -> list[Any]:
+    """A column's cells in these rows; a number is no text: -1 stays one."""
+    values = map(column.value, rows)
+    if (spelled := column.spelled) is not None:
+        return [None if value is None else spelled(value) for value in values]
+    return [value if value is None or isinstance(value, int | float) else safe_cell(_listed(value)) for value in values]
+
+
+def _listed(value: Any) -> str:
+    return value if isinstance(value, str) else ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _csv_lines(rows: Iterable[Sequence[Any]]) -> str:
+    text = StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue()
+
+
+def as_json(document: Document) -> Iterator[str]:
+    """Pieces of one JSON object in plain ASCII.
+
+    Rows come piece by piece, so that the text of 100,000 results never stands in memory at once.
+    """
+    table = document.tables.get("json")
+    if table is None:
+        yield json.dumps(document.whole, indent=2) + "\n"
+        return
+    yield json.dumps(document.whole, indent=1, default=_json_default)[:-2] + f',\n "{document.rows_key}": ['
+    names = [column.name for column in table.of("json")]
+    before = "\n  "
+    for values in table.values("json"):
+        yield before + json.dumps(dict(zip(names, values, strict=True)), default=_json_default)
+        before = ",\n  "
+    yield "\n ]\n}\n"
+
+
+@cache
+def schema(subject: str = "run") -> dict[str, Any]:
+    """The JSON Schema (2020-12) of the JSON of a `run`, a `comparison` or a `leaderboard`."""
+    found: dict[str, Any] = json.loads((files(__package__) / "schema" / f"{subject}.schema.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _json_default(value: object) -> object:
+    """What JSON cannot say, as text; sets come out as lists."""
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
+
+
+_SMALLEST_OBJECT = 1 << 24
+
+
+def as_parquet(document: Document) -> bytes:
+    """The bytes of a Parquet file of a document's rows; a column of the type `JSON` comes out as its text.
+
+    DuckDB reads the rows from a file of lines and writes the other, so neither is ever held as Python objects.
+    """
+    import duckdb
+
+    table = document.tables["parquet"]
+    columns = table.of("parquet")
+    with TemporaryDirectory(prefix="evalsuite-") as folder:
+        lines, out = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+        longest = _SMALLEST_OBJECT
+        with lines.open("w", encoding="ascii") as file:
+            for values in table.values("parquet"):
+                row = {column.name: _for_duckdb(value, column.type) for column, value in zip(columns, values, strict=True)}
+                longest = max(longest, file.write(json.dumps(row) + "\n"))
+        with duckdb.connect(config={"threads": "2"}) as connection:
+            connection.execute("SET preserve_insertion_order = true")
+            typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
+            source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
+            connection.execute(f"COPY (SELECT * FROM {source}) TO '{_quoted(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+        return out.read_bytes()
+
+
+def _for_duckdb(value: Any, type_: str) -> Any:
+    """The value as JSON can say it; of a text, what UTF-8 cannot say (a lone surrogate) and a NUL come out as their escapes."""
+    if type_ == "JSON":
+        return json.dumps(dict(value), default=str)
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00")
+    if isinstance(value, list | tuple):
+        return [_for_duckdb(item, "") for item in value]
+    if isinstance(value, dict):
+        return {_for_duckdb(key, ""): _for_duckdb(item, "") for key, item in value.items()}
+    return value
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")

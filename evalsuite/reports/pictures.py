@@ -1,0 +1,228 @@
+"""Pictures for HTML reports and the viewer: inline SVG, drawn from numbers and nothing else, each by one function."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from evalsuite.reports.canvas import box, dot, inner, line, picture, text
+
+INTERVAL_ROW, INTERVAL_LABEL = 44.0, 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """One row: a value and its interval, None where there is none. `words` stands at the right (default: percent).
+
+    `bound` is what the value could be were everything judged; the way there is drawn pale.
+    """
+
+    label: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    words: str = ""
+    bound: float | None = None
+
+
+def draw_intervals(
+    rows: Sequence[IntervalRow],
+    *,
+    title: str,
+    span: tuple[float, float] = (0.0, 1.0),
+    mark: float | None = None,
+    confidence: float = 0.95,
+) -> str:
+    """An SVG of n rows over `span`; a dashed line stands at `mark`, for example at 0 where the rows are differences."""
+    held = f"{confidence * 100:g} % interval"
+    marks = [part for number, row in enumerate(rows) for part in _interval_marks(row, number * INTERVAL_ROW, span, held)]
+    height = INTERVAL_ROW * len(rows)
+    if mark is not None and rows:
+        marks.append(
+            inner([line(_across(mark, span), 0, _across(mark, span), height, dash="3 3", mark=mark)], x=1, y=0, width=98, height=height)
+        )
+    said = "; ".join(f"{row.label}: {_value_words(row)}{_ends_words(row)}" for row in rows)
+    return picture(marks, height=height, title=title, description=said or "nothing to show", kind="intervals")
+
+
+def _interval_marks(row: IntervalRow, top: float, span: tuple[float, float], held: str) -> list[str]:
+    marks = [text(0, top + INTERVAL_LABEL, row.label), text(100, top + INTERVAL_LABEL, _value_words(row), anchor="end", bold=True)]
+    bars = [box(0, 9, 100, 3, colour="track", opacity=0.22)]
+    if row.value is not None and row.bound is not None and row.bound > row.value:
+        left = _across(row.value, span)
+        tip = f"up to {row.bound * 100:.1f} % were everything judged"
+        bars.append(box(left, 6, _across(row.bound, span) - left, 9, colour="two", opacity=0.45, tip=tip, bound=row.bound))
+    if row.low is not None and row.high is not None:
+        left, right = _across(row.low, span), _across(row.high, span)
+        bars.append(
+            box(left, 7.5, right - left, 6, colour="soft", opacity=0.75, tip=f"{held}{_ends_words(row)}", low=row.low, high=row.high)
+        )
+    if row.value is not None:
+        bars.append(
+            dot(
+                _across(row.value, span), 10.5, 5.5, colour="one", tip=f"{row.label}: {_value_words(row)}", label=row.label, value=row.value
+            )
+        )
+    return [*marks, inner(bars, x=1, y=top + INTERVAL_LABEL + 3, width=98, height=20)]
+
+
+def _across(value: float, span: tuple[float, float]) -> float:
+    low, high = span
+    return 100 * min(1.0, max(0.0, (value - low) / (high - low)))
+
+
+def _value_words(row: IntervalRow) -> str:
+    return row.words or ("not known" if row.value is None else f"{row.value * 100:.1f} %")
+
+
+def _ends_words(row: IntervalRow) -> str:
+    return "" if row.low is None or row.high is None else f" [{row.low * 100:.1f}, {row.high * 100:.1f}]"
+
+
+BIN_PLOT, BIN_TOP = 120.0, 22.0
+
+
+def draw_histogram(bins: Sequence[tuple[float, float, int]], *, title: str) -> str:
+    """An SVG of n bins (low, high, count), low to high; a bar's height is its count over the largest."""
+    if not bins:
+        return picture([], height=0, title=title, description="nothing to show", kind="histogram")
+    most = max(1, *(count for _, _, count in bins))
+    first, last = bins[0][0], bins[-1][1]
+    marks = [inner(_bin_bars(bins, most, first, last - first or 1.0), x=1, y=BIN_TOP, width=98, height=BIN_PLOT)]
+    marks.append(line(0, BIN_TOP + BIN_PLOT, 100, BIN_TOP + BIN_PLOT))
+    for edge in dict.fromkeys((first, (first + last) / 2, last)):
+        at = 1 + 98 * (edge - first) / (last - first or 1.0)
+        anchor = "start" if edge == first else "end" if edge == last else "middle"
+        marks.append(text(at, BIN_TOP + BIN_PLOT + 18, _edge(edge), anchor=anchor, quiet=True, size=12))
+    total = sum(count for _, _, count in bins)
+    said = "; ".join(f"{_edge(low)} to {_edge(high)}: {count}" for low, high, count in bins if count)
+    return picture(marks, height=BIN_TOP + BIN_PLOT + 26, title=title, description=f"{total} scores. {said}", kind="histogram")
+
+
+def _bin_bars(bins: Sequence[tuple[float, float, int]], most: int, first: float, span: float) -> list[str]:
+    marks = []
+    for low, high, count in bins:
+        left, width = 100 * (low - first) / span, 100 * (high - low) / span
+        tall = BIN_PLOT * count / most
+        tip = f"{_edge(low)} to {_edge(high)}: {count}"
+        marks.append(box(left + 0.4, BIN_PLOT - tall, width - 0.8, tall, colour="one", tip=tip, low=low, high=high, n=count))
+        if count:
+            marks.append(text(left + width / 2, BIN_PLOT - tall - 6, count, anchor="middle", size=12))
+    return marks
+
+
+def _edge(value: float) -> str:
+    return f"{value:.3g}"
+
+
+FLIP_CELL, FLIP_HEAD = 64.0, 26.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlipCounts:
+    """How often both are right, only the first, only the second, and neither; n instances that both judged."""
+
+    both: int
+    first_only: int
+    second_only: int
+    neither: int
+
+    @property
+    def n(self) -> int:
+        """All instances in the matrix."""
+        return self.both + self.first_only + self.second_only + self.neither
+
+
+def draw_flips(flips: FlipCounts, *, title: str, first: str = "official", second: str = "strict") -> str:
+    """An SVG of the matrix: rows are the first verdict, columns the second. A fuller cell is darker; flips bear an arrow."""
+    cells = (
+        (0, 0, flips.both, "both right", "one"),
+        (0, 1, flips.first_only, "▼ lost", "two"),
+        (1, 0, flips.second_only, "▲ gained", "three"),
+        (1, 1, flips.neither, "neither right", "quiet"),
+    )
+    marks = [
+        text(46, 16, f"{second} right", anchor="middle", quiet=True, size=12),
+        text(82, 16, f"{second} not right", anchor="middle", quiet=True, size=12),
+        *(text(0, FLIP_HEAD + FLIP_CELL / 2 + down, words, quiet=True, size=12) for down, words in ((-4, first), (12, "right"))),
+        *(text(0, FLIP_HEAD + FLIP_CELL * 1.5 + 6 + down, words, quiet=True, size=12) for down, words in ((-4, first), (12, "not right"))),
+    ]
+    for row, column, count, words, colour in cells:
+        x, y = 28 + 36 * column, FLIP_HEAD + (FLIP_CELL + 6) * row
+        opacity = 0.12 + 0.5 * (count / flips.n if flips.n else 0)
+        tip = f"{words.strip('▼▲ ')}: {count}"
+        marks.append(box(x, y, 35, FLIP_CELL, colour=colour, opacity=opacity, tip=tip, cell=f"{row}{column}", n=count))
+        marks.append(text(x + 17.5, y + 30, count, anchor="middle", size=20, bold=True))
+        marks.append(text(x + 17.5, y + 49, words, anchor="middle", quiet=True, size=12))
+    said = (
+        f"of {flips.n} instances {flips.both} right by both, {flips.first_only} by {first} only, "
+        f"{flips.second_only} by {second} only, {flips.neither} by neither"
+    )
+    return picture(marks, height=FLIP_HEAD + 2 * FLIP_CELL + 6, title=title, description=said, kind="flips")
+
+
+BAR_HEAD, BAR_LINE, BAR_GAP = 20.0, 17.0, 12.0
+_ORDER = ("one", "two", "three", "four")
+
+
+def draw_bars(rows: Sequence[tuple[str, Mapping[str, float | None]]], *, title: str) -> str:
+    """An SVG of n rows, each (label, {measure: value in [0, 1] or None}); a measure has the same colour in every row."""
+    names = list(dict.fromkeys(name for _, values in rows for name in values))
+    marks, top = [], 0.0
+    for label, values in rows:
+        marks.append(text(0, top + 14, label, bold=True))
+        for number, (name, value) in enumerate(values.items()):
+            marks += _measure_bar(label, name, value, top + BAR_HEAD + BAR_LINE * number, _ORDER[names.index(name) % len(_ORDER)])
+        top += BAR_HEAD + BAR_LINE * len(values) + BAR_GAP
+    said = "; ".join(f"{label}: " + ", ".join(f"{name} {_three_digits(value)}" for name, value in values.items()) for label, values in rows)
+    return picture(marks, height=top, title=title, description=said or "nothing to show", kind="bars")
+
+
+def _measure_bar(label: str, name: str, value: float | None, top: float, colour: str) -> list[str]:
+    marks = [text(0, top + 11, name, quiet=True, size=12), text(100, top + 11, _three_digits(value), anchor="end", size=12)]
+    track = box(0, 2, 100, 9, colour="track", opacity=0.16)
+    if value is None:
+        return [*marks, inner([track], x=24, y=top, width=62, height=BAR_LINE)]
+    share = 100 * min(1.0, max(0.0, value))
+    bar = box(0, 2, share, 9, colour=colour, tip=f"{label}, {name}: {_three_digits(value)}", label=label, name=name, value=value)
+    return [*marks, inner([track, bar], x=24, y=top, width=62, height=BAR_LINE)]
+
+
+def _three_digits(value: float | None) -> str:
+    return "none" if value is None else f"{value:.3f}"
+
+
+STRIP_ROW, STRIP_LABEL, STRIP_PLOT = 58.0, 14.0, 30.0
+STRIP_NAMES = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """A run's bars as (words, count); `n` is the number of its cases, over which shares are taken."""
+
+    label: str
+    bars: tuple[tuple[str, int], ...]
+    n: int
+
+
+def draw_strips(strips: Sequence[Strip], *, title: str, ends: tuple[str, str] = ("0", "1")) -> str:
+    """An SVG of n strips: a bar's height is its share of the run's cases over the largest share of all."""
+    most = max((count / strip.n for strip in strips for _, count in strip.bars if strip.n), default=0) or 1.0
+    marks: list[str] = []
+    for at, strip in enumerate(strips):
+        marks += _strip_marks(strip, at * STRIP_ROW, most)
+    bottom = STRIP_ROW * len(strips)
+    if strips:
+        marks += [text(0, bottom + 10, ends[0], quiet=True, size=12), text(100, bottom + 10, ends[1], anchor="end", quiet=True, size=12)]
+    said = "; ".join(f"{s.label}: " + ", ".join(f"{words}: {count}" for words, count in s.bars if count) for s in strips)
+    return picture(marks, height=bottom + STRIP_NAMES, title=title, description=said or "nothing to show", kind="strips")
+
+
+def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
+    width = 100 / max(1, len(strip.bars))
+    bars = []
+    for at, (words, count) in enumerate(strip.bars):
+        tall = STRIP_PLOT * (count / strip.n) / most if strip.n else 0.0
+        if count:
+            tip = f"{strip.label}, {words}: {count} of {strip.n}"
+            bars.append(box(at * width + 0.3, STRIP_PLOT - tall, width - 0.6, tall, colour="one", tip=tip, bar=words, n=count))
+    place = inner([*bars, line(0, STRIP_PLOT, 100, STRIP_PLOT)], x=0, y=top + STRIP_LABEL + 5, width=100, height=STRIP_PLOT)
+    return [text(0, top + STRIP_LABEL - 2, strip.label), place]
