@@ -14,6 +14,8 @@ Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_
 Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch"]
 
 RULES: tuple[Rule, ...] = ("official", "strict")
+# The file whose presence makes a folder a submission.
+METADATA = "results_metadata.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

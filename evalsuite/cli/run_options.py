@@ -35,7 +35,7 @@ class Place:
     @contextmanager
     def local(self, gold: Path, options: "Options") -> Iterator[tuple[Path, "Options"]]:
         """The submission as a folder of this machine while inside, with the options that know where it came from."""
-        from evalsuite.readers.remote import copied, is_remote
+        from evalsuite.readers.submission_files import copied, is_remote
 
         place = self.one()
         if not is_remote(place):

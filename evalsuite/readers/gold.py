@@ -17,10 +17,9 @@ from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN as SPEC_PATTERN
 from evalsuite.readers.paths import Inode, open_trusted, why_no_folder
-from evalsuite.readers.plain_lines import METADATA
 from evalsuite.readers.suite import SUITE_FILE, read_suite
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
+from evalsuite.types import METADATA, Check, Gold, GoldInstance, Problem, Suite
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"

@@ -33,6 +33,11 @@ LIMITS: dict[str, tuple[int | float, str]] = {
 DEFAULT_LIMITS: dict[str, int | float] = {name: value for name, (value, _) in LIMITS.items()}
 
 
+def moved_limits(limits: Limits) -> dict[str, int | float]:
+    """The limits that differ from their defaults: what of them stands in a signature."""
+    return {name: value for name, value in limits.items() if DEFAULT_LIMITS.get(name) != value}
+
+
 def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
     """All limits by name: the defaults, then each override in turn (suite.yaml, then --limit).
 

@@ -4,8 +4,8 @@ import errno
 import os
 import re
 import stat
+from io import BufferedReader
 from pathlib import Path
-from typing import BinaryIO
 
 from evalsuite.errors import FaultError, reason_of
 
@@ -45,7 +45,7 @@ def why_no_folder(path: Path, what: str) -> str:
     return ""
 
 
-def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BinaryIO:
+def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BufferedReader:
     """An open binary handle on `root/path`, a regular file of at most `limit_bytes` bytes reached through no link.
 
     `root` is the user's own and may be a link. What is checked is what is opened: the walk goes by descriptors, so a folder swapped
@@ -62,7 +62,7 @@ def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: fro
     return _checked(descriptor, limit_bytes, gold_inodes)
 
 
-def open_trusted(path: Path, *, limit_bytes: float) -> BinaryIO:
+def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     """An open binary handle on a file the grader names; links are followed, the rest is checked as in `open_confined`."""
     try:
         descriptor = os.open(path, (_FILE_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)) | getattr(os, "O_BINARY", 0))
@@ -149,7 +149,7 @@ def _resolve(root: Path, parts: list[str]) -> int:
     return os.open(place, _FILE_FLAGS | getattr(os, "O_BINARY", 0))
 
 
-def _checked(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BinaryIO:
+def _checked(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
     """The handle of a descriptor that is a regular file, not one of gold's, of at most `limit_bytes` bytes; else it is closed."""
     try:
         found = os.fstat(descriptor)

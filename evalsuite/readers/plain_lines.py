@@ -14,9 +14,8 @@ from operator import itemgetter
 from typing import Final
 
 from evalsuite.readers.limits import Limits
-from evalsuite.types import Answer
+from evalsuite.types import METADATA, Answer
 
-METADATA: Final = "results_metadata.jsonl"
 # Small enough that the records of a block cost little, large enough that its own cost does not count.
 BLOCK_BYTES: Final = 1 << 18
 _KEYS: Final = ("instance_id", "answer_type", "answer_or_path")

@@ -3,13 +3,8 @@
 Exactly three keys are read. Whatever else a line says (its own `evaluation`, its own `score`) is named in a note and never used.
 """
 
-import contextlib
-import hashlib
-import json
-import math
 import os
 import secrets
-from collections.abc import Mapping
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,11 +16,10 @@ from evalsuite.readers.answer_store import SHOWN_LINES, Collected
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, Inode, inside, open_confined, why_no_folder
-from evalsuite.readers.plain_lines import METADATA as METADATA
+from evalsuite.readers.paths import SPEC_PATTERN, open_confined, why_no_folder
 from evalsuite.readers.plain_lines import Block, PlainLines
 from evalsuite.readers.plain_lines import place as _where
-from evalsuite.types import Answer, Fault, Submission
+from evalsuite.types import METADATA, Answer, Fault, Submission
 
 KEYS = ("instance_id", "answer_type", "answer_or_path")
 ANSWER_TYPES = ("answer", "file", "files")
@@ -222,62 +216,3 @@ def _duplicate(answer: Answer, lines: list[int]) -> Answer:
     if len(lines) > SHOWN_LINES:
         named += " and more"
     return replace(answer, fault=Fault(code="DUPLICATE_ID", detail=f"the instance stands on lines {named}", where=answer.where))
-
-
-def submission_files(submission: Submission) -> list[str]:
-    """The paths below the submission folder that its score hangs on: the metadata file, then each file an answer names, in its order."""
-    names = {METADATA: None}
-    for answer in submission.answers.values():
-        if answer.answer_type != "answer" and answer.fault is None:
-            for name in [answer.value] if isinstance(answer.value, str) else answer.value:
-                # A path that is refused is never opened: what it says stands in the metadata file.
-                with contextlib.suppress(FaultError):
-                    names[inside(answer.instance_id, name)] = None
-    return list(names)
-
-
-def submission_hash(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> str:
-    """32 hex digits over what was handed in: names and bytes of the metadata file and of each file that an answer names.
-
-    Equal submissions give equal hashes wherever they lie. A file that cannot be opened counts by its fault (absent, a link, a link to a
-    file of `gold_inodes`, larger than any answer may be), so that mending it changes the hash. Half a SHA-256, because a submission's
-    maker may look for two with one hash. `store.hashes` knows the hash of a folder that nobody touched without reading it.
-    """
-    return hash_of(file_contents(submission, gold_inodes))
-
-
-def hash_of(contents: Mapping[str, str]) -> str:
-    """The `submission_hash` of what `file_contents` found."""
-    digest = hashlib.sha256()
-    for item in contents.items():
-        digest.update(json.dumps(item).encode())
-    return digest.hexdigest()[:32]
-
-
-def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> dict[str, str]:
-    """For each of `submission_files` the SHA-256 of its bytes, or the fault that keeps it from being opened.
-
-    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now.
-    """
-    contents = {}
-    for name in submission_files(submission):
-        if name == METADATA and submission.digest is not None:
-            contents[name] = submission.digest
-            continue
-        # The metadata file has a limit of its own, within which it was read.
-        most = math.inf if name == METADATA else submission.limit_bytes
-        try:
-            with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
-                contents[name] = _digest(handle)
-        except FaultError as error:
-            contents[name] = error.fault.code
-        except OSError as error:
-            contents[name] = type(error).__name__
-    return contents
-
-
-def _digest(handle: BinaryIO) -> str:
-    digest = hashlib.sha256()
-    while block := handle.read(1 << 20):
-        digest.update(block)
-    return digest.hexdigest()

@@ -1,7 +1,8 @@
 """Name -> scorer: a bundled table, then what this process, plugin files, suites and installed packages bring."""
 
+import hashlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -131,6 +132,31 @@ class Registry:
     def entry_point(self, name: str) -> Any:
         """The entry point of an installed package that brings the name, None where none does."""
         return next((entry for entry in _installed(self._group) if entry.name == name), None)
+
+    def code_hash(self, names: Iterable[str]) -> str:
+        """12 hex digits over the code behind the scorers that plugins bring; empty where all are bundled or made of metrics.
+
+        A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and what it was made
+        with. What these import in turn is not seen.
+        """
+        codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
+        return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
+
+    def _code_of(self, name: str) -> str:
+        if name in self.metrics:
+            return ""  # its options stand in suite.yaml, which is part of gold
+        if name in self.objects:
+            made = self.objects[name]
+            try:
+                source = inspect.getsource(made if inspect.isroutine(made) else type(made))
+            except (OSError, TypeError):
+                source = ""
+            return f"{source}\0{sorted((key, value) for key, value in vars(made).items() if isinstance(value, str | int | float))}"
+        if name in self.loaded:
+            path, attribute = self.loaded[name]
+            return f"{attribute}\0{hashlib.sha256(path.read_bytes()).hexdigest()}"
+        found = self.entry_point(name)
+        return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
 
     def _function_of(self, name: str) -> Callable[..., Score] | None:
         """The scorer function behind a plugin's or an entry point's name, marked; None where no plugin has that name."""

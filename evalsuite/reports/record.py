@@ -5,9 +5,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.readers.submission import METADATA
 from evalsuite.summary import Summary, summarise
-from evalsuite.types import Result, Rule
+from evalsuite.types import METADATA, Result, Rule
 
 if TYPE_CHECKING:
     from evalsuite.run.scoring import Run

@@ -10,16 +10,15 @@ from evalsuite.memo import Memo
 from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.layouts import layout_name, read_gold
 from evalsuite.readers.layouts.results import holds_answers
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
-from evalsuite.readers.submission import METADATA
+from evalsuite.readers.submission_files import known_hash
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
-from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import RunScores, find_scored, run_scores
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.store.signature import signature
-from evalsuite.types import Rule
+from evalsuite.types import METADATA, Rule
 
 Progress = Callable[[int, int], None]
 
@@ -186,7 +185,7 @@ class _Scoring:
         chosen: Rule | None = settings.rules or facts["rules"]
         layout = facts["layout"]
         word = chosen or ("default" if facts["defaults"] else "official")
-        line = signature(rules=word, gold_hash=content, limits=limits, layout=layout, programs=settings.allow_programs)
+        line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, programs=settings.allow_programs)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         for place in places:

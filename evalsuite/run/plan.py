@@ -5,8 +5,9 @@ from fnmatch import fnmatchcase
 
 from evalsuite.errors import UsageError, did_you_mean, listed
 from evalsuite.readers.gold import check_ids
+from evalsuite.readers.limits import moved_limits
 from evalsuite.scorers import SCORERS
-from evalsuite.store.signature import plugins_hash, signature
+from evalsuite.store.signature import signature
 from evalsuite.types import Gold, GoldInstance, Rule, Submission, Task
 
 
@@ -47,9 +48,9 @@ def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
 def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", programs: bool = False) -> str:
     """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default)."""
     word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
-    plugins = plugins_hash(check.scorer for instance in gold.instances for check in instance.checks)
+    plugins = SCORERS.code_hash(check.scorer for instance in gold.instances for check in instance.checks)
     more = {"layout": gold.layout, "living": living, "plugins": plugins}
-    return signature(rules=word, gold_hash=gold.hash, limits=limits, programs=programs, **more)
+    return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), programs=programs, **more)
 
 
 def default_rules(instance: GoldInstance) -> Rule:

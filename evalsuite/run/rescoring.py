@@ -10,10 +10,10 @@ from evalsuite.errors import UsageError
 from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, submission_hash
+from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.scoring import Options, Progress, Run, run
 from evalsuite.store.history import RunEntry
-from evalsuite.types import Result, Rule
+from evalsuite.types import METADATA, Result, Rule
 
 FROM = "rescored_from"
 _STAMPED = re.compile(r"\d{8}-\d{6}-(.+)")

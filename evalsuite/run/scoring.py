@@ -13,16 +13,15 @@ from evalsuite.readers.errata import read_errata
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import file_contents, hash_of
+from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases, hangs_on_database
 from evalsuite.run.forensics import by_kind, with_notes
 from evalsuite.run.judged import Batches, Execute, is_batch
 from evalsuite.run.living_gold import drifts
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
+from evalsuite.run.score_cache import ScoreCache
 from evalsuite.run.shards import Shard
-from evalsuite.store.cache import ScoreCache
-from evalsuite.store.hashes import unsure_of
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
 from evalsuite.store.signature import receipt
 from evalsuite.summary import Summary, summarise

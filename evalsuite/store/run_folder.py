@@ -10,9 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
-from evalsuite.readers.plain_lines import METADATA
 from evalsuite.store.seal import sealed
-from evalsuite.types import Result
+from evalsuite.types import METADATA, Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
 # Folders of a run: the tables that SQL answers gave, and the gold that was computed for it.

@@ -1,15 +1,13 @@
 """The signature: everything that makes two runs comparable, as one short line."""
 
 import hashlib
-import inspect
 import json
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from evalsuite import __version__
-from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.types import Rule
 
 # Libraries whose version can move a verdict: the reference reads tables with the first two.
@@ -26,11 +24,11 @@ def signature(
     plugins: str = "",
     programs: bool = False,
 ) -> str:
-    """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; limits appear (hashed) only where they differ from the defaults.
+    """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; `limits` are those that differ from their defaults, and appear hashed.
 
     Rules are `default` where none were chosen and gold holds trees: those are strict by default, the rest is official.
     `official` means the reference of gold's layout, so another layout's name stands behind it: `rules:official-lite`.
-    `living` is the hash of the gold that was computed for the run, `plugins` that of the scorers that are not bundled (`plugins_hash`),
+    `living` is the hash of the gold that was computed for the run, `plugins` that of scorers that are not bundled (`Registry.code_hash`),
     `programs` whether answers that are programs were allowed to run: one may pass any test, nothing jails it.
     """
     parts = [f"evalsuite:{__version__}", f"rules:{rules_name(rules, layout)}", f"gold:{gold_hash}"]
@@ -40,42 +38,10 @@ def signature(
         parts.append(f"plugins:{plugins}")
     if programs:
         parts.append("programs:allowed")
-    moved = {name: value for name, value in sorted(limits.items()) if DEFAULT_LIMITS.get(name) != value}
-    if moved:
-        parts.append("limits:" + hashlib.sha256(json.dumps(moved).encode()).hexdigest()[:6])
+    if limits:
+        parts.append("limits:" + hashlib.sha256(json.dumps(dict(sorted(limits.items()))).encode()).hexdigest()[:6])
     parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]
     return "|".join(parts)
-
-
-def plugins_hash(scorers: Iterable[str]) -> str:
-    """12 hex digits over the code behind the scorers that plugins bring; empty where all are bundled or made of metrics.
-
-    A plugin file counts by its bytes, an installed package by its version, an object of this process by its source and what it was made
-    with. What these import in turn is not seen.
-    """
-    from evalsuite.scorers import SCORERS
-
-    codes = [f"{name}\0{code}" for name in sorted(set(scorers) - SCORERS.bundled.keys()) if (code := _code_of(name))]
-    return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
-
-
-def _code_of(name: str) -> str:
-    from evalsuite.scorers import SCORERS
-
-    if name in SCORERS.metrics:
-        return ""  # its options stand in suite.yaml, which is part of gold
-    if name in SCORERS.objects:
-        made = SCORERS.objects[name]
-        try:
-            source = inspect.getsource(made if inspect.isroutine(made) else type(made))
-        except (OSError, TypeError):
-            source = ""
-        return f"{source}\0{sorted((key, value) for key, value in vars(made).items() if isinstance(value, str | int | float))}"
-    if name in SCORERS.loaded:
-        path, attribute = SCORERS.loaded[name]
-        return f"{attribute}\0{hashlib.sha256(path.read_bytes()).hexdigest()}"
-    found = SCORERS.entry_point(name)
-    return f"{found.value}\0{found.dist.version if found.dist is not None else ''}" if found is not None else ""
 
 
 def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:

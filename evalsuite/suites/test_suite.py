@@ -46,7 +46,7 @@ class TestRun:
 
     def save(self) -> Path:
         """The folder of a run that was made with `save=False`, now saved in the history. Raises `SuiteError` where it is saved already."""
-        from evalsuite.readers.submission import submission_hash
+        from evalsuite.readers.submission_files import submission_hash
 
         if self.run.folder is not None:
             raise SuiteError(f"the run {self.name!r} is saved already, in {self.run.folder}", hint="a run is saved once")

@@ -16,7 +16,7 @@ from evalsuite.readers.errata import Errata, read_errata
 from evalsuite.readers.gold import gold_hash, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.submission import submission_hash
+from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes

@@ -18,14 +18,14 @@ from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, submission_hash
+from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.run.rescoring import place_of
 from evalsuite.store.history import RunEntry
 from evalsuite.texts.number_reading import find_numbers, read_number
 from evalsuite.texts.numbers import exact_of
-from evalsuite.types import Fault, Result, Rule, Table, Task
+from evalsuite.types import METADATA, Fault, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.stages import Prediction

@@ -16,11 +16,10 @@ from evalsuite.readers.gold import gold_inodes
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
-from evalsuite.readers.submission import METADATA
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.streamed import AnswerFaultError, StreamedTable, exact_table
 from evalsuite.tables.wording import other_delimiter
-from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Submission, Table
+from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table
 from evalsuite.workers.requests import applicable
 
 FORMS_BY_ENDING = {

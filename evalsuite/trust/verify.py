@@ -12,7 +12,7 @@ from evalsuite.readers.errata import ERRATA_FILE, read_errata
 from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
 from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, submission_hash
+from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.rescoring import place_of
 from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
@@ -20,7 +20,7 @@ from evalsuite.store.run_folder import result_line
 from evalsuite.trust import replay as replaying
 from evalsuite.trust.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_words, plain, read_claims
 from evalsuite.trust.replay import Replay
-from evalsuite.types import Result
+from evalsuite.types import METADATA, Result
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
 _ABSENT: Final = frozenset({"NEEDS_CONNECTION"})

@@ -9,7 +9,7 @@ from evalsuite.errors import GoldError, SubmissionError, UsageError
 from evalsuite.readers.layouts import LAYOUTS, layout_name, named, read_gold, read_submission
 from evalsuite.readers.layouts.convert import convert
 from evalsuite.readers.paths import FromRoot, inside
-from evalsuite.readers.submission import submission_files, submission_hash
+from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.run.scoring import Options, run
 from tests.readers.layouts_made import CITIES, gold_folder, submission_folder
 

@@ -9,7 +9,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.errors import SubmissionError
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.remote import copied, is_remote
+from evalsuite.readers.submission_files import copied, is_remote
 from tests.conftest import ROOT
 
 

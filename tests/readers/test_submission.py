@@ -10,8 +10,8 @@ import pytest
 from evalsuite.errors import SubmissionError
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission import METADATA, submission_hash
-from evalsuite.types import Submission
+from evalsuite.readers.submission_files import submission_hash
+from evalsuite.types import METADATA, Submission
 
 from .test_jsonl import README_EXAMPLE
 

@@ -17,8 +17,8 @@ from evalsuite.readers.gold import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot, why_no_folder
-from evalsuite.readers.submission import METADATA, read_metadata
-from evalsuite.types import Answer, GoldInstance, Problem, Rule, Submission, Suite
+from evalsuite.readers.submission import read_metadata
+from evalsuite.types import METADATA, Answer, GoldInstance, Problem, Rule, Submission, Suite
 
 # What the answers of a submission without metadata are: queries, or tables that queries gave.
 MODES = ("sql", "exec_result")

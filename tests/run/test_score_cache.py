@@ -43,7 +43,7 @@ def scored(place: Path, **options: object) -> Run:
 
 def was_asked(place: Path) -> bool:
     """Whether a further run still has to score the table: looked at where the cache answers."""
-    from evalsuite.store.cache import ScoreCache
+    from evalsuite.run.score_cache import ScoreCache
 
     found: list[bool] = []
     original = ScoreCache.known
@@ -132,7 +132,7 @@ def by_bytes(path: Path, text: str) -> None:
 
 def after_hashing(patch: pytest.MonkeyPatch, then: Callable[[], object]) -> None:
     """Have something done between the cache's look at the files and the workers'."""
-    from evalsuite.store.cache import ScoreCache
+    from evalsuite.run.score_cache import ScoreCache
 
     original = ScoreCache.known
 

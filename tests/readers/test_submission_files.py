@@ -13,13 +13,12 @@ import pytest
 from evalsuite.errors import SubmissionError
 from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
+from evalsuite.readers import submission_files
 from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
-from evalsuite.readers.submission import file_contents, submission_hash
+from evalsuite.readers.submission_files import file_contents, known_hash, submission_hash
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
-from evalsuite.store import hashes
-from evalsuite.store.hashes import known_hash
 from evalsuite.store.index import find_scored
 from evalsuite.types import Submission
 from evalsuite.workers.lane import Lane
@@ -43,7 +42,7 @@ def folder(tmp_path: Path) -> Path:
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """A clock that is ten seconds on, so that files just written count as settled."""
     now = time.time_ns
-    monkeypatch.setattr(hashes.time, "time_ns", lambda: now() + 10_000_000_000)
+    monkeypatch.setattr(submission_files.time, "time_ns", lambda: now() + 10_000_000_000)
 
 
 def known(folder: Path, memo: Memo) -> str:

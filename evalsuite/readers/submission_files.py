@@ -1,0 +1,239 @@
+"""The files that a submission consists of: which they are, their hash, and a copy of those that lie behind a URL (`s3://`, `https://` ...).
+
+The hash of a folder that nobody touched is known without reading it, and whether a run's verdicts are of the bytes it says. Only the
+grader's own arguments name a URL: what a submission says never is one, its paths are checked before one of them is asked for.
+"""
+
+import contextlib
+import hashlib
+import json
+import math
+import os
+import re
+import stat
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import FaultError, MissingExtraError, SubmissionError
+from evalsuite.memo import Memo
+from evalsuite.readers.layouts import read_submission
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import Inode, inside, open_confined
+from evalsuite.readers.submission import read_metadata
+from evalsuite.types import METADATA, Result, Submission, Task
+
+# A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
+_SETTLED_NS = 2_000_000_000
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_BLOCK = 1 << 20
+
+
+def submission_files(submission: Submission) -> list[str]:
+    """The paths below the submission folder that its score hangs on: the metadata file, then each file an answer names, in its order."""
+    names = {METADATA: None}
+    for answer in submission.answers.values():
+        if answer.answer_type != "answer" and answer.fault is None:
+            for name in [answer.value] if isinstance(answer.value, str) else answer.value:
+                # A path that is refused is never opened: what it says stands in the metadata file.
+                with contextlib.suppress(FaultError):
+                    names[inside(answer.instance_id, name)] = None
+    return list(names)
+
+
+def submission_hash(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> str:
+    """32 hex digits over what was handed in: names and bytes of the metadata file and of each file that an answer names.
+
+    Equal submissions give equal hashes wherever they lie. A file that cannot be opened counts by its fault (absent, a link, a link to a
+    file of `gold_inodes`, larger than any answer may be), so that mending it changes the hash. Half a SHA-256, because a submission's
+    maker may look for two with one hash. `known_hash` knows that of a folder that nobody touched without reading it.
+    """
+    return hash_of(file_contents(submission, gold_inodes))
+
+
+def hash_of(contents: Mapping[str, str]) -> str:
+    """The `submission_hash` of what `file_contents` found."""
+    digest = hashlib.sha256()
+    for item in contents.items():
+        digest.update(json.dumps(item).encode())
+    return digest.hexdigest()[:32]
+
+
+def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> dict[str, str]:
+    """For each of `submission_files` the SHA-256 of its bytes, or the fault that keeps it from being opened.
+
+    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now.
+    """
+    contents = {}
+    for name in submission_files(submission):
+        if name == METADATA and submission.digest is not None:
+            contents[name] = submission.digest
+            continue
+        # The metadata file has a limit of its own, within which it was read.
+        most = math.inf if name == METADATA else submission.limit_bytes
+        try:
+            with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
+                contents[name] = hashlib.file_digest(handle, "sha256").hexdigest()
+        except FaultError as error:
+            contents[name] = error.fault.code
+        except OSError as error:
+            contents[name] = type(error).__name__
+    return contents
+
+
+def known_hash(folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozenset[Inode], layout: str = "original") -> str:
+    """The `submission_hash` of a folder, from the memo where no file of it changed since. Raises `SubmissionError`.
+
+    A file is taken for unchanged when its size, mtime, ctime, inode, device and kind are, and those of no folder above it changed into
+    a link. What that trusts: the kernel, which gives every write a new ctime that no user can set, and the clock, which must not be
+    turned back to the nanosecond. A folder with a file younger than two seconds is not remembered at all.
+    """
+    if layout != "original":
+        # Without metadata a new file is a new answer, and no stamp of known files would show it.
+        return submission_hash(read_submission(folder, limits, layout=layout), gold_inodes)
+    key = json.dumps([str(folder.resolve()), dict(sorted(limits.items()))])
+    known = memo.get("submission", key)
+    if known is not None and _stamp(folder, known["files"], gold_inodes)[0] == known["stamp"]:
+        return str(known["hash"])
+    submission = read_submission(folder, limits)
+    files = submission_files(submission)
+    before, newest = _stamp(folder, files, gold_inodes)
+    found = submission_hash(submission, gold_inodes)
+    if newest < time.time_ns() - _SETTLED_NS and before == _stamp(folder, files, gold_inodes)[0]:
+        memo.put("submission", key, {"files": files, "stamp": before, "hash": found})
+    return found
+
+
+def unsure_of(tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str]) -> tuple[str, ...]:
+    """The ids of the instances whose verdict is not known to be one on the bytes that `contents`, the `file_contents` of a run, tells of.
+
+    A file was another one when it was read, or its worker was gone before it could say what it read. Where nothing was opened the verdict
+    hangs on the metadata alone. Empty where `contents` is: then the run says no hash.
+    """
+    pairs = zip(tasks, results, strict=True) if contents else ()
+    return tuple(result.instance_id for task, result in pairs if not _is_of(task, result, contents))
+
+
+def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
+    answer = task.answer
+    if answer is None or answer.fault is not None or answer.answer_type == "answer":
+        return True
+    if not result.digests:
+        return result.status not in ("timeout", "crashed")
+    for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+        # A path that is refused as such is never opened.
+        with contextlib.suppress(FaultError):
+            if path in result.digests and result.digests[path] != contents.get(inside(answer.instance_id, path)):
+                return False
+    return True
+
+
+def _stamp(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:
+    """(a digest of what the system says of the files, the newest of their times in nanoseconds); absent files count as such."""
+    digest, newest, root = hashlib.sha256(), 0, os.fspath(folder)
+    links = _links(root)
+    for name in files:
+        top, _, rest = name.partition("/")
+        try:
+            found = os.lstat(f"{root}/{name}")
+            linked = top in links if "/" not in rest else _through_link(root, name)
+        except (OSError, ValueError) as error:
+            digest.update(type(error).__name__.encode())
+            continue
+        times, same = (found.st_mtime_ns, found.st_ctime_ns), (found.st_dev, found.st_ino)
+        digest.update(repr((found.st_mode, found.st_size, *times, *same, same in gold_inodes, linked)).encode())
+        newest = max(newest, *times)
+    return digest.hexdigest(), newest
+
+
+def _links(root: str) -> set[str]:
+    """The names of the links in a folder, by one look at all of them: most answers lie one folder deep."""
+    try:
+        with os.scandir(root) as entries:
+            return {entry.name for entry in entries if entry.is_symlink()}
+    except OSError:
+        return set()
+
+
+def _through_link(root: str, name: str) -> bool:
+    """Whether a folder between the root and the file is a link."""
+    parts = name.split("/")[:-1]
+    return any(stat.S_ISLNK(os.lstat("/".join([root, *parts[:n]])).st_mode) for n in range(1, len(parts) + 1))
+
+
+def is_remote(place: str) -> bool:
+    """Whether a text names a place by URL; a drive letter is no scheme."""
+    return _URL.match(place) is not None
+
+
+@contextlib.contextmanager
+def copied(url: str, limits: Limits) -> Iterator[Path]:
+    """A private local copy of the submission at a URL, gone after it: its metadata and the files its answers name, nothing else.
+
+    Of a `file://` URL it is the folder itself.
+
+    Credentials are those that fsspec finds for the scheme. A file that is absent there is absent in the copy, and one larger than
+    `file_bytes` is cut just above, so that either is the fault it would be in a folder.
+
+    Raises:
+        MissingExtraError: fsspec, or what it needs for the scheme, is not installed.
+        SubmissionError: there is no metadata file, or the place cannot be reached.
+    """
+    remote = _file_system(url)
+    if type(remote[0]).__name__ == "LocalFileSystem":
+        # Read where it lies: a copy would follow links that are refused there.
+        yield Path(remote[1])
+        return
+    with tempfile.TemporaryDirectory(prefix="evalsuite-remote-") as scratch:
+        folder = Path(scratch) / "submission"
+        folder.mkdir()
+        try:
+            if not _copy(remote, METADATA, folder, int(limits["metadata_bytes"])):
+                raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that holds {METADATA}")
+            for name in submission_files(read_metadata(folder, limits)):
+                if name != METADATA:
+                    _copy(remote, name, folder, int(limits["file_bytes"]))
+        except (OSError, ValueError, EOFError) as error:
+            raise SubmissionError(
+                f"{url}: cannot be read ({type(error).__name__})", hint="are the address and your credentials right?"
+            ) from None
+        yield folder
+
+
+def _file_system(url: str) -> tuple[Any, str]:
+    """(the file system of a URL, the folder's path in it)."""
+    try:
+        url_to_fs = import_module("fsspec.core").url_to_fs
+    except ImportError:
+        raise MissingExtraError(f"{url} needs the package fsspec", extra="remote") from None
+    scheme = url.partition("://")[0]
+    try:
+        system, path = url_to_fs(url)
+    except ImportError as error:
+        raise MissingExtraError(f"{scheme}:// needs one more package", other=str(error).lower()) from None
+    except ValueError:
+        raise SubmissionError(f"{url}: no such kind of place", hint="for example s3://bucket/folder or gs://bucket/folder") from None
+    return system, path
+
+
+def _copy(remote: tuple[Any, str], name: str, folder: Path, limit: int) -> bool:
+    """Copy one file, at most a byte more than `limit`; False where it is absent there."""
+    system, root = remote
+    source = f"{root.rstrip('/')}/{name}"
+    if not system.isfile(source):
+        return False
+    target = folder / name
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        writing = target.open("wb")
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        # An object store can hold both `a` and `a/b`, a folder cannot: the one that came second is absent.
+        return False
+    left = limit + 1
+    with writing, system.open(source, "rb") as reading:
+        while left > 0 and (block := reading.read(min(left, _BLOCK))):
+            left -= writing.write(block)
+    return True
