@@ -1,14 +1,15 @@
 """The two connections through which DuckDB files are read: one for gold, one for what was handed in. They never see each other's files."""
 
-import atexit
+import contextlib
 import logging
-import shutil
+import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import IO, TYPE_CHECKING, BinaryIO, Final
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _MAGIC = b"DUCK"
+_BLOCK: Final = 1 << 20
+# Where the system shows a process its own descriptors as files.
+_DESCRIPTORS: Final = "/proc/self/fd" if sys.platform.startswith("linux") else "/dev/fd"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -55,41 +59,85 @@ def _gold_connection() -> "DuckDBPyConnection":
 
 
 @contextmanager
-def answer_attached(source: Path | BinaryIO, limits: Limits, scratch: Path | None) -> "Iterator[DuckDBPyConnection]":
+def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDBPyConnection]":
     """The locked connection with a private copy attached read-only as `answer`; an error of duckdb becomes a fault with a fixed text."""
-    if isinstance(source, Path):
-        with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
-            _check_magic(handle)
-        with _faults(), _below(source, source.parent, limits) as connection:
+    if not isinstance(source, Path):
+        _check_magic(source)
+        with _private(source, int(limits["file_bytes"])) as copy, answer_attached(copy, limits) as connection:
             yield connection
         return
-    _check_magic(source)
-    root = scratch or _own_scratch()
-    with tempfile.TemporaryDirectory(dir=root, prefix="evalsuite-") as folder:
-        # Alone in its folder: a .wal beside the original would be replayed even by a read-only open.
-        copy = Path(folder) / "answer.duckdb"
-        with copy.open("wb") as target:
-            shutil.copyfileobj(source, target, 1 << 20)
-        with _faults(), _below(copy, root, limits) as connection:
-            yield connection
-
-
-@cache
-def _own_scratch() -> Path:
-    """A folder of this process for copies, where nobody named one; it goes when the process ends."""
-    folder = tempfile.mkdtemp(prefix="evalsuite-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
+        _check_magic(handle)
+    with _faults(), _attached(source.absolute(), int(limits["memory_mib"])) as connection:
+        yield connection
 
 
 @contextmanager
-def _below(path: Path, root: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
-    """The file, attached as `answer` to the one locked connection of this process for files below `root`.
+def _private(source: BinaryIO, limit_bytes: int) -> Iterator[Path]:
+    if os.name == "posix":
+        with unnamed_copy(source, limit_bytes) as copy:
+            yield place_of(copy.fileno())
+        return
+    with tempfile.TemporaryDirectory(prefix="evalsuite-") as folder:
+        place = Path(folder) / "answer.duckdb"
+        with place.open("wb") as target:
+            _copy(source, target, limit_bytes)
+        yield place
+
+
+def place_of(descriptor: int) -> Path:
+    """Where this process, and no other, opens a file that has no name."""
+    return Path(_DESCRIPTORS, str(descriptor))
+
+
+def unnamed_copy(source: BinaryIO, limit_bytes: int) -> IO[bytes]:
+    """A copy of a file that only its descriptor leads to: no other process opens it, no file stands beside it, and nothing is left of it.
+
+    A `.wal` beside the original would be replayed even by a read-only open. The copy is held in memory where the system can: at most
+    `file_bytes` an answer that is being read, without the holes of a sparse file, and no folder needs room for it. Raises LIMIT.
+    """
+    try:
+        copy = os.fdopen(os.memfd_create("evalsuite"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()  # noqa: SIM115
+        try:
+            _copy(source, copy, limit_bytes)
+        except BaseException:
+            # What was not written yet has no room now either.
+            with contextlib.suppress(OSError):
+                copy.close()
+            raise
+    except OSError as error:
+        _log.debug("copy: %r", error)
+        raise FaultError("LIMIT", "there is no room for a copy of the database") from None
+    return copy
+
+
+def _copy(source: BinaryIO, target: IO[bytes], limit_bytes: int) -> None:
+    source.seek(0)
+    left = limit_bytes
+    # Bounded even where the file grows while it is copied.
+    while left > 0 and (block := source.read(min(left, _BLOCK))):
+        left -= len(block)
+        if block.count(0) == len(block):
+            target.seek(len(block), os.SEEK_CUR)
+        else:
+            target.write(block)
+    target.truncate(limit_bytes - left)
+
+
+def _memory_file() -> IO[bytes]:
+    if not hasattr(os, "memfd_create"):
+        raise OSError("this system has no files in memory")
+    return os.fdopen(os.memfd_create("evalsuite"), "w+b", buffering=0)
+
+
+@contextmanager
+def _attached(path: Path, memory_mib: int) -> "Iterator[DuckDBPyConnection]":
+    """The file, attached as `answer` to the one locked connection of this process for files of its folder.
 
     Opening a connection anew costs ten milliseconds and its first question as many, attaching half a one. An error may leave the whole
     connection unusable, so after one it is given up, and the next file gets a new one.
     """
-    connection = _locked_connection(root, int(limits["memory_mib"]))
+    connection = _locked_connection(path.parent, memory_mib)
     quoted = str(path).replace("'", "''")
     try:
         connection.execute(f"ATTACH '{quoted}' AS answer (READ_ONLY, TYPE duckdb)")
@@ -107,7 +155,7 @@ def _locked_connection(root: Path, memory_mib: int) -> "DuckDBPyConnection":
     import duckdb
 
     connection = duckdb.connect(config={**_CONFIG, "memory_limit": f"{max(64, memory_mib // 2)}MiB"})
-    folder = str(root.resolve()).replace("'", "''")
+    folder = str(root).replace("'", "''")
     # The order matters: duckdb takes the folders and the temp_directory only before enable_external_access is off.
     for setting in (
         f"allowed_directories = ['{folder}/']",

@@ -34,19 +34,19 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
 def read_duckdb(
-    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, scratch: Path | None = None, blame: Blame | None = None
+    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
 ) -> dict[str, DatabaseTable | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
 
     Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
     TIMESTAMPTZ is an aware datetime in UTC, and an instant Python cannot hold (infinity, nanoseconds, year 10000) stays text.
-    A handle is copied into a private folder below `scratch` first; a Path is taken as private already and opened where it lies.
+    A handle is copied first; a Path is taken as private already and opened where it lies.
     With `blame`, a big table of a Path is a `DigestedTable`, and the Path must stay as long as it may be asked for its rows.
 
     Raises:
         FaultError: BAD_DUCKDB, or LIMIT where memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table stand in the result.
     """
-    with answer_attached(source, limits, scratch) as connection:
+    with answer_attached(source, limits) as connection:
         catalog = _Catalog(connection, "answer")
         wanted = catalog.table_names() if names is None else names
         if blame is None or not isinstance(source, Path):
@@ -60,9 +60,9 @@ def read_duckdb(
         return read
 
 
-def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits, scratch: Path | None = None) -> list[str]:
+def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
     """The names of the base tables of schema main, sorted as `SHOW TABLES` sorts them."""
-    with answer_attached(source, limits, scratch) as connection:
+    with answer_attached(source, limits) as connection:
         return _Catalog(connection, "answer").table_names()
 
 

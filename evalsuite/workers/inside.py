@@ -87,10 +87,14 @@ def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Map
 
 
 def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
-    from evalsuite.workers.requests import files_of
+    from evalsuite.readers.duckdb_connections import place_of
+    from evalsuite.workers.requests import COPY, files_of
     from evalsuite.workers.stages import read_prediction
 
-    request = pickle.loads(frame)
+    request, copies = pickle.loads(frame), list[int]()
+    if request.private == COPY:
+        _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
+        request = replace(request, private=str(place_of(copies[0])))
     files = files_of(request, gold_inodes)
     forms = read_prediction(request, files).forms
     payload = encode_forms(forms)
@@ -103,6 +107,8 @@ def _read_one(frame: bytes, parent: socket.socket, judge: socket.socket, gold_in
         serve_streams(forms, judge, most)
     # Only now is it known what a table was read of that went block by block.
     send(judge, _json(files.digests()))
+    for copy in copies:
+        os.close(copy)
 
 
 def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:

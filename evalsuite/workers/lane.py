@@ -12,12 +12,13 @@ import socket
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from evalsuite.readers.gold import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Task
 from evalsuite.walls.landlock import around, library_paths
+from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, cannot_start, spawn
 from evalsuite.workers.wire import ClosedError, receive, send
 
@@ -40,7 +41,6 @@ class Setup:
     limits: Mapping[str, int | float]
     readable: Mapping[str, Sequence[str]]
     hostile: Path
-    scratch: Path
     gold_inodes: frozenset[tuple[int, int]]
 
     def to_bytes(self, role: str) -> bytes:
@@ -57,7 +57,6 @@ def set_up(
     limits: Mapping[str, int | float],
     submission_folder: Path,
     gold_folder: Path,
-    scratch: Path,
     gold_inodes: frozenset[tuple[int, int]],
     made: Mapping[str, Collection[Path]] | None = None,
 ) -> Setup:
@@ -69,7 +68,7 @@ def set_up(
     if isolation != "none":
         submission, libraries = submission_folder.resolve(), library_paths()
         gold = [gold_folder.resolve(), *gold_links(gold_folder)]
-        sides = {"reader": ([str(submission), str(scratch)], gold), "judge": (list(map(str, gold)), [submission])}
+        sides = {"reader": ([str(submission)], gold), "judge": (list(map(str, gold)), [submission])}
         for role, (own, others) in sides.items():
             hidden = list(map(str, others))
             own += [str(path.resolve()) for path in (made or {}).get(role, ())]
@@ -79,7 +78,6 @@ def set_up(
         limits=limits,
         readable=readable,
         hostile=submission_folder.resolve(),
-        scratch=scratch,
         gold_inodes=gold_inodes,
     )
 
@@ -94,7 +92,7 @@ class Lane:
     reading: bool = False
     started: float = 0.0
     deadline: float = 0.0
-    private: Path | None = None
+    private: IO[bytes] | None = None
     digests: dict[str, str] = field(default_factory=dict)
     walls: list[str] = field(default_factory=list)
 
@@ -133,6 +131,11 @@ class Lane:
         """Send a pickled order to one worker of this lane."""
         send(self.workers[role].control, pickle.dumps(message))
 
+    def hand_over(self) -> None:
+        """Send the reader the descriptor of the private copy, where there is one, behind its order."""
+        if self.private is not None:
+            socket.send_fds(self.workers["reader"].control, [COPY.encode()], [self.private.fileno()])
+
     def answer(self, worker: Worker) -> bytes | None:
         """What a worker says, None where it died or sent what cannot be meant.
 
@@ -144,10 +147,10 @@ class Lane:
             return None
 
     def clear(self) -> None:
-        """Forget the task and remove its private copy."""
+        """Forget the task and its private copy."""
         self.task, self.asking, self.reading, self.digests = None, False, False, {}
         if self.private is not None:
-            self.private.unlink(missing_ok=True)
+            self.private.close()
             self.private = None
 
     def kill(self) -> None:

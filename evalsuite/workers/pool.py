@@ -4,22 +4,20 @@ import contextlib
 import json
 import os
 import selectors
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
-from pathlib import Path
 
-from evalsuite.errors import FaultError, OutputError
+from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
-from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.landlock import landlock_version
 from evalsuite.walls.seccomp import can_filter
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
-from evalsuite.workers.requests import ReadRequest, asks_gold, files_of, read_request, settle_early, table_names
+from evalsuite.workers.requests import COPY, asks_gold, files_of, read_request, settle_early, table_names
 from evalsuite.workers.stages import JUDGE, score_task
 from evalsuite.workers.start import Worker, now, undisturbed
 
@@ -50,7 +48,6 @@ class Pool:
         self._spare: Lane | None = None
         self._opened: list[Lane] = []
         self._setup: Setup | None = None
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
@@ -73,25 +70,18 @@ class Pool:
                 yield from (one.result() for one in as_completed(judged))
         if not queued:
             return
-        try:
-            self._scratch = tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True)
-        except OSError as error:
-            raise OutputError(f"cannot make a temporary folder: {error.strerror}", hint="set TMPDIR to a folder with room") from error
-        self._setup = self._make_setup(queued, self._scratch.name)
+        self._setup = self._make_setup(queued)
         try:
             yield from self._in_lanes(deque(sorted(queued, key=size_of, reverse=True)))
         finally:
             self.close()
 
     def close(self) -> None:
-        """Kill every worker and remove the scratch folder; also where the results were not taken to their end."""
+        """Kill every worker; also where the results were not taken to their end."""
         self._lanes, self._spare = [], None
         while self._opened:
             self._opened[-1].kill()
             self._opened.pop()
-        if self._scratch is not None:
-            self._scratch.cleanup()
-            self._scratch = None
 
     def _open(self) -> Lane:
         """A new lane; no interruption comes between its start and the list of those to kill."""
@@ -106,7 +96,7 @@ class Pool:
         request = read_request(task, table_names=None)
         return set(request.wanted) <= _TEXT_ONLY and task.answer is not None and task.answer.answer_type == "answer"
 
-    def _make_setup(self, tasks: Sequence[Task], scratch: str) -> Setup:
+    def _make_setup(self, tasks: Sequence[Task]) -> Setup:
         task = tasks[0]
         executed = {task.executed.parent for task in tasks if task.executed is not None}
         computed = {check.computed for task in tasks for check in task.instance.checks if check.computed is not None}
@@ -115,7 +105,6 @@ class Pool:
             limits=task.limits,
             submission_folder=task.submission_folder,
             gold_folder=task.gold_folder,
-            scratch=Path(scratch),
             gold_inodes=self.gold_inodes,
             made={"reader": executed, "judge": computed},
         )
@@ -202,7 +191,7 @@ class Pool:
     def _read(self, lane: Lane, names: tuple[str, ...], queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
         """Send a task into both stages, or settle it here where its path is at fault.
 
-        A database is copied first, so that the reader needs to write nothing.
+        A database is copied first, so that the reader needs to write nothing, and the copy handed over by its descriptor.
         """
         task = lane.task
         assert task is not None
@@ -211,17 +200,19 @@ class Pool:
         if "database" in request.wanted:
             files = files_of(request, self.gold_inodes)
             try:
-                lane.private = copy_privately(request, self._setup.scratch, files)
+                with files.open(str(request.value)) as source:
+                    lane.private = unnamed_copy(source, int(request.limits["file_bytes"]))
                 lane.digests = files.digests()
             except FaultError as error:
                 yield replace(faulty(task, error.fault, seconds=now() - lane.started), digests=files.digests())
                 lane.clear()
                 return
-            request = replace(request, private=str(lane.private))
+            request = replace(request, private=COPY)
         lane.reading = True
         try:
             lane.order("judge", (self._order, task))
             lane.order("reader", request)
+            lane.hand_over()
         except OSError:
             yield from self._lose(lane, queue, selector, timeout=False)
 
@@ -257,24 +248,6 @@ class Pool:
         yield from self._feed(fresh, queue, selector, fresh=True)
         if self.isolation != "none" and queue:
             self._spare = self._open()
-
-
-def copy_privately(request: ReadRequest, scratch: Path, files: AnswerFiles) -> Path:
-    """The submission's one file, copied by descriptor into the run's private folder. Raises `FaultError`.
-
-    A `.wal` beside the original would be replayed even by a read-only open; alone in this folder there is none.
-    """
-    with files.open(str(request.value)) as source:
-        left = int(request.limits["file_bytes"])
-        try:
-            descriptor, name = tempfile.mkstemp(dir=scratch, suffix=".duckdb")
-            with os.fdopen(descriptor, "wb") as target:
-                # Bounded even where the file grows while it is copied.
-                while left > 0 and (block := source.read(min(left, 1 << 20))):
-                    left -= target.write(block)
-        except OSError as error:
-            raise OutputError(f"cannot copy a database to {scratch}: {error.strerror}", hint="set TMPDIR to a folder with room") from error
-    return Path(name)
 
 
 def size_of(task: Task) -> int:

@@ -19,12 +19,17 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
     "files": frozenset({"tables"}),
 }
 
+# Stands for a private copy whose descriptor comes behind the request.
+COPY = "copy"
 _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadRequest:
-    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold."""
+    """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold.
+
+    `private` is the table that an SQL answer gave, or `COPY`.
+    """
 
     folder: str
     instance_id: str

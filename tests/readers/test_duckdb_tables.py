@@ -1,6 +1,7 @@
 """DuckDB files: base tables as native values; nothing the file holds is run, and nothing beside it is seen."""
 
 import shutil
+import tempfile
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -195,8 +196,8 @@ def test_a_damaged_file_is_a_fault_with_a_fixed_text(tmp_path: Path) -> None:
         assert (caught.value.fault.code, caught.value.fault.detail) == ("BAD_DUCKDB", "")
 
 
-def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path) -> None:
-    """Only the one file is copied, into a folder that goes away."""
+def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the one file is copied, to one without a name."""
     (tmp_path / "made").mkdir()
     (tmp_path / "sub").mkdir()
     (tmp_path / "scratch").mkdir()
@@ -207,7 +208,8 @@ def test_a_wal_beside_the_file_is_never_seen_and_nothing_is_left_behind(tmp_path
         for name in ("r.duckdb", "r.duckdb.wal"):
             shutil.copy(tmp_path / "made" / name, tmp_path / "sub" / name)
     with (tmp_path / "sub" / "r.duckdb").open("rb") as handle:
-        table = read_duckdb(handle, names=["t"], limits=resolve_limits(), scratch=tmp_path / "scratch")["t"]
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "scratch"))
+        table = read_duckdb(handle, names=["t"], limits=resolve_limits())["t"]
     assert isinstance(table, Table)
     assert table.n_rows == 2
     assert list((tmp_path / "scratch").iterdir()) == []

@@ -52,61 +52,59 @@ def behind_walls(readable: list[str], tries: list[Path]) -> dict[str, Any]:
     return found
 
 
-def readable_by(role: str, submission: Path, gold: Path, scratch: Path) -> list[str]:
+def readable_by(role: str, submission: Path, gold: Path) -> list[str]:
     """What a role of a run may read."""
     setup = set_up(
         isolation="process",
         limits=resolve_limits(),
         submission_folder=submission,
         gold_folder=gold,
-        scratch=scratch,
         gold_inodes=frozenset(),
     )
     return list(setup.readable[role])
 
 
-def two_sides(folder: Path, gold: str) -> tuple[Path, Path, Path]:
-    """(submission, gold, scratch) with one file each; gold lies at a path relative to the submission's parent."""
-    submission, scratch = folder / "submission", folder / "scratch"
-    for place, text in ((submission / "q", "mine!"), (folder / gold / "q", "gold!"), (scratch, "copy!")):
+def two_sides(folder: Path, gold: str) -> tuple[Path, Path]:
+    """(submission, gold) with one file each; gold lies at a path relative to the submission's parent."""
+    submission = folder / "submission"
+    for place, text in ((submission / "q", "mine!"), (folder / gold / "q", "gold!")):
         place.mkdir(parents=True)
         (place / "f.csv").write_text(text)
-    return submission, folder / gold, scratch
+    return submission, folder / gold
 
 
 @landlock
 @pytest.mark.parametrize("place", ["gold", "submission/gold", "submission/q/deep/gold"])
 def test_a_reader_cannot_read_gold_wherever_it_lies(place: str, tmp_path: Path) -> None:
     """The kernel keeps gold from the reader, in a folder of the submission too, and lets it read the submission around it."""
-    submission, gold, scratch = two_sides(tmp_path, place)
-    files = [submission / "q/f.csv", scratch / "f.csv", gold / "q/f.csv", gold]
-    found = behind_walls(readable_by("reader", submission, gold, scratch), files)
+    submission, gold = two_sides(tmp_path, place)
+    files = [submission / "q/f.csv", gold / "q/f.csv", gold]
+    found = behind_walls(readable_by("reader", submission, gold), files)
     assert found[str(files[0])] == "b'mine!'"
-    assert found[str(files[1])] == "b'copy!'"
-    assert found[str(files[2])] == "PermissionError"
+    assert found[str(files[1])] == "PermissionError"
     assert found[f"list {gold}"] == "PermissionError"
 
 
 @landlock
 def test_a_reader_cannot_write_connect_or_look_at_its_parent(tmp_path: Path) -> None:
     """No file is written, no TCP connection opened, no variable of the parent read, and no more memory taken than allowed."""
-    submission, gold, scratch = two_sides(tmp_path, "gold")
-    found = behind_walls(readable_by("reader", submission, gold, scratch), [])
+    submission, gold = two_sides(tmp_path, "gold")
+    found = behind_walls(readable_by("reader", submission, gold), [])
     assert (found["write"], found["tcp"], found["environ"], found["memory"]) == ("PermissionError",) * 3 + ("MemoryError",)
 
 
 @landlock
 def test_a_judge_reads_gold_behind_links_and_no_submission(tmp_path: Path) -> None:
     """Gold may be a folder of links: where they lead is open to the judge and closed to the reader; the submission is the reverse."""
-    submission, gold, scratch = two_sides(tmp_path, "gold")
+    submission, gold = two_sides(tmp_path, "gold")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "f.csv").write_text("link!")
     (gold / "linked").symlink_to(elsewhere)
     files = [gold / "q/f.csv", gold / "linked/f.csv", submission / "q/f.csv"]
-    judge = behind_walls(readable_by("judge", submission, gold, scratch), files)
+    judge = behind_walls(readable_by("judge", submission, gold), files)
     assert [judge[str(file)] for file in files] == ["b'gold!'", "b'link!'", "PermissionError"]
-    reader = behind_walls(readable_by("reader", submission, gold, scratch), files)
+    reader = behind_walls(readable_by("reader", submission, gold), files)
     assert [reader[str(file)] for file in files] == ["PermissionError", "PermissionError", "b'mine!'"]
 
 
@@ -115,11 +113,9 @@ def test_sources_and_the_current_folder_open_only_the_package(monkeypatch: pytes
     """Gold beside the sources, as in a clone of this project, is not readable because the sources are on the import path."""
     monkeypatch.chdir(ROOT)
     monkeypatch.setattr(sys, "path", ["", str(ROOT), *sys.path])
-    submission, _, scratch = two_sides(tmp_path, "gold")
+    submission, _ = two_sides(tmp_path, "gold")
     spec = next((ROOT / "gold").glob("*_eval.jsonl"))
-    found = behind_walls(
-        readable_by("reader", submission, ROOT / "gold", scratch), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types.py"]
-    )
+    found = behind_walls(readable_by("reader", submission, ROOT / "gold"), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types.py"])
     assert found[str(spec)] == found[str(ROOT / "pyproject.toml")] == "PermissionError"
     assert found[str(ROOT / "evalsuite/types.py")].startswith("b'")
 

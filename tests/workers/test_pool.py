@@ -201,9 +201,9 @@ def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list
 
 
 @pytest.fixture
-def lane(tmp_path: Path) -> Iterator[Lane]:
+def lane() -> Iterator[Lane]:
     """A lane of the example that stands ready."""
-    setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1], str(tmp_path))
+    setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
     lane = open_lane(setup)
     lane.await_ready()
     yield lane

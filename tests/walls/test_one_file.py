@@ -1,0 +1,68 @@
+"""One file never stops a run: databases larger than the folder for temporary files, and a machine without such a folder."""
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.processes import finished
+
+MIB = 1 << 20
+# A file system of 64 MiB for temporary files, in a mount namespace of its own.
+SMALL = 'mount -t tmpfs -o size=64m none "$1" && shift && exec "$@"'
+
+
+def databases(folder: Path, *, dense_mib: int) -> tuple[Path, Path]:
+    """(submission, gold) of three equal databases: one plain, one with holes up to 250 MiB, one with so many MiB of other blocks."""
+    import duckdb
+
+    good = folder / "good.duckdb"
+    with duckdb.connect(str(good)) as connection:
+        connection.execute("CREATE TABLE t AS SELECT i, i * 2 AS v FROM range(100) r(i)")
+    gold, submission = folder / "gold", folder / "submission"
+    check = {"func": "duckdb_match", "parameters": {"gold": "g.duckdb", "condition_tabs": ["t"]}}
+    names = ("plain", "sparse", "dense", "text")
+    for name in names[:3]:
+        for side, file in ((gold, "g.duckdb"), (submission, "a.duckdb")):
+            (side / name).mkdir(parents=True)
+            shutil.copy(good, side / name / file)
+    with (submission / "sparse" / "a.duckdb").open("ab") as file:
+        file.truncate(250 * MIB)
+    with (submission / "dense" / "a.duckdb").open("ab") as file:
+        file.write(b"x" * (dense_mib * MIB))
+    evaluations: dict[str, Any] = dict.fromkeys(names[:3], check) | {"text": {"func": "string_match", "parameters": {"gold": "Oslo"}}}
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps({"instance_id": n, "evaluation": e}) + "\n" for n, e in evaluations.items()))
+    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "a.duckdb"} for name in names[:3]]
+    rows.append({"instance_id": "text", "answer_type": "answer", "answer_or_path": "Oslo"})
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return submission, gold
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_a_database_larger_than_the_folder_for_temporary_files(isolation: str, tmp_path: Path) -> None:
+    """Every one of them is right, and the folder is empty afterwards."""
+    submission, gold = databases(tmp_path, dense_mib=80)
+    place, out = tmp_path / "tmp", tmp_path / "out"
+    place.mkdir()
+    words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-cache", "-q", "--isolation", isolation]
+    small = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", SMALL, "sh", str(place)]
+    if shutil.which("unshare") is None or finished([*small, "true"]).returncode != 0:
+        small = []
+    done = finished([*small, *words, "--out", str(out)], cwd=ROOT, env={"TMPDIR": str(place)})
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    assert {row["instance_id"]: row["score"] for row in rows} == {"plain": 1, "sparse": 1, "dense": 1, "text": 1}
+    assert list(place.iterdir()) == []
+
+
+def test_a_run_needs_no_folder_for_temporary_files(tmp_path: Path) -> None:
+    """Where nothing can be written, databases are read all the same."""
+    submission, gold = databases(tmp_path, dense_mib=1)
+    words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-save", "--no-cache"]
+    done = finished(words, cwd=ROOT, env={"TMPDIR": str(tmp_path / "none")})
+    assert done.returncode == 0
+    assert "4 right" in done.stdout
