@@ -75,7 +75,7 @@ def _sides(
         if result_dir is None:
             raise UsageError("no run and no submission given", hint=f"evalsuite bundle {instance_id} --run RUN, or --result_dir FOLDER")
         return None, result_dir, gold or Path("gold")
-    from evalsuite.readers.gold import SPEC_PATTERN
+    from evalsuite.readers.paths import SPEC_PATTERN
     from evalsuite.run.rescoring import place_of
     from evalsuite.store.history import one_run
 
@@ -85,7 +85,7 @@ def _sides(
 
 
 def _check_reveal(gold: Path, reveal: str | None) -> None:
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.reveal import level_for
 
     if level_for(read_gold(gold), reveal) != "cells":

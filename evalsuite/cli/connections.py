@@ -14,7 +14,7 @@ Databases = Annotated[Path | None, typer.Option(help="the folder of database fil
 
 def list_(gold: Gold = None, databases: Databases = None) -> int:
     """List the configured connections: name, engine, where it is configured, which instances it is for; no value is shown."""
-    from evalsuite.readers.connections import read_connections
+    from evalsuite.gold.connection_files import read_connections
     from evalsuite.reports.clean import clean
 
     connections = read_connections(_folder(gold), databases=databases)
@@ -38,7 +38,7 @@ def try_out(
     sql: Annotated[str, typer.Option(help="the SELECT that is run", metavar="SELECT")] = "SELECT 1 AS one",
 ) -> int:
     """Open each connection read-only and run a SELECT on it; exit code 2 if one of them fails."""
-    from evalsuite.readers.connections import read_connections
+    from evalsuite.gold.connection_files import read_connections
     from evalsuite.reports.clean import clean
 
     connections = read_connections(_folder(gold), databases=databases)
@@ -60,7 +60,7 @@ def _tested(connections: object, name: str, seconds: float, sql: str) -> tuple[b
     import contextlib
 
     from evalsuite.errors import EvalsuiteError, FaultError, in_one_sentence
-    from evalsuite.readers.connections import Connections
+    from evalsuite.gold.connection_files import Connections
     from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.base import QueryLimits
     from evalsuite.sql.execute import ask

@@ -57,7 +57,7 @@ def show(
     as_json: bool = False,
 ) -> None:
     """Print the evidence of one instance, cut to what may be shown."""
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.explain import evidence_text
     from evalsuite.reveal import level_for
 

@@ -37,7 +37,7 @@ def check(
     Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
     gold.errata.yaml nor the instance's lint_ignore answers for it.
     """
-    from evalsuite.readers.gold import find_spec
+    from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.gold import gold_check_lines, gold_check_verdict
     from evalsuite.store.ceiling import CEILINGS_FOLDER, WITHOUT, keep_ceiling
@@ -112,7 +112,7 @@ def contamination(
     json_: Json = False,
 ) -> int:
     """Say how much of gold (questions, answers, table cells) stands in given text files, such as training data."""
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.gold import contamination_lines
     from evalsuite.trust.contamination import contamination as measure

@@ -15,7 +15,7 @@ def convert(
     layout: Layout = None,
 ) -> int:
     """Write gold in the layout of Spider 2.0 Lite or Snow as gold in the original layout: nothing is lost, every verdict stays."""
-    from evalsuite.readers.layouts.convert import convert as write
+    from evalsuite.gold.conversion import convert as write
     from evalsuite.reports.clean import clean
 
     done = write(gold, out, layout=layout)

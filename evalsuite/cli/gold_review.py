@@ -52,8 +52,8 @@ def errata(
     json_: Json = False,
 ) -> int:
     """Say which entries of gold.errata.yaml are applied, stale or expired; or print a new one for an instance."""
-    from evalsuite.readers.errata import ERRATA_FILE, read_errata
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.clean import clean
 
     load_plugins(plugin)
@@ -79,8 +79,8 @@ def _template(gold: "Gold", instance_id: str) -> str:
     """An entry for an instance with its hash, all else to be filled in."""
     from datetime import UTC, datetime, timedelta
 
-    from evalsuite.readers.errata import instance_hash
-    from evalsuite.readers.gold import check_ids
+    from evalsuite.gold.errata import instance_hash
+    from evalsuite.gold.spec import check_ids
 
     check_ids(gold, [instance_id])
     known = {instance.instance_id: instance for instance in gold.instances}

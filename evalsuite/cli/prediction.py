@@ -115,8 +115,8 @@ def _judge(file: Path | None) -> Any:
     """The judge of a suite.yaml, None where no file is named. Raises `UsageError` for a file without a `judge` section."""
     if file is None:
         return None
+    from evalsuite.gold.suite_yaml import read_suite
     from evalsuite.judge import Judge, read_settings
-    from evalsuite.readers.suite import read_suite
 
     if not file.is_file() or file.name != "suite.yaml":
         raise UsageError(f"--judge {file} is no suite.yaml", hint="name a file `suite.yaml` with a `judge` section")

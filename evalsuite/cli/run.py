@@ -101,7 +101,7 @@ def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *,
 
 def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.clean import clean
     from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import default_level, reveal

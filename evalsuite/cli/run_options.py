@@ -41,9 +41,9 @@ class Place:
         if not is_remote(place):
             yield Path(place), options
             return
-        from evalsuite.readers.gold import find_spec
+        from evalsuite.gold.suite_yaml import read_suite
+        from evalsuite.readers.gold_files import find_spec
         from evalsuite.readers.limits import resolve_limits
-        from evalsuite.readers.suite import read_suite
 
         with copied(place, resolve_limits(read_suite(find_spec(gold).parent).limits, options.limits)) as folder:
             yield folder, replace(options, origin=place)

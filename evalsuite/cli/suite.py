@@ -74,7 +74,7 @@ def _judge_section(file: Path | None) -> dict[str, Any] | None:
     """The `judge` section of a suite.yaml, its files by their full paths. Raises `UsageError` where there is none."""
     if file is None:
         return None
-    from evalsuite.readers.suite import read_suite
+    from evalsuite.gold.suite_yaml import read_suite
 
     found = read_suite(file.parent).extra.get("judge") if file.is_file() and file.name == "suite.yaml" else None
     if not found:

@@ -20,7 +20,6 @@ from typing import Any
 
 from evalsuite.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.memo import Memo
-from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, inside, open_confined
 from evalsuite.readers.submission import read_metadata
@@ -84,21 +83,18 @@ def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozen
     return contents
 
 
-def known_hash(folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozenset[Inode], layout: str = "original") -> str:
-    """The `submission_hash` of a folder, from the memo where no file of it changed since. Raises `SubmissionError`.
+def known_hash(folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozenset[Inode]) -> str:
+    """The `submission_hash` of a folder with metadata, from the memo where no file of it changed since. Raises `SubmissionError`.
 
     A file is taken for unchanged when its size, mtime, ctime, inode, device and kind are, and those of no folder above it changed into
     a link. What that trusts: the kernel, which gives every write a new ctime that no user can set, and the clock, which must not be
     turned back to the nanosecond. A folder with a file younger than two seconds is not remembered at all.
     """
-    if layout != "original":
-        # Without metadata a new file is a new answer, and no stamp of known files would show it.
-        return submission_hash(read_submission(folder, limits, layout=layout), gold_inodes)
     key = json.dumps([str(folder.resolve()), dict(sorted(limits.items()))])
     known = memo.get("submission", key)
     if known is not None and _stamp(folder, known["files"], gold_inodes)[0] == known["stamp"]:
         return str(known["hash"])
-    submission = read_submission(folder, limits)
+    submission = read_metadata(folder, limits)
     files = submission_files(submission)
     before, newest = _stamp(folder, files, gold_inodes)
     found = submission_hash(submission, gold_inodes)

@@ -48,8 +48,8 @@ def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
 
 
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> Evidence:
-    from evalsuite.readers.gold import gold_hash
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.readers.gold_files import gold_hash
     from evalsuite.reveal import reveal_evidence, shows
     from evalsuite.trust.evidence import explain_results
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.errata import ERRATA_FILE, Errata, Erratum
+from evalsuite.gold.errata import ERRATA_FILE, Errata, Erratum
 from evalsuite.run.judged import Execute
 from evalsuite.summary import summarise
 from evalsuite.types import Result, Rule, Task

@@ -16,7 +16,7 @@ from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
 from evalsuite.types import Gold, Task
 
 if TYPE_CHECKING:
-    from evalsuite.readers.connections import Connections
+    from evalsuite.gold.connection_files import Connections
     from evalsuite.sql.cache import ResultCache
     from evalsuite.workers.queries import Queries
 
@@ -46,7 +46,7 @@ class Databases:
     ) -> None:
         self._gold, self._submission = gold, submission
         if folder is not None:
-            from evalsuite.readers.connections import databases_folder
+            from evalsuite.gold.connection_files import databases_folder
 
             folder = databases_folder(folder)
         self._folder, self._limits, self._jobs, self._isolation = folder, limits, jobs, isolation
@@ -85,7 +85,7 @@ class Databases:
 
     def connections(self) -> "Connections":
         """All connections known to the run; read when first asked for."""
-        from evalsuite.readers.connections import read_connections
+        from evalsuite.gold.connection_files import read_connections
 
         if self._connections is None:
             folder = self._gold.folder

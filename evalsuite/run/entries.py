@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import SubmissionError, UsageError
+from evalsuite.gold.layouts import layout_of, read_gold, read_submission
+from evalsuite.gold.lite_and_snow import holds_answers
 from evalsuite.memo import Memo
-from evalsuite.readers.gold import find_spec, gold_hash, gold_inodes
-from evalsuite.readers.layouts import layout_name, read_gold
-from evalsuite.readers.layouts.results import holds_answers
+from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
-from evalsuite.readers.submission_files import known_hash
+from evalsuite.readers.submission_files import known_hash, submission_hash
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.index import RunScores, find_scored, run_scores
@@ -67,7 +67,7 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
     `UsageError` for what is no folder, and where there is nothing to rank.
     """
     notes: list[str] = []
-    by_files = gold.exists() and layout_name(find_spec(gold)) != "original"
+    by_files = gold.exists() and layout_of(find_spec(gold)) != "original"
     found = {folder: _places_in(folder, gold, notes, by_files=by_files) for folder in folders}
     if not any(not place.fault for places in found.values() for place in places):
         empty = next((folder for folder, places in found.items() if not places), folders[0])
@@ -190,7 +190,11 @@ class _Scoring:
         self._keys: dict[str, str] = {}
         for place in places:
             try:
-                content = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, layout=layout)
+                if layout == "original":
+                    content = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes)
+                else:
+                    # Without metadata a new file is a new answer, and no stamp of known files would show it.
+                    content = submission_hash(read_submission(place.folder, limits, layout=layout), inodes)
                 self._keys[place.name] = f"{line}|submission:{content}"
             except (SubmissionError, UsageError) as error:
                 # No option says of one submission among many what its files are.

@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.readers.gold import GOLD_QUERY, TABLES, TEXTS, names_queries
+from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Task

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
+from evalsuite.gold.spec import TEXTS, names_queries
 from evalsuite.readers.answers import read_gold_query
 from evalsuite.readers.csv_table import csv_rows
-from evalsuite.readers.gold import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import check_parameters
 from evalsuite.run.executed import csv_lines, file_name
@@ -27,7 +27,7 @@ from evalsuite.store.run_folder import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
 
 if TYPE_CHECKING:
-    from evalsuite.readers.connections import Connections
+    from evalsuite.gold.connection_files import Connections
     from evalsuite.workers.queries import Answered, Queries, Query
 
 FOLDER = "gold"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
 from evalsuite.errors import UsageError, did_you_mean, listed
-from evalsuite.readers.gold import check_ids
+from evalsuite.gold.spec import check_ids
 from evalsuite.readers.limits import moved_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature

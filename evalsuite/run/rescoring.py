@@ -7,9 +7,10 @@ from pathlib import Path
 
 from evalsuite import __version__
 from evalsuite.errors import UsageError
-from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.scoring import Options, Progress, Run, run
 from evalsuite.store.history import RunEntry

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.errata import read_errata
-from evalsuite.readers.gold import gold_hash, gold_inodes
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.errata import read_errata
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied

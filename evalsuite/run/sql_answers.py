@@ -22,7 +22,7 @@ from evalsuite.workers.combine import Outcome, combine, faulty
 from evalsuite.workers.requests import applicable, settle_early
 
 if TYPE_CHECKING:
-    from evalsuite.readers.connections import Connections
+    from evalsuite.gold.connection_files import Connections
     from evalsuite.sql.base import Connection, Executed
     from evalsuite.workers.queries import Answered, Queries, Query
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.gold import gold_inodes
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import Scorer

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, UNSCORED
-from evalsuite.readers.errata import read_errata
-from evalsuite.readers.gold import gold_hash, gold_inodes, names_queries
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.errata import read_errata
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import names_queries
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.databases import Databases
 from evalsuite.run.gold_queries import is_temporal, query_files

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.readers.connections import Connections
-from evalsuite.readers.errata import Errata, read_errata
-from evalsuite.readers.gold import gold_hash, gold_inodes
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.connection_files import Connections
+from evalsuite.gold.errata import Errata, read_errata
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.corrected import correct, unapplied

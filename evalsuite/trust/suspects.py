@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.readers.gold import SPEC_PATTERN, gold_inodes
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan

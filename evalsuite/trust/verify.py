@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError
-from evalsuite.readers.errata import ERRATA_FILE, read_errata
-from evalsuite.readers.gold import SPEC_PATTERN, find_spec, gold_hash
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.errata import ERRATA_FILE, read_errata
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.rescoring import place_of
 from evalsuite.run.scoring import Progress, run

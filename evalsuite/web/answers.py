@@ -42,7 +42,7 @@ def contexts(record: "Record") -> Mapping[str, str]:
 
 
 def _read(record: "Record", metadata: Path) -> Mapping[str, str]:
-    from evalsuite.readers.layouts import read_submission
+    from evalsuite.gold.layouts import read_submission
     from evalsuite.readers.limits import resolve_limits
 
     assert record.folder is not None

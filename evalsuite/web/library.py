@@ -244,7 +244,7 @@ def _from_stored(stored: StoredSuite, path: Path, runs: tuple[ShownRun, ...]) ->
 
 def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     """The cases of a gold folder; only their ids where it cannot be read any more."""
-    from evalsuite.readers.layouts import read_gold
+    from evalsuite.gold.layouts import read_gold
 
     try:
         gold = read_gold(folder)

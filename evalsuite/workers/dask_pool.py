@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
-from evalsuite.readers.gold import gold_hash, gold_inodes
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature

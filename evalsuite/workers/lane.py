@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from evalsuite.readers.gold import gold_links
+from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Task
 from evalsuite.walls.landlock import around, library_paths

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from evalsuite.readers.gold import gold_hash
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_hash
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.workers.executors import Work, open_executor

@@ -9,7 +9,7 @@ from typing import Any
 from tests.benchmarks.measure import python, side_by_side
 
 N_LINES = 1_000_000
-BARE = "from evalsuite.readers.layouts import read_submission\n"
+BARE = "from evalsuite.gold.layouts import read_submission\n"
 LOADS = BARE + "import json\nwith open({file!r}) as lines:\n    for line in lines:\n        json.loads(line)"
 PEAK = "int(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1]) / 1024"
 READ = BARE + "from pathlib import Path\nassert len(read_submission(Path({folder!r})).answers) == {n}"

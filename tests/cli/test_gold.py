@@ -9,7 +9,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
-from evalsuite.readers.gold import gold_hash
+from evalsuite.readers.gold_files import gold_hash
 from evalsuite.store.ceiling import ceiling_of
 from evalsuite.trust.gold_check import check_gold
 from evalsuite.trust.lint import REFUSING, lint

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from tests.readers.layouts_made import CITIES, gold_folder, submission_folder
+from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
 
 ANSWERS = {"bq001.csv": CITIES, "sf_bq002.csv": "x\nnone\n", "local003.csv": CITIES, "other.csv": CITIES}
 ENTRIES: dict[str, dict[str, object]] = {"local003": {}, "bq001": {}, "sf_bq002": {}, "ga004": {}}

@@ -8,9 +8,9 @@ from functools import cache
 from typing import Any
 
 from evalsuite.errors import FaultError
+from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
-from evalsuite.readers.layouts import read_gold, read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.paths import open_trusted
 from evalsuite.tables.official_tables import match_table

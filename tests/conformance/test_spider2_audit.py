@@ -2,7 +2,7 @@
 
 import pytest
 
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
 from evalsuite.trust.audit.audit import audit_gold
 from evalsuite.trust.audit.found import Audit
 from evalsuite.trust.audit.made import OWN

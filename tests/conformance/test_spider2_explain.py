@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
 from evalsuite.trust.evidence import explain_results
 from evalsuite.types import Gold
 from tests.conformance.recorded import expected, gold_folder, submission_folder, submissions

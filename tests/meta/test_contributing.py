@@ -284,7 +284,7 @@ def _layout(copy: Copy, row: Row) -> None:
         '''
         """Flashcards: `{"front": id, "back": text}`."""
 
-        from evalsuite.readers.gold import instance_of, read_spec
+        from evalsuite.gold.spec import instance_of
         from evalsuite.readers.submission import read_metadata
 
 
@@ -301,11 +301,6 @@ def _layout(copy: Copy, row: Row) -> None:
                 return instance_of({"instance_id": entry["front"], "evaluation": check}, where, suite)
 
             return make
-
-
-        def read_gold(spec, limits):
-            """The gold of a spec file."""
-            return read_spec(spec, limits, maker(spec), layout="flashcards")
 
 
         def read_submission(folder, limits, mode=None):
@@ -526,7 +521,7 @@ def _suite_key(copy: Copy, row: Row) -> None:
         f"""
         assert main("run {folders} {RUN} --quiet".split()) == 0
         from pathlib import Path
-        from evalsuite.readers.suite import read_suite
+        from evalsuite.gold.suite_yaml import read_suite
         print(read_suite(Path("motto/gold")).extra["motto"])
         Path("motto/gold/suite.yaml").write_text("motto: 5")
         assert main("run {folders} {RUN} --quiet".split()) == 2

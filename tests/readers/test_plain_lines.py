@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from evalsuite.gold.layouts import read_submission
 from evalsuite.readers import answer_store
-from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.plain_lines import BLOCK_BYTES
 from evalsuite.types import Submission

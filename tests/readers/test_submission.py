@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import SubmissionError
-from evalsuite.readers.layouts import read_submission
+from evalsuite.gold.layouts import read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.types import METADATA, Submission

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import SubmissionError
+from evalsuite.gold.layouts import read_submission
 from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
-from evalsuite.readers.layouts import read_submission
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission_files import file_contents, known_hash, submission_hash
 from evalsuite.run import scoring as running

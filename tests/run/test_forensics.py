@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.reports.record import record_of_run
 from evalsuite.reports.run_document import run_document

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.connections import read_connections
+from evalsuite.gold.connection_files import read_connections
 from evalsuite.sql.base import QueryLimits
 from evalsuite.sql.execute import execute, run_answer
 

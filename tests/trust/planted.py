@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS

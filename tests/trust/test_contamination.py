@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.trust import contamination as subject
 from evalsuite.trust.contamination import contamination, text_files

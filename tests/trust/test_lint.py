@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import GoldError
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
 from evalsuite.trust.lint import CODES, lint
 from evalsuite.trust.lint.fixes import diff, write
 from tests.conftest import ROOT, corpus, is_default_corpus

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.gold import gold_links
+from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
 from evalsuite.walls.landlock import around, landlock_version

@@ -103,8 +103,8 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
 
 def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
     """Gold that is another one on the workers ends the run with a message, instead of a score of nothing."""
-    from evalsuite.readers.gold import gold_hash
-    from evalsuite.readers.layouts import read_gold, read_submission
+    from evalsuite.gold.layouts import read_gold, read_submission
+    from evalsuite.readers.gold_files import gold_hash
     from evalsuite.run.plan import plan
     from evalsuite.workers.executors import Work, open_executor
 

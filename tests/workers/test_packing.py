@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.types import Result

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from evalsuite.readers.gold import gold_inodes
-from evalsuite.readers.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run

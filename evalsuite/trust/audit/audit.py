@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evalsuite.readers.gold import check_ids, gold_inodes
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import check_ids
+from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.trust.audit.found import Audit, Audited, Verdict
 from evalsuite.trust.audit.made import OWN

@@ -6,14 +6,15 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
-from evalsuite.readers import gold as gold_reader
+from evalsuite.gold import spec as gold_reader
+from evalsuite.gold.layouts import layout_named, layout_of
+from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.answers import read_gold_files
+from evalsuite.readers.gold_files import find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
-from evalsuite.readers.layouts import layout_of
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import inside, open_trusted
-from evalsuite.readers.suite import read_suite
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, GoldInstance, Suite, Table
 
@@ -226,7 +227,7 @@ def ignores_order(spot: Spot, at: int) -> bool:
 
 def open_book(folder: Path) -> Book:
     """The gold folder, whatever is wrong with single lines of it. Raises `GoldError` where there is no spec file that can be opened."""
-    spec = gold_reader.find_spec(folder)
+    spec = find_spec(folder)
     name = f"{spec.resolve().parent.name}/{spec.name}"
     broken: list[Found] = []
     try:
@@ -236,7 +237,8 @@ def open_book(folder: Path) -> Book:
         where, _, message = error.message.partition(": ")
         broken.append(Found(code="bad-suite", where=where, instance_id="", message=message, hint=error.hint))
         suite, limits = Suite(name=spec.resolve().parent.name), resolve_limits()
-    book = Book(folder=spec.parent, spec=spec, name=name, suite=suite, limits=limits, broken=broken, make=layout_of(spec).maker(spec))
+    make = layout_named(layout_of(spec)).maker(spec)
+    book = Book(folder=spec.parent, spec=spec, name=name, suite=suite, limits=limits, broken=broken, make=make)
     layout = Layout()
     try:
         handle = open_trusted(spec, limit_bytes=limits["metadata_bytes"])

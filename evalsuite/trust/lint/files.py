@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.gold.spec import GOLD_QUERY
 from evalsuite.readers.csv_table import csv_rows
-from evalsuite.readers.gold import GOLD_QUERY, find_spec
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec
 from evalsuite.readers.paths import FromRoot, inside
-from evalsuite.readers.suite import SUITE_FILE
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.trust.lint.book import TABLE_FORMS, Book, Found, GoldTable, Kind, Spot

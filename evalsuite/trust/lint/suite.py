@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from evalsuite.errors import did_you_mean
-from evalsuite.readers.suite import SUITE_FILE
+from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.trust.lint.book import Book, Found, Kind
 
 

@@ -1,43 +1,42 @@
 """How gold and submission folders are laid out: `original` (and dbt), and those of Spider 2.0 Lite and Snow.
 
-A layout is a module with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?), `maker(spec)` (what
-makes an instance of an entry), `read_gold(spec, limits)` and `read_submission(folder, limits, mode)`. What they give is the same for all,
-and so is everything after them.
+A layout is a module or object with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?),
+`maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode)`. What they give is the same for all, and so
+is everything after them.
 """
 
 from pathlib import Path
 from typing import Protocol, cast
 
 from evalsuite.errors import FaultError, UsageError
+from evalsuite.gold.spec import MakeInstance, instance_of, read_spec
 from evalsuite.lazy import Lazy
-from evalsuite.readers.gold import MakeInstance, find_spec
+from evalsuite.readers.gold_files import find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
+from evalsuite.readers.submission import read_metadata
 from evalsuite.types import Gold, Submission
 
 # name -> module; the first one that knows the spec as its own reads it.
 LAYOUTS: dict[str, Lazy] = {
-    "snow": Lazy("evalsuite.readers.layouts.snow"),
-    "lite": Lazy("evalsuite.readers.layouts.lite"),
-    "original": Lazy("evalsuite.readers.layouts.original"),
+    "snow": Lazy("evalsuite.gold.lite_and_snow:SNOW"),
+    "lite": Lazy("evalsuite.gold.lite_and_snow:LITE"),
+    "original": Lazy("evalsuite.gold.layouts:Original"),
 }
 
 
-class LayoutReader(Protocol):
-    """What a layout's module gives."""
+class Layout(Protocol):
+    """What a layout gives."""
 
     def detect(self, spec: Path, entry: Obj, /) -> bool:
         """Whether a spec file with this first entry has the layout."""
 
-    def maker(self, spec: Path) -> MakeInstance:
+    def maker(self, spec: Path, /) -> MakeInstance:
         """What makes an instance of an entry of the spec."""
 
-    def read_gold(self, spec: Path, limits: Limits) -> Gold:
-        """The gold of a spec file."""
-
-    def read_submission(self, folder: Path, limits: Limits, mode: str | None) -> Submission:
+    def read_submission(self, folder: Path, limits: Limits, mode: str | None, /) -> Submission:
         """The submission in a folder."""
 
 
@@ -52,7 +51,8 @@ def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | No
         UsageError: no such layout.
     """
     spec = find_spec(folder)
-    return layout_of(spec, layout, limits).read_gold(spec, limits)
+    name = layout_of(spec, layout, limits)
+    return read_spec(spec, limits, layout_named(name).maker(spec), layout=name)
 
 
 def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str = "original", mode: str | None = None) -> Submission:
@@ -66,33 +66,49 @@ def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: st
         SubmissionError: no such folder, or it cannot be read as a whole.
         UsageError: no such layout, or a mode that cannot be meant.
     """
-    return named(layout).read_submission(folder, limits, mode)
+    return layout_named(layout).read_submission(folder, limits, mode)
 
 
-def named(name: str) -> LayoutReader:
+def layout_named(name: str) -> Layout:
     """The layout of that name; raises `UsageError` where there is none."""
     if name not in LAYOUTS:
         raise UsageError(f"no layout {name!r}", hint="known: " + ", ".join(sorted(LAYOUTS)))
-    return cast(LayoutReader, LAYOUTS[name].load())
+    return cast(Layout, LAYOUTS[name].load())
 
 
-def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> LayoutReader:
-    """The layout of that name, else the one that the spec file's first entry shows.
+def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> str:
+    """That name, or where it is None the name of the layout that the spec file's first entry shows.
 
     Raises `UsageError` for an unknown name, and for one whose entries say by their files what the spec says by itself.
     """
-    if name is None:
-        return named(layout_name(spec, limits))
-    layout = named(name)
-    if name != "original" and "evaluation" in _first_entry(spec, limits):
-        raise UsageError(f"{spec} is not of the layout {name}: its entries have an 'evaluation'", hint="leave --layout out")
-    return layout
-
-
-def layout_name(spec: Path, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The name of the layout that a spec file's first entry shows."""
     entry = _first_entry(spec, limits)
-    return next(name for name in LAYOUTS if named(name).detect(spec, entry))
+    if name is None:
+        return next(name for name in LAYOUTS if layout_named(name).detect(spec, entry))
+    layout_named(name)
+    if name != "original" and "evaluation" in entry:
+        raise UsageError(f"{spec} is not of the layout {name}: its entries have an 'evaluation'", hint="leave --layout out")
+    return name
+
+
+class Original:
+    """The layout of Spider 2.0 and its dbt suite: an `evaluation` in each entry, a folder an instance, `results_metadata.jsonl`."""
+
+    @staticmethod
+    def detect(_spec: Path, _entry: Obj, /) -> bool:
+        """True: whatever no other layout knows as its own is read as this one, which says what is wrong with it."""
+        return True
+
+    @staticmethod
+    def maker(_spec: Path, /) -> MakeInstance:
+        """What makes an instance of an entry."""
+        return instance_of
+
+    @staticmethod
+    def read_submission(folder: Path, limits: Limits, mode: str | None = None, /) -> Submission:
+        """What the folder's metadata describes; raises `UsageError` where a mode is given, for each line says its type."""
+        if mode is not None:
+            raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
+        return read_metadata(folder, limits)
 
 
 def _first_entry(spec: Path, limits: Limits) -> Obj:

@@ -8,9 +8,9 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
-from evalsuite.readers.errata import ERRATA_FILE, instance_hash, read_errata
-from evalsuite.readers.gold import gold_hash
-from evalsuite.readers.layouts import read_gold
+from evalsuite.gold.errata import ERRATA_FILE, instance_hash, read_errata
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, revealed
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import GoldError, UsageError, did_you_mean
-from evalsuite.readers.suite import SUITE_FILE, top_level
+from evalsuite.gold.suite_yaml import top_level
+from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
 from evalsuite.sql.base import Connection
 from evalsuite.sql.files import is_there

@@ -3,23 +3,20 @@
 A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
 """
 
-import hashlib
-import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
 from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
+from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import SPEC_PATTERN as SPEC_PATTERN
-from evalsuite.readers.paths import Inode, open_trusted, why_no_folder
-from evalsuite.readers.suite import SUITE_FILE, read_suite
+from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS
-from evalsuite.types import METADATA, Check, Gold, GoldInstance, Problem, Suite
+from evalsuite.types import Check, Gold, GoldInstance, Problem, Suite
 
 # The gold query of an instance, in its folder.
 GOLD_QUERY = "gold.sql"
@@ -28,7 +25,6 @@ TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
 # How many ids of gold a word is compared with to find the one that was meant.
 MOST_COMPARED = 2000
-_CHUNK = 1 << 20
 
 
 # (entry of the spec, its place, suite) -> instance.
@@ -59,24 +55,6 @@ def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, l
             instances[instance.instance_id] = instance
     notes = tuple(f"{name}:{line}: {text}" for text, line in met.notes.items())
     return Gold(folder=spec.parent, spec_file=spec, instances=tuple(instances.values()), suite=suite, notes=notes, layout=layout)
-
-
-def find_spec(folder: Path) -> Path:
-    """The spec file of a gold folder; a file given in its place is taken as it is."""
-    if why := why_no_folder(folder, "gold folder"):
-        if why == "not a folder" and folder.is_file():
-            return folder
-        raise GoldError(f"{folder}: {why}", hint=f"give the folder that holds {SPEC_PATTERN}, or name it with --gold")
-    found = sorted(folder.glob(SPEC_PATTERN))
-    if not found:
-        hint = "give the gold folder itself, or the spec file"
-        if os.path.lexists(folder / METADATA):
-            hint = f"it holds {METADATA}, so it is a submission: name the gold folder in its place"
-        raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found)
-        raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / found[0].name}")
-    return found[0]
 
 
 def _refuse(where: str, problem: str, hint: str = "") -> NoReturn:
@@ -171,56 +149,3 @@ def _misplaced(evaluation: Obj, where: str) -> list[Problem]:
         message = f"key {key!r} beside 'parameters' is not read"
         found.append(Problem(code="BAD_SPEC", message=message, hint=hint, where=where, blocks=frozenset()))
     return found
-
-
-def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
-    """12 hex digits over names and contents of the spec file, suite.yaml and every file in gold's subfolders; hidden files do not count.
-
-    Equal folders give equal hashes wherever they lie.
-    """
-    spec = spec_file or find_spec(folder)
-    root = os.fspath(spec.parent)
-    suite = os.path.join(root, SUITE_FILE)
-    total = hashlib.sha256()
-    for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *_nested_files(root)]:
-        content = hashlib.sha256()
-        with open(file, "rb") as handle:
-            while chunk := handle.read(_CHUNK):
-                content.update(chunk)
-        name = os.path.relpath(file, root).replace(os.sep, "/").encode("utf-8", "surrogateescape")
-        total.update(len(name).to_bytes(8, "big") + name + content.digest())
-    return total.hexdigest()[:12]
-
-
-def gold_inodes(folder: Path) -> frozenset[Inode]:
-    """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
-    root = os.fspath(folder.parent if folder.is_file() else folder)
-    files = [*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)]
-    return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
-
-
-def gold_links(folder: Path) -> list[Path]:
-    """Where the links in a gold folder lead: files and folders outside it that are gold all the same."""
-    folder = folder.parent if folder.is_file() else folder
-    tops = [folder, *(place for place in folder.iterdir() if place.is_symlink() and place.is_dir())]
-    entries = (Path(root) / name for top in tops for root, folders, files in os.walk(top) for name in (*folders, *files))
-    return sorted({place.resolve() for place in entries if place.is_symlink() and place.exists()})
-
-
-def _nested_files(folder: str) -> Iterator[str]:
-    """The files below each subfolder, sorted by name, hidden ones left out; linked folders are gold's own and followed.
-
-    Plain texts for paths: of a thousand files `Path` objects would cost more than the look at the disk.
-    """
-    seen: set[Inode] = set()
-    for top in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")):
-        for root, folders, files in os.walk(top, followlinks=True):
-            here = os.stat(root)
-            # A link back to a folder above would walk in circles.
-            if (here.st_dev, here.st_ino) in seen:
-                folders.clear()
-                continue
-            seen.add((here.st_dev, here.st_ino))
-            folders[:] = sorted(name for name in folders if not name.startswith("."))
-            paths = (os.path.join(root, name) for name in sorted(files) if not name.startswith("."))
-            yield from (path for path in paths if os.path.isfile(path))

@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evalsuite.errors import FaultError, GoldError, did_you_mean
-from evalsuite.readers.gold import MOST_COMPARED, check_of
+from evalsuite.gold.spec import MOST_COMPARED, check_of
+from evalsuite.gold.suite_yaml import refuse_twice
 from evalsuite.readers.paths import FromRoot, Inode, inside
-from evalsuite.readers.suite import refuse_twice
 from evalsuite.types import Check, Gold, GoldInstance
 
 ERRATA_FILE: Final = "gold.errata.yaml"

@@ -11,16 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError, GoldError, UsageError, cannot_write
-from evalsuite.readers.gold import find_spec
+from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.lite_and_snow import KEYS, QUERIES, RESULTS, GoldFiles, evaluation_of
+from evalsuite.gold.spec import GOLD_QUERY
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
-from evalsuite.readers.layouts import read_gold
-from evalsuite.readers.layouts.results import KEYS, QUERIES, RESULTS, GoldFiles, evaluation_of
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import inside, open_trusted
-from evalsuite.readers.suite import SUITE_FILE
-
-QUERY = "gold.sql"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,7 +99,7 @@ def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:
     for name in [*([found] if isinstance(found, str) else found), *files.beside(id_)]:
         yield f"{RESULTS}/{name}", f"{id_}/{name}"
     if (query := files.query(id_)) is not None:
-        yield f"{QUERIES}/{query}", f"{id_}/{QUERY}"
+        yield f"{QUERIES}/{query}", f"{id_}/{GOLD_QUERY}"
 
 
 def _left(folder: Path, plan: dict[str, str]) -> Iterator[str]:

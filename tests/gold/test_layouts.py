@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import GoldError, SubmissionError, UsageError
-from evalsuite.readers.layouts import LAYOUTS, layout_name, named, read_gold, read_submission
-from evalsuite.readers.layouts.convert import convert
+from evalsuite.gold.conversion import convert
+from evalsuite.gold.layouts import LAYOUTS, layout_named, layout_of, read_gold, read_submission
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.run.scoring import Options, run
-from tests.readers.layouts_made import CITIES, gold_folder, submission_folder
+from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_detection(tmp_path: Path, spec: str, entry: dict[str, object], expected
     """The first entry tells Lite and Snow from the original, the name of the spec tells the two from each other."""
     (tmp_path / "exec_result").mkdir()
     (tmp_path / spec).write_text(json.dumps({"instance_id": "a", **entry}) + "\n")
-    assert layout_name(tmp_path / spec) == expected
+    assert layout_of(tmp_path / spec) == expected
     assert read_gold(tmp_path).layout == expected
 
 
@@ -254,7 +254,7 @@ def test_what_cannot_be_converted(tmp_path: Path) -> None:
 
 
 def test_every_layout_reads_both_sides() -> None:
-    """Each module of the table has the four functions of a layout."""
+    """Each entry of the table has the three functions of a layout."""
     for name in LAYOUTS:
-        layout = named(name)
-        assert all(callable(getattr(layout, part)) for part in ("detect", "maker", "read_gold", "read_submission"))
+        layout = layout_named(name)
+        assert all(callable(getattr(layout, part)) for part in ("detect", "maker", "read_submission"))

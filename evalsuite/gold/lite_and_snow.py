@@ -1,19 +1,20 @@
-"""What Lite and Snow share: gold as `exec_result/<id>.csv` or `<id>_a.csv ...`, submissions as a folder of `<id>.csv` or `<id>.sql`.
+"""The layouts of Spider 2.0-Lite (`spider2lite_eval.jsonl`) and Snow (`spider2snow_eval.jsonl`).
 
-An entry is read as the `evaluation` it stands for, one `table_match` under the layout's own reference, so that nothing after the reader
-knows a second kind of gold. Which gold files count is the reference's choice (spider2-lite `evaluate.py`, `resolve_gold_paths`): the file
-without a letter alone where it is there, else all with one letter, sorted.
+Gold is `exec_result/<id>.csv` or `<id>_a.csv ...`, a submission a folder of `<id>.csv` or `<id>.sql`. An entry is read as the `evaluation`
+it stands for, one `table_match` under the layout's own reference, so that nothing after the reader knows a second kind of gold. Which gold
+files count is the reference's choice (spider2-lite `evaluate.py`, `resolve_gold_paths`): the file without a letter alone where it is there,
+else all with one letter, sorted.
 """
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import SubmissionError, UsageError
-from evalsuite.readers.gold import MakeInstance, check_of, groups_of, id_of
+from evalsuite.gold.spec import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot, why_no_folder
@@ -31,16 +32,32 @@ _LETTERED = re.compile(r"(.+)_[a-z]\.csv")
 KEYS = ("instance_id", "condition_cols", "ignore_order")
 
 
-def is_results_entry(spec: Path, entry: Obj) -> bool:
-    """Whether a spec with this first entry is of one of the two layouts: no `evaluation`, but what these entries have instead."""
-    if not entry or "evaluation" in entry:
-        return False
-    return "condition_cols" in entry or "ignore_order" in entry or (spec.parent / RESULTS).is_dir()
+@dataclass(frozen=True, slots=True)
+class ResultsLayout:
+    """One of the two layouts; they differ in their reference, which the name says."""
 
+    name: str
 
-def results_maker(spec: Path, layout: str) -> MakeInstance:
-    """What makes an instance of an entry of a spec in the layout `lite` or `snow`; the gold tables are listed once."""
-    return partial(_instance, GoldFiles(spec.parent), layout)
+    def detect(self, spec: Path, entry: Obj, /) -> bool:
+        """Whether a spec with this first entry has what these entries have in place of an `evaluation`; Snow says so in its name too."""
+        if not entry or "evaluation" in entry or (self.name == "snow" and "snow" not in spec.name.lower()):
+            return False
+        return "condition_cols" in entry or "ignore_order" in entry or (spec.parent / RESULTS).is_dir()
+
+    def maker(self, spec: Path, /) -> MakeInstance:
+        """What makes an instance of an entry of the spec; the gold tables are listed once."""
+        return partial(_instance, GoldFiles(spec.parent), self.name)
+
+    def read_submission(self, folder: Path, limits: Limits, mode: str | None = None, /) -> Submission:
+        """The answers in a folder of `<id>.csv` or `<id>.sql`, sorted by id; one that has metadata instead is read by that.
+
+        `mode` None takes the kind of file that is there.
+
+        Raises:
+            SubmissionError: no such folder, nothing to score in it, or metadata that cannot be read.
+            UsageError: no such mode, or both kinds of file and no mode.
+        """
+        return _read_submission(folder, limits, mode)
 
 
 class GoldFiles:
@@ -97,7 +114,7 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
     id_ = id_of(entry, where)
     found = files.of(id_)
     names = found or f"{id_}.csv"
-    gold: Any = _below(names) if isinstance(names, str) else [_below(name) for name in names]
+    gold: Any = FromRoot(f"{RESULTS}/{names}") if isinstance(names, str) else [FromRoot(f"{RESULTS}/{name}") for name in names]
     evaluation, unusable = evaluation_of(entry, gold, layout)
     check = check_of(evaluation, id_, where, suite)
     failing = (f"{text}: the reference fails" for text in unusable)
@@ -112,10 +129,6 @@ def _instance(files: GoldFiles, layout: str, entry: Obj, where: str, suite: Suit
     return GoldInstance(instance_id=id_, checks=(check,), where=where, extra=extra, groups=groups_of(id_, suite))
 
 
-def _below(name: str) -> FromRoot:
-    return FromRoot(f"{RESULTS}/{name}")
-
-
 def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
     """The problem of an instance without a gold table: one that only a query can make, or one that was forgotten."""
     if entry.get("temporal") or files.query(id_) is not None:
@@ -125,18 +138,12 @@ def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
     return Problem(code="BAD_GOLD_FILE", message=message, hint=f"put the accepted table into {RESULTS}", where=where)
 
 
-def read_results_submission(folder: Path, limits: Limits, mode: str | None) -> Submission:
-    """The submission in a folder of `<id>.csv` or `<id>.sql`, answers sorted by id; one that has metadata instead is read by that.
-
-    `mode` None takes the kind of file that is there.
-
-    Raises:
-        SubmissionError: no such folder, nothing to score in it, or metadata that cannot be read.
-        UsageError: no such mode, or both kinds of file and no mode.
-    """
+def _read_submission(folder: Path, limits: Limits, mode: str | None) -> Submission:
     if mode is not None and mode not in MODES:
         raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
-    names = sorted(_listed(folder))
+    if why := why_no_folder(folder, "submission folder"):
+        raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
+    names = sorted(place.name for place in folder.iterdir())
     found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
     if METADATA in names and mode is None and not found:
         return read_metadata(folder, limits)
@@ -149,7 +156,11 @@ def read_results_submission(folder: Path, limits: Limits, mode: str | None) -> S
         wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
         raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
     ending = ENDINGS[chosen]
-    answers = {name.removesuffix(ending): _answer(name, ending, TYPES[chosen]) for name in names if _is_answer(name, ending)}
+    answers = {
+        id_: Answer(instance_id=id_, answer_type=TYPES[chosen], value=FromRoot(name), where=name)
+        for name in names
+        if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
+    }
     return Submission(
         folder=folder,
         answers=answers,
@@ -157,12 +168,6 @@ def read_results_submission(folder: Path, limits: Limits, mode: str | None) -> S
         n_objects=len(answers),
         limit_bytes=limits["file_bytes"],
     )
-
-
-def _listed(folder: Path) -> list[str]:
-    if why := why_no_folder(folder, "submission folder"):
-        raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
-    return [place.name for place in folder.iterdir()]
 
 
 def _is_answer(name: str, ending: str) -> bool:
@@ -174,13 +179,12 @@ def holds_answers(folder: Path) -> bool:
     return any(_is_answer(place.name, ending) for place in folder.iterdir() for ending in ENDINGS.values())
 
 
-def _answer(name: str, ending: str, kind: str) -> Answer:
-    return Answer(instance_id=name.removesuffix(ending), answer_type=kind, value=FromRoot(name), where=name)
-
-
 def _notes(names: list[str], ending: str, most: int) -> Iterator[str]:
     """A note for each file that nobody reads, as far as many are told."""
     others = [name for name in names if not _is_answer(name, ending) and not name.startswith(".")]
     yield from (f"{name} is not read: answers are <id>{ending}" for name in others[:most])
     if len(others) > most:
         yield f"{len(others) - most} more files are not read"
+
+
+LITE, SNOW = ResultsLayout("lite"), ResultsLayout("snow")

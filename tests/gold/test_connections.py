@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import EvalsuiteError, GoldError, UsageError
-from evalsuite.readers.connections import read_connections
+from evalsuite.gold.connection_files import read_connections
 from evalsuite.types import GoldInstance
 
 SECRET = "s3cr3t-9f"

@@ -7,12 +7,12 @@ from typing import Any, get_args
 
 from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
+from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.official_cells import Reference
 from evalsuite.types import RULES, Suite
 
-SUITE_FILE = "suite.yaml"
 # The scorers whose official rules `reference` names.
 TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
 

@@ -9,9 +9,9 @@ import pytest
 
 from evalsuite import scorers
 from evalsuite.errors import GoldError
+from evalsuite.gold.layouts import read_gold
 from evalsuite.lazy import Lazy
-from evalsuite.readers.gold import gold_hash, gold_inodes
-from evalsuite.readers.layouts import read_gold
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.registry import scorer
 from evalsuite.types import Problem, Score
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.errors import GoldError
-from evalsuite.readers.suite import read_suite
+from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.types import Suite
 
 

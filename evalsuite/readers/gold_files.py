@@ -1,0 +1,81 @@
+"""The files that gold consists of: its spec, all of them as one hash, and what of them no submission may hand in."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from evalsuite.errors import GoldError
+from evalsuite.readers.paths import SPEC_PATTERN, Inode, why_no_folder
+from evalsuite.types import METADATA
+
+SUITE_FILE = "suite.yaml"
+
+
+def find_spec(folder: Path) -> Path:
+    """The spec file of a gold folder; a file given in its place is taken as it is."""
+    if why := why_no_folder(folder, "gold folder"):
+        if why == "not a folder" and folder.is_file():
+            return folder
+        raise GoldError(f"{folder}: {why}", hint=f"give the folder that holds {SPEC_PATTERN}, or name it with --gold")
+    found = sorted(folder.glob(SPEC_PATTERN))
+    if not found:
+        hint = "give the gold folder itself, or the spec file"
+        if os.path.lexists(folder / METADATA):
+            hint = f"it holds {METADATA}, so it is a submission: name the gold folder in its place"
+        raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found)
+        raise GoldError(f"{folder}: several {SPEC_PATTERN} files: {names}", hint=f"name one: {folder / found[0].name}")
+    return found[0]
+
+
+def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
+    """12 hex digits over names and contents of the spec file, suite.yaml and every file in gold's subfolders; hidden files do not count.
+
+    Equal folders give equal hashes wherever they lie.
+    """
+    spec = spec_file or find_spec(folder)
+    root = os.fspath(spec.parent)
+    suite = os.path.join(root, SUITE_FILE)
+    total = hashlib.sha256()
+    for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *_nested_files(root)]:
+        with open(file, "rb") as handle:
+            content = hashlib.file_digest(handle, "sha256")
+        name = os.path.relpath(file, root).replace(os.sep, "/").encode("utf-8", "surrogateescape")
+        total.update(len(name).to_bytes(8, "big") + name + content.digest())
+    return total.hexdigest()[:12]
+
+
+def gold_inodes(folder: Path) -> frozenset[Inode]:
+    """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
+    root = os.fspath(folder.parent if folder.is_file() else folder)
+    files = [*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)]
+    return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
+
+
+def gold_links(folder: Path) -> list[Path]:
+    """Where the links in a gold folder lead: files and folders outside it that are gold all the same."""
+    folder = folder.parent if folder.is_file() else folder
+    tops = [folder, *(place for place in folder.iterdir() if place.is_symlink() and place.is_dir())]
+    entries = (Path(root) / name for top in tops for root, folders, files in os.walk(top) for name in (*folders, *files))
+    return sorted({place.resolve() for place in entries if place.is_symlink() and place.exists()})
+
+
+def _nested_files(folder: str) -> Iterator[str]:
+    """The files below each subfolder, sorted by name, hidden ones left out; linked folders are gold's own and followed.
+
+    Plain texts for paths: of a thousand files `Path` objects would cost more than the look at the disk.
+    """
+    seen: set[Inode] = set()
+    for top in sorted(entry.path for entry in os.scandir(folder) if entry.is_dir() and not entry.name.startswith(".")):
+        for root, folders, files in os.walk(top, followlinks=True):
+            here = os.stat(root)
+            # A link back to a folder above would walk in circles.
+            if (here.st_dev, here.st_ino) in seen:
+                folders.clear()
+                continue
+            seen.add((here.st_dev, here.st_ino))
+            folders[:] = sorted(name for name in folders if not name.startswith("."))
+            paths = (os.path.join(root, name) for name in sorted(files) if not name.startswith("."))
+            yield from (path for path in paths if os.path.isfile(path))
