@@ -5,29 +5,46 @@ import os
 from evalsuite.lazy import Lazy
 
 COMMANDS: dict[str, Lazy] = {
-    "run": Lazy("evalsuite.cli.run", "score a submission folder against gold"),
-    "check": Lazy("evalsuite.cli.check", "score one instance, or one prediction with a scorer, and show everything known about it"),
-    "explain": Lazy(
-        "evalsuite.cli.explain", "say why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it"
+    "run": Lazy("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
+    "check": Lazy(
+        "evalsuite.cli.check_commands:check_command",
+        "score one instance, or one prediction with a scorer, and show everything known about it",
     ),
-    "scorers": Lazy("evalsuite.cli.scorers", "list the scorers, or explain one: parameters, both rules, an example"),
-    "validate": Lazy("evalsuite.cli.validate", "say whether a submission folder is ready to hand in"),
-    "schema": Lazy("evalsuite.cli.schema", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"),
-    "suite": Lazy("evalsuite.cli.suite", "suites by name: make one from a file, run candidates against it"),
-    "leaderboard": Lazy("evalsuite.cli.leaderboard", "score many submissions and rank them"),
-    "report": Lazy("evalsuite.cli.report", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"),
-    "merge": Lazy("evalsuite.cli.merge", "join the runs of all shards of one submission to one run"),
-    "rescore": Lazy("evalsuite.cli.rescore", "score a saved run's submission again: other rules, or what is installed now"),
-    "verify": Lazy("evalsuite.cli.verify", "say whether a saved run is what it says: files, gold, submission, verdicts"),
-    "bundle": Lazy("evalsuite.cli.bundle", "shrink an instance to the smallest case with its verdict, ready to paste into an issue"),
-    "runs": Lazy("evalsuite.cli.runs", "the saved runs: list, show, tag, delete"),
-    "compare": Lazy("evalsuite.cli.compare", "compare runs or submission folders: difference, interval, p-value, flips"),
-    "view": Lazy("evalsuite.cli.view", "look at suites, runs, comparisons and leaderboards in a browser"),
-    "sql": Lazy("evalsuite.cli.sql", "ask the saved runs a question in SQL"),
-    "connections": Lazy("evalsuite.cli.connections", "the databases that SQL answers run against: list, test"),
-    "agree": Lazy("evalsuite.cli.agree", "say how far two raters agree: two runs, or a run and labels of people"),
-    "doctor": Lazy("evalsuite.cli.doctor", "say which walls round hostile answers this machine gives"),
-    "gold": Lazy("evalsuite.cli.gold", "look at gold itself: check, lint, audit, contamination"),
+    "explain": Lazy(
+        "evalsuite.cli.instance_commands:explain_command",
+        "say why an answer is wrong: the cause that the scorer confirms, the difference, SQL that shows it",
+    ),
+    "scorers": Lazy("evalsuite.cli.setup_commands:scorers_command", "list the scorers, or explain one: parameters, both rules, an example"),
+    "validate": Lazy("evalsuite.cli.check_commands:validate_command", "say whether a submission folder is ready to hand in"),
+    "schema": Lazy(
+        "evalsuite.cli.schema_commands:schema_commands", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"
+    ),
+    "suite": Lazy("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
+    "leaderboard": Lazy("evalsuite.cli.compare_commands:leaderboard_command", "score many submissions and rank them"),
+    "report": Lazy(
+        "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
+    ),
+    "merge": Lazy("evalsuite.cli.rescore_commands:merge_command", "join the runs of all shards of one submission to one run"),
+    "rescore": Lazy(
+        "evalsuite.cli.rescore_commands:rescore_command", "score a saved run's submission again: other rules, or what is installed now"
+    ),
+    "verify": Lazy(
+        "evalsuite.cli.rescore_commands:verify_command", "say whether a saved run is what it says: files, gold, submission, verdicts"
+    ),
+    "bundle": Lazy(
+        "evalsuite.cli.instance_commands:bundle_command",
+        "shrink an instance to the smallest case with its verdict, ready to paste into an issue",
+    ),
+    "runs": Lazy("evalsuite.cli.runs_commands:runs_commands", "the saved runs: list, show, tag, delete"),
+    "compare": Lazy(
+        "evalsuite.cli.compare_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
+    ),
+    "view": Lazy("evalsuite.cli.runs_commands:view_command", "look at suites, runs, comparisons and leaderboards in a browser"),
+    "sql": Lazy("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
+    "connections": Lazy("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),
+    "agree": Lazy("evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"),
+    "doctor": Lazy("evalsuite.cli.doctor:command", "say which walls round hostile answers this machine gives"),
+    "gold": Lazy("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
 OPTIONS = (

@@ -6,10 +6,10 @@ parser its fields. So an option stands once, with its help, its default and what
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 
@@ -37,8 +37,25 @@ FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under",
 Plugins = Annotated[
     list[Path] | None, typer.Option("--plugin", help="a Python file that brings scorers; may be repeated", metavar="FILE.py")
 ]
+Isolation = Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")]
+Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
+RunsFolder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
+RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
+OfRun = Annotated[str | None, typer.Option("--run", help="a saved run, by name or folder", metavar="RUN")]
+GoldOfRun = Annotated[
+    Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder [default: the run's, else gold]")
+]
+SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder lies now", metavar="DIR")]
+GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder lies now", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
 CACHE_FOLDER = Path(".evalsuite/cache")
+
+
+class Group(NamedTuple):
+    """A command that has commands of its own, by name; `default` is the one that it is when called without any of them."""
+
+    commands: Mapping[str, Callable[..., int]]
+    default: str | None = None
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -89,7 +106,7 @@ class Code:
 class Workers:
     """Who scores, and how much is scored side by side."""
 
-    isolation: Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")] = "process"
+    isolation: Isolation = "process"
     jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto for the cores there are", metavar="N|auto")] = (
         "auto"
     )

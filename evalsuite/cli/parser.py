@@ -1,14 +1,14 @@
 """The typer application over the table of commands; a command's module is imported when it is called, not before."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evalsuite.cli.commands import ABOUT, COMMANDS, page
-from evalsuite.cli.options import spread
+from evalsuite.cli.options import Group, spread
 from evalsuite.errors import UsageError, did_you_mean
 
 
@@ -52,29 +52,30 @@ class NamedGroup(TyperGroup):
 
 
 def load_command(name: str) -> TyperCommand | TyperGroup:
-    """The click command behind a name of the table: a module's `command`, or a group of its `COMMANDS` by name.
-
-    A group's `DEFAULT` is what it does when called without one of them.
-    """
-    module = COMMANDS[name].load()
-    several: dict[str, Any] = getattr(module, "COMMANDS", {})
+    """The click command behind a name of the table. One that takes the parser's context reads what is no option of its own by itself."""
+    summary, found = COMMANDS[name].summary, COMMANDS[name].load()
+    group = found if isinstance(found, Group) else None
     app = typer.Typer(
         cls=NamedGroup,
         rich_markup_mode=None,
         add_completion=False,
-        no_args_is_help=not hasattr(module, "DEFAULT"),
-        help=COMMANDS[name].summary,
+        no_args_is_help=group is None or group.default is None,
+        help=summary,
     )
-    for own, function in several.items():
-        app.command(own)(spread(function))
-    if default := getattr(module, "DEFAULT", None):
+    if group is None:
+        reads_the_rest = typer.Context in get_type_hints(found).values()
+        settings = {"allow_extra_args": True, "ignore_unknown_options": True} if reads_the_rest else None
+        app.command(name, context_settings=settings)(spread(found))
+    else:
+        for own, function in group.commands.items():
+            app.command(own)(spread(function))
+        if group.default is not None:
+            alone = group.commands[group.default]
 
-        @app.callback(invoke_without_command=True, help=f"{COMMANDS[name].summary}; without a command: {default}")
-        def alone(ctx: typer.Context) -> Any:
-            return several[default]() if ctx.invoked_subcommand is None else None
+            @app.callback(invoke_without_command=True, help=f"{summary}; without a command: {group.default}")
+            def run_default(ctx: typer.Context) -> Any:
+                return alone() if ctx.invoked_subcommand is None else None
 
-    if not several:
-        app.command(name, context_settings=getattr(module, "CONTEXT", None))(spread(module.command))
     command = get_command(app)
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name

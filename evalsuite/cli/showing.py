@@ -114,10 +114,10 @@ def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
 class ProgressBar:
     """A bar with rate and time left on stderr; drawn only on a terminal and only once a run takes longer than a second."""
 
-    def __init__(self, *, hidden: bool) -> None:
+    def __init__(self, *, hidden: bool = False) -> None:
         import time
 
-        self._hidden = hidden
+        self._hidden = hidden or not sys.stderr.isatty()
         self._started = time.monotonic()
         self._bar: object | None = None
 

@@ -436,13 +436,13 @@ def _command(copy: Copy, row: Row) -> None:
         import typer
 
 
-        def command(name: Annotated[str, typer.Option(help="who is greeted")] = "world") -> int:
+        def hello_command(name: Annotated[str, typer.Option(help="who is greeted")] = "world") -> int:
             """Greet somebody."""
             print(f"hello {name}")
             return 0
         ''',
     )
-    copy.add_line(row, f'    "hello": Lazy("{_module(file)}", "greet somebody"),')
+    copy.add_line(row, f'    "hello": Lazy("{_module(file)}:hello_command", "greet somebody"),')
     shown = copy.commands("hello --name Ada", "hello --help", "--help")
     assert all(words in shown for words in ("hello Ada", "who is greeted", "greet somebody"))
 

@@ -155,7 +155,8 @@ def test_heavy_packages_are_imported_where_they_are_used(path: Path) -> None:
 def test_start_up_loads_nothing_heavy() -> None:
     """After importing the command line and every light room, no heavy package is loaded."""
     code = (
-        "import sys, evalsuite, evalsuite.cli, evalsuite.cli.parser, evalsuite.cli.run, evalsuite.cli.check, evalsuite.workers.stages\n"
+        "import sys, evalsuite, evalsuite.cli, evalsuite.cli.parser, evalsuite.cli.run_command\n"
+        "import evalsuite.cli.check_commands, evalsuite.workers.stages\n"
         f"print(sorted(set(sys.modules) & {HEAVY!r}))"
     )
     assert finished([sys.executable, "-c", code], check=True).stdout.strip() == "[]"

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from evalsuite.cli.options import Group, Json
 from evalsuite.errors import EXIT_GATE, EXIT_OK, FAULTS, FaultError, UsageError, describe
+from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
     from evalsuite.trees.field_results import Notice
+
 
 GoldFile = Annotated[Path, typer.Argument(metavar="GOLD", help="records: a .jsonl, or a .json with one record or a list")]
 SchemaFile = Annotated[Path, typer.Argument(metavar="SCHEMA", help="a .json file with a JSON Schema")]
 
 
-def infer(
+def schema_infer(
     gold: GoldFile,
     widen: Annotated[
         bool, typer.Option("--widen", help="let all values decide: integer with number is number, nulls, lists of types, enums")
@@ -29,44 +32,43 @@ def infer(
     """Print the JSON Schema that gold's records show."""
     from evalsuite.trees.schema_sources import infer_schema
 
-    with _faults_of(gold):
+    with _naming(gold):
         found = infer_schema(_records(gold), widen=widen, notify=_note)
     found.get("properties", {}).pop(id_field, None)
-    return _print(found)
+    return _print_schema(found)
 
 
-def resolve(schema: SchemaFile) -> int:
+def schema_resolve(schema: SchemaFile) -> int:
     """Print a schema with references followed, allOf merged and unions made types."""
     from evalsuite.trees.resolve import resolve_schema_references
 
-    with _faults_of(schema):
+    with _naming(schema):
         found = resolve_schema_references(_schema(schema), notify=_note)
-    return _print(found)
+    return _print_schema(found)
 
 
-def annotate(schema: SchemaFile) -> int:
+def schema_annotate(schema: SchemaFile) -> int:
     """Print a schema in which every leaf names its comparator."""
     from evalsuite.trees.schema_sources import annotate_xeval
 
-    with _faults_of(schema):
+    with _naming(schema):
         found = annotate_xeval(_schema(schema))
-    return _print(found)
+    return _print_schema(found)
 
 
-def check(
+def schema_check(
     schema: SchemaFile,
     gold: Annotated[Path, typer.Option("--gold", help="the gold records")],
     id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
     strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
     allow_missing: Annotated[bool, typer.Option("--allow-missing", help="a field that a record lacks is no finding")] = False,
-    json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
+    json_: Json = False,
 ) -> int:
     """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
-    from evalsuite.reports.clean import clean
     from evalsuite.trees.gold_validation import gold_findings
 
     plain, records = _schema(schema), _records(gold)
-    with _faults_of(schema):
+    with _naming(schema):
         found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
     if json_:
         print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in found]}, indent=2))
@@ -79,18 +81,18 @@ def check(
 
 def _records(path: Path) -> list[Any]:
     """The records of a file: those of a list, or the one it is."""
-    found = _read(path)
+    found = _read_json(path)
     return found if isinstance(found, list) else [found]
 
 
 def _schema(path: Path) -> dict[str, Any]:
-    found = _read(path)
+    found = _read_json(path)
     if not isinstance(found, dict):
         raise UsageError(f"{path}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
     return found
 
 
-def _read(path: Path) -> Any:
+def _read_json(path: Path) -> Any:
     """The JSON value of a file; raises `UsageError` that names it."""
     from evalsuite.readers.json_text import read_tree
     from evalsuite.readers.limits import DEFAULT_LIMITS
@@ -105,7 +107,7 @@ def _read(path: Path) -> Any:
 
 
 @contextmanager
-def _faults_of(path: Path) -> Iterator[None]:
+def _naming(path: Path) -> Iterator[None]:
     """Inside, what a schema or its records cannot be used for becomes a usage error that names the file."""
     from evalsuite.trees.eval_schema import SchemaError
     from evalsuite.trees.json_values import TreeLimitError
@@ -120,15 +122,13 @@ def _faults_of(path: Path) -> Iterator[None]:
 
 
 def _note(notice: "Notice") -> None:
-    from evalsuite.reports.clean import clean
-
     print(clean(f"note: {notice.path or '(root)'}: {notice.message}"), file=sys.stderr)
 
 
-def _print(schema: dict[str, Any]) -> int:
+def _print_schema(schema: dict[str, Any]) -> int:
     # Escaped as ASCII: names out of a schema cannot steer the terminal.
     print(json.dumps(schema, indent=2))
     return EXIT_OK
 
 
-COMMANDS = {"infer": infer, "resolve": resolve, "annotate": annotate, "check": check}
+schema_commands = Group({"infer": schema_infer, "resolve": schema_resolve, "annotate": schema_annotate, "check": schema_check})

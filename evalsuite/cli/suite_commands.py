@@ -1,22 +1,35 @@
 """`evalsuite suite`: suites by name, made from data and run on candidates."""
 
+import json
 from collections.abc import Iterable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Code, Plugins, load_plugins
+from evalsuite.cli.options import Code, Group, Plugins, load_plugins
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
+from evalsuite.reports.clean import clean
 
 # How many different reasons `suite run` prints for cases it could not score.
 _MOST_REASONS = 3
-Name = Annotated[str, typer.Argument(help="the suite's name")]
-AllowEmpty = Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")]
+SuiteName = Annotated[str, typer.Argument(help="the suite's name")]
 
 
-def create(
-    name: Name,
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """What is known of a run's candidates: the metadata that `TestSuite.run` takes."""
+
+    model_name: Annotated[str, typer.Option(help="kept and shown")] = ""
+    model_version: Annotated[str, typer.Option(help="kept and shown")] = ""
+    foundation_model: Annotated[str, typer.Option(help="kept and shown")] = ""
+    prompt_template: Annotated[str, typer.Option(help="kept and shown")] = ""
+    description: Annotated[str, typer.Option(help="kept and shown")] = ""
+
+
+def suite_create(
+    name: SuiteName,
     source: Annotated[Path, typer.Option("--from", help="a CSV, JSONL or Parquet file with a row per test case")],
     scorer: Annotated[str, typer.Option(help="the scorer, see `evalsuite scorers`")],
     input_column: Annotated[str, typer.Option(help="the column of inputs")] = "input",
@@ -28,7 +41,7 @@ def create(
     judge: Annotated[
         Path | None, typer.Option("--judge", metavar="SUITE.yaml", help="the suite.yaml whose `judge` section says which model to ask")
     ] = None,
-    allow_empty: AllowEmpty = False,
+    allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
     plugins: Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and reference outputs."""
@@ -45,8 +58,8 @@ def create(
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=_config(parameters or ()),
-        judge=_judge_section(judge),
+        config=_parameters(parameters or ()),
+        judge=_judge_of(judge),
         allow_empty=allow_empty,
     )
     n = len(made.suite.test_cases)
@@ -54,10 +67,8 @@ def create(
     return EXIT_OK
 
 
-def _config(settings: Iterable[str]) -> dict[str, Any]:
+def _parameters(settings: Iterable[str]) -> dict[str, Any]:
     """Parameters from `name=value` texts; a value that is JSON is what it says, any other one is text."""
-    import json
-
     config: dict[str, Any] = {}
     for setting in settings:
         name, found, value = setting.partition("=")
@@ -70,7 +81,7 @@ def _config(settings: Iterable[str]) -> dict[str, Any]:
     return config
 
 
-def _judge_section(file: Path | None) -> dict[str, Any] | None:
+def _judge_of(file: Path | None) -> dict[str, Any] | None:
     """The `judge` section of a suite.yaml, its files by their full paths. Raises `UsageError` where there is none."""
     if file is None:
         return None
@@ -83,9 +94,8 @@ def _judge_section(file: Path | None) -> dict[str, Any] | None:
     return {**found, **files}
 
 
-def list_() -> int:
+def suite_list() -> int:
     """List the suites with their scorer, number of cases and runs."""
-    from evalsuite.reports.clean import clean
     from evalsuite.store.history import find_runs
     from evalsuite.suites.store import list_suites
 
@@ -100,9 +110,8 @@ def list_() -> int:
     return EXIT_OK
 
 
-def show(name: Name) -> int:
+def suite_show(name: SuiteName) -> int:
     """Show a suite: what it is, its first cases, and its runs."""
-    from evalsuite.reports.clean import clean
     from evalsuite.store.history import find_runs
     from evalsuite.suites.store import folder_of, load_suite
 
@@ -121,8 +130,8 @@ def show(name: Name) -> int:
     return EXIT_OK
 
 
-def run(
-    name: Name,
+def suite_run(
+    name: SuiteName,
     code: Code,
     sources: Annotated[
         list[Path], typer.Option("--from", help="a CSV, JSONL or Parquet file, a row per test case in the suite's order; may be repeated")
@@ -132,15 +141,11 @@ def run(
     ] = None,
     candidate_column: Annotated[str, typer.Option(help="the column of candidate outputs")] = "candidate_output",
     context_column: Annotated[str | None, typer.Option(help="the column of contexts, kept with the run")] = None,
-    model_name: Annotated[str, typer.Option(help="kept and shown")] = "",
-    model_version: Annotated[str, typer.Option(help="kept and shown")] = "",
-    foundation_model: Annotated[str, typer.Option(help="kept and shown")] = "",
-    prompt_template: Annotated[str, typer.Option(help="kept and shown")] = "",
-    description: Annotated[str, typer.Option(help="kept and shown")] = "",
+    *,
+    about: About,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.output_streams import complain
-    from evalsuite.reports.clean import clean
     from evalsuite.reports.words import verdict_line
     from evalsuite.suites.store import SuiteError, load_suite
     from evalsuite.suites.test_suite import TestSuite
@@ -157,12 +162,8 @@ def run(
                 candidate_data_path=source,
                 candidate_column=candidate_column,
                 context_column=context_column,
-                model_name=model_name,
-                model_version=model_version,
-                foundation_model=foundation_model,
-                prompt_template=prompt_template,
-                description=description,
                 allow_programs=code.allow_programs,
+                **asdict(about),
             )
         except (UsageError, SuiteError) as error:
             if len(sources) == 1:
@@ -186,7 +187,7 @@ def run(
     return EXIT_UNSCORABLE if n_unscored else EXIT_OK
 
 
-def delete(name: Name) -> int:
+def suite_delete(name: SuiteName) -> int:
     """Delete a suite; the run folders of its history stay."""
     from evalsuite.suites.store import delete_suite
 
@@ -195,7 +196,7 @@ def delete(name: Name) -> int:
     return EXIT_OK
 
 
-def rename(name: Name, new: Annotated[str, typer.Argument(help="the new name")]) -> int:
+def suite_rename(name: SuiteName, new: Annotated[str, typer.Argument(help="the new name")]) -> int:
     """Give a suite another name."""
     from evalsuite.suites.store import rename_suite
 
@@ -204,7 +205,7 @@ def rename(name: Name, new: Annotated[str, typer.Argument(help="the new name")])
     return EXIT_OK
 
 
-def export(name: Name, path: Annotated[Path, typer.Argument(help="the JSON file to write")]) -> int:
+def suite_export(name: SuiteName, path: Annotated[Path, typer.Argument(help="the JSON file to write")]) -> int:
     """Write a suite with its runs to one JSON file."""
     from evalsuite.suites.transfer import export_suite
 
@@ -213,7 +214,7 @@ def export(name: Name, path: Annotated[Path, typer.Argument(help="the JSON file 
     return EXIT_OK
 
 
-def import_(path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or our own export")]) -> int:
+def suite_import(path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or our own export")]) -> int:
     """Read suites (and their runs) from a Bench folder, a Bench suite JSON, or our own export."""
     from evalsuite.suites.transfer import import_suites
 
@@ -222,15 +223,16 @@ def import_(path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench s
     return EXIT_OK
 
 
-COMMANDS = {
-    "create": create,
-    "list": list_,
-    "show": show,
-    "run": run,
-    "export": export,
-    "import": import_,
-    "delete": delete,
-    "rename": rename,
-}
-# What the bare group does.
-DEFAULT = "list"
+suite_commands = Group(
+    {
+        "create": suite_create,
+        "list": suite_list,
+        "show": suite_show,
+        "run": suite_run,
+        "export": suite_export,
+        "import": suite_import,
+        "delete": suite_delete,
+        "rename": suite_rename,
+    },
+    default="list",
+)

@@ -1,25 +1,23 @@
-"""`evalsuite check`: one instance, or one scorer on one prediction, with everything known about it."""
+"""`evalsuite check` and `evalsuite validate`: a look before handing in, at one instance or prediction, or at the whole folder."""
 
-from collections.abc import Sequence
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import Code, Databases, FailUnder, Layout, Mode, ResultDir, Rules, rule, share
+from evalsuite.cli.options import Code, Databases, FailUnder, Json, Layout, Mode, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.reports.clean import clean
 from evalsuite.types import Rule
 
 if TYPE_CHECKING:
     from evalsuite.run.scoring import Run
 
-# The options of a scorer are its own: what typer does not know is read by `scorer_options`.
-CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True}
 
-
-def command(
+def check_command(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
     code: Code,
@@ -40,7 +38,7 @@ def command(
         Path | None,
         typer.Option(help="the suite.yaml whose `judge` section says which model to ask", metavar="SUITE.yaml", show_default=False),
     ] = None,
-    json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
+    json_: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
     fail_under: FailUnder = None,
@@ -69,11 +67,13 @@ def command(
         from evalsuite.run.scoring import Options, run
 
         check_level(reveal)
-        folder = _folder(gold_dir, gold or [])
+        folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
+        if len(folders) > 1:
+            raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
         options = Options(
             rules=chosen, only=(name,), save=False, databases=databases, layout=layout, mode=mode, allow_programs=code.allow_programs
         )
-        finished = run(result_dir, folder, options)
+        finished = run(result_dir, folders[0] if folders else Path("gold"), options)
         value = finished.results[0].score
         _show_instance(finished, result_dir, chosen, level=reveal, explain=explain, as_json=json_)
     elif explain or reveal is not None or databases is not None:
@@ -93,9 +93,7 @@ def command(
 
 def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, level: str | None, explain: bool, as_json: bool) -> None:
     """Print one scored instance, cut to what may be shown of gold; with `explain` also why it is wrong."""
-    import json
-
-    from evalsuite.cli.explain import evidence
+    from evalsuite.cli.instance_commands import evidence
     from evalsuite.reports.explain import evidence_text
     from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import level_for, reveal
@@ -116,9 +114,33 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
         print(evidence_text(name, found), end="")
 
 
-def _folder(gold_dir: Path | None, gold: Sequence[str]) -> Path:
-    """The one gold folder that the options name, by default `gold`."""
-    named = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold)]
-    if len(named) > 1:
-        raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
-    return named[0] if named else Path("gold")
+def validate_command(
+    submission: Annotated[Path, typer.Argument(help="the submission folder", show_default=False)],
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--gold", "--gold-dir", "--gold_dir", help="the gold folder; its *_eval.jsonl is enough [default: look at the submission alone]"
+        ),
+    ] = None,
+    layout: Layout = None,
+    mode: Mode = None,
+    json_: Json = False,
+) -> int:
+    """Say whether a submission folder is ready to hand in: lines, ids, answer types, and whether each file can be read."""
+    from evalsuite.trust.validate import told, validate
+
+    found = validate(submission, gold, layout=layout, mode=mode)
+    if json_:
+        print(json.dumps(found.to_json(), indent=2))
+        return EXIT_OK if found.ready else EXIT_GATE
+    for problem in found.problems:
+        print(clean(told(problem)))
+    for note in found.notes:
+        print(clean(f"note: {note}"))
+    kinds = " · ".join(f"{count} {kind}" for kind, count in found.n_answers.items() if count)
+    n_answers = sum(found.n_answers.values())
+    of = "" if found.n_gold is None else f" of {found.n_gold}"
+    print(f"{n_answers}{of} answers" + (f" ({kinds})" if kinds else "") + f", {found.n_ready} ready")
+    n_problems = f"{len(found.problems)} problem{'s' if len(found.problems) != 1 else ''}"
+    print("ready to hand in" if found.ready else f"not ready: {n_problems} (exit 1)")
+    return EXIT_OK if found.ready else EXIT_GATE

@@ -1,22 +1,19 @@
 """`evalsuite gold`: what can be said about gold itself."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from evalsuite.cli.gold_audit import audit
-from evalsuite.cli.gold_convert import convert
-from evalsuite.cli.gold_review import errata, suspects
-from evalsuite.cli.options import Databases, job_count, load_plugins, one_of, share
+from evalsuite.cli.gold_review_commands import GoldFolder, GoldWorkers, gold_audit, gold_errata, gold_suspects
+from evalsuite.cli.options import Databases, Group, Json, Layout, Plugins, load_plugins, one_of, share
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
-
-GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folder, or its spec file")]
-Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
+from evalsuite.reports.clean import clean
 
 
-def check(
+def gold_check(
     gold: GoldFolder,
     fail_under: Annotated[
         float | None,
@@ -28,8 +25,8 @@ def check(
     ] = None,
     databases: Databases = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="do not keep the ceiling for later reports")] = False,
-    isolation: Annotated[str, typer.Option(help="how files are kept apart while they are read", metavar="process|none")] = "process",
-    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto",
+    *,
+    workers: GoldWorkers,
     json_: Json = False,
 ) -> int:
     """Hand gold in as its own answer: the ceiling of the suite under both rules, and each check that refuses its own gold.
@@ -44,14 +41,14 @@ def check(
     from evalsuite.trust.gold_check import check_gold
 
     share(fail_under, "--fail-under")
-    how = one_of(isolation, ("process", "none"), "--isolation")
+    how = workers.options()
     find_spec(gold)
     if not no_save:
         check_writable(CEILINGS_FOLDER / "ceiling.json", hint=WITHOUT)
-    found = check_gold(gold, isolation=how, jobs=job_count(jobs), databases=databases)
+    found = check_gold(gold, databases=databases, **how)
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
     if json_:
-        _print_json(found.to_json())
+        print(json.dumps(found.to_json(), indent=2))
     else:
         _say(*gold_check_lines(found))
         _say(f"saved {kept}: reports of this suite print it" if kept else "not saved")
@@ -66,19 +63,18 @@ def check(
     return EXIT_GATE if fails else EXIT_OK
 
 
-def lint(
+def gold_lint(
     gold: GoldFolder,
     form: Annotated[str, typer.Option("--format", help="how findings are written", metavar="text|json|github")] = "text",
     ignore: Annotated[str, typer.Option(help="codes that are left out, separated by commas", metavar="CODE,...")] = "",
     strict: Annotated[bool, typer.Option("--strict", help="exit 1 on warnings too")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="print the safe repairs of the spec as a diff to review, and nothing else")] = False,
     write: Annotated[bool, typer.Option("--write", help="with --fix: apply the repairs")] = False,
-    plugin: Annotated[list[Path] | None, typer.Option(help="a Python file that brings scorers; may be repeated", metavar="FILE.py")] = None,
+    plugin: Plugins = None,
 ) -> int:
     """Say what can be seen wrong with gold without scoring anything: errors, likely mistakes, and what official rules misread."""
     from evalsuite.reports.gold import LINT_FORMATS, lint_text
-    from evalsuite.trust.lint import CODES
-    from evalsuite.trust.lint import lint as look
+    from evalsuite.trust.lint import CODES, fixes, lint
 
     load_plugins(plugin)
     one_of(form, LINT_FORMATS, "--format")
@@ -87,22 +83,20 @@ def lint(
         one_of(code, tuple(CODES), "--ignore")
     if write and not fix:
         raise UsageError("--write goes with --fix", hint="look at the diff of --fix first")
-    found = look(gold, ignore=codes)
+    found = lint(gold, ignore=codes)
     if fix:
-        from evalsuite.trust.lint import fixes
-
         shown = fixes.diff(found)
         sys.stdout.write(shown)
         if not shown:
-            _say("nothing here can be repaired without a choice", to=sys.stderr)
+            print("nothing here can be repaired without a choice", file=sys.stderr)
         elif write:
-            _say(f"{fixes.write(found)} findings mended", to=sys.stderr)
+            print(f"{fixes.write(found)} findings mended", file=sys.stderr)
         return EXIT_OK
     print(lint_text(found, form))
     return EXIT_GATE if found.count("error") or (strict and found.count("warning")) else EXIT_OK
 
 
-def contamination(
+def gold_contamination(
     gold: GoldFolder,
     against: Annotated[list[Path] | None, typer.Option(help="a text file, or a folder of them; may be repeated", metavar="FILE")] = None,
     words: Annotated[int, typer.Option(help="how many words an n-gram has", metavar="N")] = 13,
@@ -115,8 +109,7 @@ def contamination(
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.gold import contamination_lines
-    from evalsuite.trust.contamination import contamination as measure
-    from evalsuite.trust.contamination import text_files
+    from evalsuite.trust.contamination import contamination, text_files
     from evalsuite.trust.gold_texts import GoldText, gold_texts
 
     share(fail_over, "--fail-over")
@@ -125,39 +118,48 @@ def contamination(
     files = text_files(against)
     read = read_gold(gold)
     texts = list(gold_texts(read, resolve_limits(read.suite.limits)))
-    found = measure([text for text in texts if isinstance(text, GoldText)], files, n_words=words)
+    found = contamination([text for text in texts if isinstance(text, GoldText)], files, n_words=words)
     faults = [text for text in texts if not isinstance(text, GoldText)]
     if json_:
-        _print_json({**found.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]})
+        print(json.dumps({**found.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]}, indent=2))
     else:
         _say(*contamination_lines(found))
     for fault in faults:
-        _say(f"warning: {fault.where}: {fault.detail}", to=sys.stderr)
+        print(clean(f"warning: {fault.where}: {fault.detail}"), file=sys.stderr)
     over = found.over(fail_over) if fail_over is not None else []
     if over and not json_:
         _say(f"more than {fail_over:g} of a text found in {len(over)} instance{'' if len(over) == 1 else 's'} (exit 1)")
     return EXIT_GATE if over else EXIT_OK
 
 
-def _say(*lines: str, to: object = None) -> None:
-    from evalsuite.reports.clean import clean
+def gold_convert(
+    gold: GoldFolder,
+    out: Annotated[Path, typer.Option("--out", help="the folder to write, new or empty", metavar="DIR")],
+    layout: Layout = None,
+) -> int:
+    """Write gold in the layout of Spider 2.0 Lite or Snow as gold in the original layout: nothing is lost, every verdict stays."""
+    from evalsuite.gold.conversion import convert
 
+    done = convert(gold, out, layout=layout)
+    for note in done.notes:
+        print(clean(f"note: {note}"))
+    print(clean(f"{done.n_instances} instances and {done.n_files} files, read as {done.layout}, written to {done.folder}"))
+    return EXIT_OK
+
+
+def _say(*lines: str) -> None:
     for line in lines:
-        print(clean(line), file=to or sys.stdout)  # type: ignore[arg-type]
+        print(clean(line))
 
 
-def _print_json(value: object) -> None:
-    import json
-
-    print(json.dumps(value, indent=2))
-
-
-COMMANDS = {
-    "check": check,
-    "audit": audit,
-    "lint": lint,
-    "suspects": suspects,
-    "errata": errata,
-    "contamination": contamination,
-    "convert": convert,
-}
+gold_commands = Group(
+    {
+        "check": gold_check,
+        "audit": gold_audit,
+        "lint": gold_lint,
+        "suspects": gold_suspects,
+        "errata": gold_errata,
+        "contamination": gold_contamination,
+        "convert": gold_convert,
+    }
+)

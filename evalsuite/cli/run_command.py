@@ -1,5 +1,6 @@
 """`evalsuite run`: score a submission folder against gold."""
 
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -8,18 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalsuite.cli.inner_loop import FirstFailure, StopAtFirst, watch, with_known_folder
 from evalsuite.cli.options import GoldDir, Scoring
 from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving
-from evalsuite.cli.showing import ProgressBar
+from evalsuite.cli.showing import ProgressBar, lost, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
-    from evalsuite.cli.inner_loop import FirstFailure
     from evalsuite.reports.record import Record
     from evalsuite.run.scoring import Options, Run
 
 
-def command(
+def run_command(
     place: Place,
     which: Choice,
     how: Scoring,
@@ -30,7 +32,6 @@ def command(
     gold: GoldDir = Path("gold"),
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
-    from evalsuite.cli.inner_loop import watch
     from evalsuite.run.scoring import Options
 
     how.load()
@@ -57,13 +58,11 @@ def command(
 
 def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool) -> int:
     """Score, write and print as asked; the exit code."""
-    from evalsuite.cli.inner_loop import FirstFailure
-    from evalsuite.cli.showing import lost, with_lost, write_all
     from evalsuite.reports.ci_files import add_to_summary
     from evalsuite.reports.record import record_of_run, revealed
 
     try:
-        with _progress(hidden=shown.json_ or shown.quiet) as progress:
+        with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
             finished = _run(folder, gold, options, progress, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _stopped(failure, gold, shown.reveal)
@@ -88,8 +87,6 @@ def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *,
         return run(folder, gold, options, progress=progress)
     from tempfile import TemporaryDirectory
 
-    from evalsuite.cli.inner_loop import StopAtFirst, with_known_folder
-
     with TemporaryDirectory(prefix="evalsuite-") as spare:
         known = with_known_folder(options, folder.resolve().name, Path(spare) / "run")
         place = known.resume or known.out
@@ -99,10 +96,9 @@ def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *,
         return finished if options.save else replace(finished, folder=None)
 
 
-def _stopped(failure: "FirstFailure", gold: Path, level: str | None) -> int:
+def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
     """Show the instance that ended the run; the exit code is that of a gate not met."""
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.reports.clean import clean
     from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import default_level, reveal
     from evalsuite.types import Result
@@ -121,8 +117,6 @@ def _print(run: "Run", record: "Record", line: str, shown: Printing) -> None:
     seen = revealed(record, shown.reveal)
     with _for_github(run, seen) if shown.github else nullcontext():
         if shown.json_:
-            import json
-
             print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
         elif shown.quiet:
             print(line)
@@ -141,10 +135,6 @@ def _for_github(run: "Run", record: "Record") -> Iterator[None]:
         yield
 
 
-def _progress(*, hidden: bool) -> ProgressBar:
-    return ProgressBar(hidden=hidden or not sys.stderr.isatty())
-
-
 def _check_reference_files(result_dir: Path) -> None:
     """Raise `OutputError` where the files that the reference leaves behind cannot be written; called before any scoring."""
     from evalsuite.reports import check_writable
@@ -156,7 +146,6 @@ def _check_reference_files(result_dir: Path) -> None:
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:
     """Write the files that the reference leaves behind, and say where; what `level` hides of gold stands in none of them."""
-    from evalsuite.reports.clean import clean
     from evalsuite.reports.record import revealed
     from evalsuite.reports.reference_files import write_reference_files
 

@@ -1,0 +1,203 @@
+"""`evalsuite compare`, `leaderboard` and `agree`: several runs or raters side by side."""
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalsuite.cli.options import RUNS, GoldDir, Json, Limit, Quiet, RunsFolder, Scoring, limits_of, one_of
+from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, with_lost, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
+
+if TYPE_CHECKING:
+    from evalsuite.board.ranking import Leaderboard
+    from evalsuite.memo import Memo
+    from evalsuite.run.entries import Entry
+
+Rater = Annotated[str, typer.Argument(help="a run's name or folder, or a .csv file with the columns instance_id and label")]
+
+
+class NotRankedError(EvalsuiteError):
+    """Submissions that were scored and saved, and cannot be ranked: exit code 2 would say that nothing was saved."""
+
+    exit_code = EXIT_GATE
+
+
+def compare_command(
+    names: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline")],
+    how: Scoring,
+    gold: Annotated[
+        Path | None,
+        typer.Option(
+            "--gold", "--gold-dir", "--gold_dir", help="the gold to score submission folders against [default: the runs' own, else gold]"
+        ),
+    ] = None,
+    runs: RunsFolder = RUNS,
+    alpha: Annotated[
+        float, typer.Option(help="the chance of a false call that is accepted; intervals hold 1 - alpha", metavar="0-1")
+    ] = 0.05,
+    fail_on_regression: Annotated[
+        bool, typer.Option("--fail-on-regression", help="exit 1 where a candidate is worse than the baseline at alpha")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="compare runs of different signatures, with a warning in every report")] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(help="groups that begin with this are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX"),
+    ] = None,
+    shift: Annotated[
+        bool, typer.Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")
+    ] = False,
+    all_: Annotated[bool, typer.Option("--all", help="list every flip and every field")] = False,
+    output: Outputs = None,
+    reveal: Reveal = None,
+    json_: Annotated[bool, typer.Option("--json", help="print the comparison as JSON and nothing else")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
+
+    Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
+    """
+    from evalsuite.board import compare, load_sides
+    from evalsuite.reports.comparison_document import comparison_document
+    from evalsuite.reports.comparison_sections import comparison_verdict
+    from evalsuite.reports.data_files import as_json
+    from evalsuite.reports.terminal import show
+
+    how.load()
+    check_showing(output or (), reveal)
+    scoring = how.options()
+    chosen = scoring.pop("rules")
+    sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
+    found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
+    code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
+    code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))
+    if json_:
+        print(*as_json(comparison_document(found)), sep="", end="")
+    elif quiet:
+        print(line)
+    else:
+        show(comparison_document(found, everything=all_), console(), last_line=line)
+    return code
+
+
+def leaderboard_command(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
+    how: Scoring,
+    gold: GoldDir = Path("gold"),
+    by: Annotated[
+        str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")
+    ] = None,
+    metadata: Annotated[
+        Path | None,
+        typer.Option(help="what is known of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
+    ] = None,
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False,
+    output: Outputs = None,
+    json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
+    quiet: Quiet = False,
+    limit: Limit = None,
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
+) -> int:
+    """Score every submission under the folders, rank them with intervals and shared ranks, and save the new runs.
+
+    A submission that did not change since a finished run of the same signature is not scored again.
+    """
+    from evalsuite.memo import Memo, code_stamp
+    from evalsuite.reports.data_files import as_json
+    from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
+    from evalsuite.reports.terminal import show
+    from evalsuite.run.entries import Settings, find_places, score_places
+
+    how.load()
+    check_showing(output or (), None)
+    if by is not None:
+        one_of(by, ("scorer", "group"), "--by")
+    settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), **how.options())
+    places, notes = find_places(folders, gold)
+    about = _metadata_by_submission(metadata) if metadata is not None else {}
+    strangers = sorted(set(about) - {place.name for place in places})
+    notes += [f"{metadata}: no submission {name!r}" for name in strangers]
+    memo = Memo(how.cache, stamp=code_stamp())
+    try:
+        with ProgressBar(hidden=json_ or quiet) as progress:
+            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, progress=progress)
+        board = _ranked(entries, memo, runs, by=by, force=force, anonymous=anonymise, notes=notes)
+    finally:
+        memo.close()
+    unread = any(row.rank is None for row in board.rows)
+    code, line = (EXIT_GATE, f"{board_last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, board_last_line(board))
+    code, line = with_lost(code, line, write_all(board, output or (), subject="leaderboard"))
+    document = leaderboard_document(board)
+    if json_:
+        print(*as_json(document), sep="", end="")
+        return code
+    if not quiet:
+        show(document, console(document.width), last_line="")
+        print()
+    for difference in board.forced:
+        print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)
+    print(line)
+    return code
+
+
+def _ranked(entries: Sequence["Entry"], memo: "Memo", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
+    """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
+    from evalsuite.board.ranking import make_leaderboard
+
+    try:
+        return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)
+    except UsageError as error:
+        if not (n := sum(entry.is_new for entry in entries)):
+            raise
+        message = f"{error.message}; {n} new run{'s' * (n > 1)} saved in {runs} (exit {EXIT_GATE})"
+        raise NotRankedError(message, hint=error.hint) from None
+
+
+def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
+    """Submission name -> its metadata, from a CSV with a column `submission`. Raises `UsageError`."""
+    from evalsuite.readers.csv_table import read_named_rows
+
+    header, rows = read_named_rows(path)
+    if "submission" not in header:
+        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` holds the folders' names")
+    found: dict[str, dict[str, str]] = {}
+    for line, cells in rows:
+        row = dict(zip(header, cells, strict=False))
+        name = row.pop("submission", "")
+        if not name:
+            raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` holds the folder's name")
+        if name in found:
+            raise UsageError(f"{path}:{line}: {name!r} stands twice", hint="one line a submission")
+        found[name] = {str(key): str(value) for key, value in row.items() if key and value}
+    return found
+
+
+def agree_command(
+    rater_a: Rater,
+    rater_b: Rater,
+    runs: RunsFolder = RUNS,
+    threshold: Annotated[float | None, typer.Option(help="count labels of at least this as 1, others as 0", metavar="NUMBER")] = None,
+    most: Annotated[int, typer.Option(help="how many disagreements are shown")] = 20,
+    json_: Json = False,
+) -> int:
+    """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
+    from evalsuite.board.raters import agree, read_rater
+    from evalsuite.reports.agreement import agreement_lines
+
+    if threshold is not None and math.isnan(threshold):
+        raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")
+    if most < 0:
+        raise UsageError(f"--most cannot be {most}", hint="a number from 0")
+    found = agree(read_rater(rater_a, runs), read_rater(rater_b, runs), threshold=threshold)
+    if json_:
+        print(json.dumps(found.to_json(), indent=2))
+    else:
+        print("\n".join(agreement_lines(found, most=most)))
+    return EXIT_OK

@@ -1,0 +1,160 @@
+"""`evalsuite gold audit`, `suspects` and `errata`: which checks are too easy, which gold to look at, and what was corrected."""
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalsuite.cli.options import (
+    RUNS,
+    GoldNow,
+    Isolation,
+    Json,
+    Plugins,
+    Rules,
+    RunsFolder,
+    Workers,
+    job_count,
+    load_plugins,
+    one_of,
+    rule,
+    share,
+)  # fmt: skip
+from evalsuite.cli.showing import ProgressBar
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.reports.clean import clean
+
+if TYPE_CHECKING:
+    from evalsuite.types import Gold
+
+GoldFolder = Annotated[Path, typer.Argument(metavar="GOLD", help="the gold folder, or its spec file")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoldWorkers(Workers):
+    """How gold is scored as its own answer."""
+
+    isolation: Annotated[str, typer.Option(help="how files are kept apart while they are read", metavar="process|none")] = "process"
+    jobs: Annotated[str, typer.Option(help="answers scored side by side: a number, or auto", metavar="N|auto")] = "auto"
+
+
+def gold_audit(
+    gold: GoldFolder,
+    rules: Rules = None,
+    only: Annotated[list[str] | None, typer.Option("--only", help="only this instance; may be repeated", metavar="ID")] = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="how many answers are made for a check at most", metavar="N")] = 24,
+    seconds: Annotated[float | None, typer.Option(help="begin no further check after this time", metavar="S", show_default=False)] = None,
+    seed: Annotated[int, typer.Option(help="what chooses the rows and cells that are changed")] = 0,
+    top: Annotated[int, typer.Option("--top", min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
+    form: Annotated[str, typer.Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",
+    fail_under: Annotated[
+        float | None, typer.Option("--fail-under", help="exit 1 where less than this share of the wrong answers is caught", metavar="0-1")
+    ] = None,
+    *,
+    workers: GoldWorkers,
+    plugin: Plugins = None,
+) -> int:
+    """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
+    from evalsuite.reports.audit import FORMATS, audit_text
+    from evalsuite.trust.audit.audit import audit_gold
+
+    share(fail_under, "--fail-under")
+    if seconds is not None and seconds <= 0:
+        raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
+    load_plugins(plugin)
+    one_of(form, FORMATS, "--format")
+    chosen = rule(rules) or "official"
+    with ProgressBar() as progress:
+        found = audit_gold(
+            gold,
+            only=tuple(only or ()),
+            most=most,
+            seconds=seconds,
+            seed=seed,
+            progress=progress,
+            **workers.options(),
+        )
+    print(audit_text(found, form, rules=chosen, most=top))
+    caught = found.caught(chosen)
+    if fail_under is not None and caught is not None and caught < fail_under:
+        print(f"below the gate of {fail_under * 100:.1f} % (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
+        return EXIT_GATE
+    return EXIT_OK
+
+
+def gold_suspects(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
+    rules: Rules = None,
+    gold: GoldNow = None,
+    most: Annotated[int, typer.Option("--most", help="how many suspects to show", metavar="N")] = 20,
+    runs: RunsFolder = RUNS,
+    isolation: Isolation = "process",
+    jobs: Annotated[str, typer.Option(help="answers read side by side: a number, or auto", metavar="N|auto")] = "1",
+    plugin: Plugins = None,
+    json_: Json = False,
+) -> int:
+    """List the instances whose gold may be wrong: submissions agree against it, nobody solves it, or better submissions do worse."""
+    from evalsuite.reports.gold import suspects_lines
+    from evalsuite.store.history import one_run
+    from evalsuite.trust.suspects import suspects
+
+    load_plugins(plugin)
+    entries = [one_run(name, runs) for name in run]
+    how = one_of(isolation, ("process", "none"), "--isolation")
+    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, jobs=job_count(jobs) or 1)
+    if json_:
+        print(json.dumps(found.to_json(), indent=2))
+    else:
+        for line in suspects_lines(found, most=most):
+            print(clean(line))
+    return EXIT_OK
+
+
+def gold_errata(
+    gold: GoldFolder,
+    entry: Annotated[str | None, typer.Option("--entry", help="print an entry for this instance, to be filled in", metavar="ID")] = None,
+    plugin: Plugins = None,
+    json_: Json = False,
+) -> int:
+    """Say which entries of gold.errata.yaml are applied, stale or expired; or print a new one for an instance."""
+    from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.gold.layouts import read_gold
+
+    load_plugins(plugin)
+    read = read_gold(gold)
+    if entry is not None:
+        print(_new_entry(read, entry), end="")
+        return EXIT_OK
+    found = read_errata(read)
+    entries = found.entries if found is not None else ()
+    if json_:
+        print(json.dumps([{**one.to_json(), "state": one.state, "gold_now": one.gold_now} for one in entries], indent=2))
+        return EXIT_OK
+    for one in entries:
+        why = f": {one.words()}" if one.state != "applied" else f" until {one.expires.isoformat()}"
+        print(clean(f" {one.id}  {'waived' if one.waives else 'patched'}  {one.state}{why}"))
+        print(clean(f"   {one.author}: {one.reason}  ({one.evidence})"))
+    counts = [(len(found.of_state(state)), state) for state in ("applied", "stale", "expired")] if found is not None else []
+    print(", ".join(f"{count} {state}" for count, state in counts) or f"no {ERRATA_FILE} in {read.folder}")
+    return EXIT_OK
+
+
+def _new_entry(gold: "Gold", instance_id: str) -> str:
+    """An entry for an instance with its hash, all else to be filled in."""
+    from datetime import UTC, datetime, timedelta
+
+    from evalsuite.gold.errata import instance_hash
+    from evalsuite.gold.spec import check_ids
+
+    check_ids(gold, [instance_id])
+    known = {instance.instance_id: instance for instance in gold.instances}
+    until = (datetime.now(UTC) + timedelta(days=365)).date()
+    name = json.dumps(instance_id, ensure_ascii=False)
+    return (
+        f"- id: {name}\n  gold: {json.dumps(instance_hash(gold, known[instance_id]))}\n"
+        "  waive: true            # or patch: {gold: ...}, or evaluation: {func: ..., parameters: {...}}\n"
+        f"  author:\n  reason:\n  evidence: https://\n  expires: {until.isoformat()}\n"
+    )

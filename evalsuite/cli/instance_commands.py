@@ -1,0 +1,193 @@
+"""`evalsuite explain` and `evalsuite bundle`: why one instance has its verdict, and the smallest case that still has it."""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalsuite.cli.options import RUNS, GoldOfRun, Isolation, Json, OfRun, Plugins, ResultDir, Rules, RunsFolder, load_plugins, one_of, rule
+from evalsuite.cli.showing import Reveal
+from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
+
+if TYPE_CHECKING:
+    from evalsuite.store.history import RunEntry
+    from evalsuite.trust.bundle import Bundle
+    from evalsuite.types import Result, Rule
+
+
+def explain_command(
+    instance_id: Annotated[str, typer.Argument(metavar="ID", help="the instance to explain")],
+    run: OfRun = None,
+    result_dir: ResultDir = None,
+    gold: GoldOfRun = None,
+    rules: Rules = None,
+    reveal: Reveal = None,
+    runs: RunsFolder = RUNS,
+    plugin: Plugins = None,
+    json_: Json = False,
+) -> int:
+    """Say why an instance is wrong: the cause that the scorer itself confirms, the difference, and SQL that shows it.
+
+    evalsuite explain sales_004 --run 20261121-102205-example
+
+    evalsuite explain sales_004 --result_dir FOLDER --gold gold
+    """
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.reports.explain import evidence_text
+    from evalsuite.reveal import level_for
+    from evalsuite.run.scoring import Options
+    from evalsuite.run.scoring import run as score
+
+    load_plugins(plugin)
+    entry = _entry("explain", instance_id, run, runs, result_dir)
+    saved: Mapping[str, Any] = entry.run if entry is not None else {}
+    submission = result_dir or Path(str(saved.get("submission", {}).get("folder", "")))
+    gold_folder = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
+    asked = saved.get("options", {})
+    # The rules that the run was asked for; those of each scorer where it was asked for none.
+    chosen, limits = rule(rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
+    level = level_for(read_gold(gold_folder), reveal)
+    result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
+    if result is None:
+        result = score(submission, gold_folder, Options(rules=chosen, only=(instance_id,), limits=limits, save=False)).results[0]
+    found = evidence(instance_id, submission, gold_folder, rules=chosen, level=level, result=result, limits=limits)
+    if json_:
+        print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
+    else:
+        print(evidence_text(instance_id, found), end="")
+    return EXIT_OK
+
+
+def evidence(
+    instance_id: str,
+    submission: Path,
+    gold: Path,
+    *,
+    rules: "Rule | None",
+    level: str,
+    result: "Result",
+    limits: Mapping[str, int | float] | None = None,
+) -> dict[str, Any]:
+    """Why an instance is wrong, as data cut to a level. Raises what reading the folders raises."""
+    from evalsuite.reveal import reveal_evidence
+    from evalsuite.trust.evidence import explain_results
+
+    saved = {instance_id: result}
+    found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved))[instance_id]
+    return reveal_evidence(found, level, result=result)
+
+
+def bundle_command(
+    instance_id: Annotated[str, typer.Argument(metavar="ID", help="the instance to shrink")],
+    run: OfRun = None,
+    result_dir: ResultDir = None,
+    gold: GoldOfRun = None,
+    rules: Rules = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="FILE.md, or a folder for the files too [default: print]", metavar="FILE.md|DIR")
+    ] = None,
+    reveal: Annotated[str | None, typer.Option(metavar="cells", help="needed where gold is hidden: a bundle shows its cells")] = None,
+    runs: RunsFolder = RUNS,
+    isolation: Isolation = "process",
+    plugin: Plugins = None,
+) -> int:
+    """Shrink an instance to the fewest rows, columns, words or fields on which both rules still say the same, as Markdown.
+
+    evalsuite bundle sales_004 --run 20261121-102205-example -o issue.md
+
+    The case is written as files and scored again; exit 1 where that gives another verdict.
+    """
+    from tempfile import TemporaryDirectory
+
+    from evalsuite.trust.bundle import bundle
+    from evalsuite.trust.bundle_files import scored, verdict, write
+
+    load_plugins(plugin)
+    _check_place(output)
+    entry = _entry("bundle", instance_id, run, runs, result_dir)
+    submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)
+    asked = entry.run.get("options", {}) if entry is not None else {}
+    chosen = rule(rules)
+    found = bundle(
+        gold_folder,
+        submission,
+        instance_id,
+        rules=chosen or rule(asked.get("rules")),
+        isolation=one_of(isolation, ("process", "none"), "--isolation"),
+        **{name: asked.get(name) for name in ("limits", "layout", "mode")},
+    )
+    with TemporaryDirectory(prefix="evalsuite-") as scratch:
+        write(found, Path(scratch))
+        again = scored(Path(scratch), rules=chosen)
+    _write_bundle(found, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")
+    if again != verdict(found):
+        print(f"as files the case is {again[0]} under official and {again[1]} under strict: another verdict (exit 1)", file=sys.stderr)
+        return EXIT_GATE
+    return EXIT_OK
+
+
+def _entry(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
+    """The run that is named, None where none is. Raises `UsageError` where no submission is named either, or there is no such run."""
+    from evalsuite.store.history import one_run
+
+    if run is None and result_dir is None:
+        hint = f"evalsuite {command} {instance_id} --run RUN, or --result_dir FOLDER"
+        raise UsageError("no run and no submission given", hint=hint)
+    return one_run(run, runs) if run is not None else None
+
+
+def _shown_sides(entry: "RunEntry | None", result_dir: Path | None, gold: Path | None, reveal: str | None) -> tuple[Path, Path]:
+    """The folders of submission and gold. Raises `UsageError` where one is gone, or the cells of gold may not be shown."""
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.readers.paths import SPEC_PATTERN
+    from evalsuite.reveal import level_for
+    from evalsuite.run.rescoring import place_of
+
+    if entry is None:
+        assert result_dir is not None
+        submission, gold = result_dir, gold or Path("gold")
+    else:
+        submission = place_of(entry, entry.run.get("submission", {}).get("folder"), result_dir, "*", "result-dir")
+        gold = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
+    if level_for(read_gold(gold), reveal) != "cells":
+        raise UsageError("a bundle shows cells of gold, which suite.yaml keeps hidden", hint="--reveal cells, if you may show them")
+    return submission, gold
+
+
+def _is_file(output: Path) -> bool:
+    return output.suffix.lower() in (".md", ".markdown")
+
+
+def _check_place(output: Path | None) -> None:
+    """Raise `OutputError` where the bundle cannot be written, before anything is shrunk."""
+    from evalsuite.reports import check_writable
+
+    if output is None:
+        return
+    if not _is_file(output) and output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise OutputError(f"{output} is not an empty folder", hint="name a new folder, or FILE.md")
+    check_writable(output if _is_file(output) else output / "README.md")
+
+
+def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
+    """Print the bundle, or write it and say where. Raises `OutputError`."""
+    from evalsuite.reports.bundle import bundle_markdown
+    from evalsuite.trust.bundle_files import write
+
+    text = bundle_markdown(found, signature=signature)
+    if output is None:
+        sys.stdout.write(text)
+        return
+    try:
+        if not _is_file(output):
+            write(found, output)
+        place = output if _is_file(output) else output / "README.md"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise cannot_write(output, error) from error
+    sizes = ", ".join(f"{before:,} to {after:,} {what}" for what, before, after in found.sizes)
+    print(f"{found.instance_id}: {sizes}, saved {place}")

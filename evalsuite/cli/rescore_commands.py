@@ -1,0 +1,187 @@
+"""`evalsuite rescore`, `verify` and `merge`: what saved runs say, scored again, checked and joined."""
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalsuite.cli.options import RUNS, Code, FailUnder, GoldNow, Json, Quiet, RunName, RunsFolder, Scoring, SubmissionNow, Workers, share
+from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, with_lost, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.reports.clean import clean
+from evalsuite.reports.words import percent, score_words
+from evalsuite.store.history import one_run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from evalsuite.trust.verify import Verified
+
+
+# How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
+_MOST_CHANGES = 20
+_MOST_DIFFERENCES = 10
+
+
+def rescore_command(
+    run: RunName,
+    how: Scoring,
+    scorer_version: Annotated[
+        str | None,
+        typer.Option(
+            "--scorer-version",
+            help="refuse unless this version of evalsuite is installed; `same` is the run's own. Scorers have no version of their own",
+            metavar="VERSION|same",
+        ),
+    ] = None,
+    submission: SubmissionNow = None,
+    gold: GoldNow = None,
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
+    json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
+    quiet: Quiet = False,
+) -> int:
+    """Score a saved run's submission again, under other rules or with what is installed now, and save that as a new run.
+
+    Submission and gold must hold what the run scored. Metadata and label stay; the new run says from which one it comes.
+    """
+    from evalsuite.run.rescoring import rescore
+    from evalsuite.run.scoring import Options
+
+    how.load()
+    options = Options(runs_folder=runs, **how.options())
+    with ProgressBar(hidden=json_ or quiet) as progress:
+        done = rescore(
+            one_run(run, runs),
+            rules=options.rules,
+            submission=submission,
+            gold=gold,
+            version=scorer_version,
+            options=options,
+            progress=progress,
+        )
+    for note in done.notes:
+        print(f"note: {note}", file=sys.stderr)
+    if json_:
+        print(json.dumps(done.run.to_json(), indent=2, default=str))
+        return EXIT_OK
+    if not quiet:
+        for text in done.signature_changes:
+            print(clean(f" {text}"))
+        for name, *scores in done.changed[:_MOST_CHANGES]:
+            before, after = ("not judged" if score is None else f"{score:g}" for score in scores)
+            print(clean(f" {name}: {before} -> {after}"))
+        if len(done.changed) > _MOST_CHANGES:
+            print(f" ... {len(done.changed) - _MOST_CHANGES} more")
+        print(f" saved {done.run.folder}")
+    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed")
+    return EXIT_OK
+
+
+def verify_command(
+    run: RunName,
+    workers: Workers,
+    code: Code,
+    sample: Annotated[
+        int | None, typer.Option(help="score this many instances again, chosen at random [default: all]", metavar="N")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="the seed of the sample [default: a new one, printed]", metavar="N")] = None,
+    submission: SubmissionNow = None,
+    gold: GoldNow = None,
+    runs: RunsFolder = RUNS,
+    json_: Json = False,
+) -> int:
+    """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
+
+    Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
+    the run's own word is listed as not verified.
+    """
+    from evalsuite.trust.verify import verify
+
+    code.load()
+    if sample is not None and sample < 1:
+        raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
+    folder = Path(run) if Path(run).is_dir() else runs / run
+    with ProgressBar(hidden=json_) as progress:
+        found = verify(
+            folder,
+            submission=submission,
+            gold=gold,
+            sample=sample,
+            seed=seed,
+            allow_programs=code.allow_programs,
+            progress=progress,
+            **workers.options(),
+        )
+    if json_:
+        print(json.dumps(found.to_json()))
+    else:
+        _print_verified(found)
+    return found.exit_code
+
+
+def _print_verified(found: "Verified") -> None:
+    """Print each finding, what was only claimed or left out, and the verdict as the last line."""
+    for finding in found.findings:
+        print(clean(f" {'✓' if finding.good else '✗'} {finding.name:<14} {finding.says}"))
+        for text in finding.differs[:_MOST_DIFFERENCES]:
+            print(clean(f"     {text}"))
+        if len(finding.differs) > _MOST_DIFFERENCES:
+            print(f"     ... {len(finding.differs) - _MOST_DIFFERENCES} more")
+    for value, names in _by_what_is_said(found.claimed):
+        print(clean(f" - {', '.join(names)} not verified: {value}"))
+    for reason, names in _by_what_is_said(found.left_out.items()):
+        print(clean(f" - {', '.join(names)} not verified: {reason}"))
+    for note in found.notes:
+        print(clean(f"   note: {note}"))
+    if found.seed is not None:
+        print(f"   --seed {found.seed} takes the same sample again")
+    wrong = [finding.name for finding in found.findings if not finding.good]
+    verdict = f"no: {', '.join(wrong)} (exit 1)" if wrong else "yes"
+    if found.exit_code == EXIT_UNSCORABLE:
+        verdict = f"as far as that goes, {len(found.left_out)} not verified (exit 4)"
+    counted = f"verified {found.n_verified} of {found.n_gold}: " if found.n_gold else ""
+    print(clean(f"{counted}{found.name} is what it says: {verdict}"))
+
+
+def _by_what_is_said(said: "Iterable[tuple[str, str]]") -> "Iterable[tuple[str, list[str]]]":
+    """The names of which the same is said, with what it is, in the order of the first."""
+    found: dict[str, list[str]] = {}
+    for name, value in said:
+        found.setdefault(value, []).append(name)
+    return found.items()
+
+
+def merge_command(
+    runs: Annotated[list[Path], typer.Argument(help="the run folders of all shards, in any order", metavar="RUN...")],
+    out: Annotated[Path, typer.Option(help="the folder of the whole run", metavar="DIR")],
+    output: Outputs = None,
+    reveal: Reveal = None,
+    fail_under: FailUnder = None,
+    quiet: Quiet = False,
+) -> int:
+    """Join the runs made with `run --shard 1/n` to `run --shard n/n` to one run, and show its report.
+
+    The joined run is the one that scoring everything at once gives. Shards of different gold, submissions, options or versions are refused,
+    and so are shards that are missing or given twice.
+    """
+    from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.run.shards import merge
+
+    share(fail_under, "--fail-under")
+    check_showing(output or (), reveal)
+    record = record_of_entry(merge(runs, out))
+    n_lost = write_all(record, output or (), reveal)
+    score = record.summary.score
+    missed = fail_under is not None and (score is None or score < fail_under)
+    gate = ""
+    if fail_under is not None:
+        gate = f", below the gate of {percent(fail_under)} (exit 1)" if missed else f" (gate {percent(fail_under)} met)"
+    line = clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}")
+    code, line = with_lost(EXIT_GATE if missed else EXIT_OK, line, n_lost)
+    if quiet:
+        print(line)
+    else:
+        Showing().print(revealed(record, reveal), line)
+    return code

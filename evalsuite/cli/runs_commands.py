@@ -1,0 +1,163 @@
+"""`evalsuite runs`, `report`, `sql` and `view`: saved runs are listed, shown again, asked and looked at."""
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
+from evalsuite.cli.showing import Reveal, Showing, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.reports.clean import clean
+from evalsuite.store.history import RunEntry, find_runs, one_run, query, remove_run, tag_run
+
+if TYPE_CHECKING:
+    from evalsuite.types import Result
+
+
+_LOOPBACK = "127.0.0.1"
+_DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
+
+
+def runs_list(
+    runs: RunsFolder = RUNS,
+    suite: Annotated[str | None, typer.Option(help="only runs of suites that fit the pattern", metavar="GLOB")] = None,
+    model: Annotated[str | None, typer.Option(help="only runs of models that fit the pattern", metavar="GLOB")] = None,
+    tag: Annotated[str | None, typer.Option(help="only runs with this tag")] = None,
+    since: Annotated[str, typer.Option(help="only runs from this day on", metavar="YYYY-MM-DD", show_default=False)] = "",
+    until: Annotated[str, typer.Option(help="only runs up to this day", metavar="YYYY-MM-DD", show_default=False)] = "~",
+) -> int:
+    """List the saved runs, oldest first, with suite, scores under both rules, model and tags."""
+    for option, day in (("--since", since), ("--until", until)):
+        if day not in ("", "~") and not _DAY.fullmatch(day):
+            raise UsageError(f"{option} cannot be {day!r}", hint="write a day as 2026-11-21, a month as 2026-11")
+    found = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
+    for entry in found:
+        summary = entry.run.get("summary", {})
+        official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
+        about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
+        tags = " ".join(f"#{tag}" for tag in entry.tags)
+        print(clean(f"{entry.name}  {entry.suite}  official {official}  strict {strict}  {about} {tags}".rstrip()))
+    if not found:
+        asked = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
+        said = " ".join(f"{option} {value!r}" for option, value in asked if value)
+        n = len(find_runs(runs)) if said else 0
+        print(clean(f"none of {n} runs in {runs} fits {said}" if n else f"no runs in {runs}"))
+    return EXIT_OK
+
+
+def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
+    """Show one run: what is known of it, all its metadata, its numbers, and the contexts of its answers where it keeps some."""
+    from evalsuite.store.contexts import read_contexts, submission_folder
+
+    entry = one_run(run, runs)
+    rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
+    rows += [(key, entry.run.get(key)) for key in ("signature", "options", "submission", "gold", "receipt")]
+    rows += [*entry.metadata.items(), *entry.run.get("summary", {}).items()]
+    for key, value in rows:
+        print(clean(f" {key:<18} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
+    for name, context in read_contexts(submission_folder(entry.folder, entry.run)).items():
+        print(clean(f" {'context':<18} {name}: {context}"))
+    return EXIT_OK
+
+
+def runs_tag(
+    run: RunName,
+    add: Annotated[list[str] | None, typer.Option("--add", help="a tag to add; may be repeated")] = None,
+    remove: Annotated[list[str] | None, typer.Option("--remove", help="a tag to take away; may be repeated")] = None,
+    runs: RunsFolder = RUNS,
+) -> int:
+    """Add tags to a run or take them away, and show its tags."""
+    if not all(name.strip() for name in add or ()):
+        raise UsageError("a tag cannot be blank", hint="--add release")
+    tags = tag_run(one_run(run, runs), add=add or (), remove=remove or ())
+    print(" ".join(f"#{name}" for name in tags) or "no tags")
+    return EXIT_OK
+
+
+def runs_rm(run: RunName, runs: RunsFolder = RUNS) -> int:
+    """Delete a run folder."""
+    entry = one_run(run, runs)
+    remove_run(entry)
+    print(f"deleted {entry.folder}")
+    return EXIT_OK
+
+
+runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm}, default="list")
+
+
+def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:
+    """Show a saved run, or with -o write it to files; the ending of a file says its format."""
+    from evalsuite.reports.record import record_of_entry, revealed
+
+    shown.check()
+    record = record_of_entry(one_run(run, runs))
+    n_lost = 0
+    for path in shown.output or ():
+        if write_all(record, [path], shown.reveal):
+            n_lost += 1
+        else:
+            print(f"wrote {path}")
+    if not shown.output:
+        shown.print(revealed(record, shown.reveal), None)
+    return EXIT_GATE if n_lost else EXIT_OK
+
+
+def sql_command(
+    statement: Annotated[str, typer.Argument(metavar="SELECT", help="one SELECT over the tables runs, results and fields")],
+    runs: RunsFolder = RUNS,
+    json_: Annotated[bool, typer.Option("--json", help="print one JSON object a row")] = False,
+    level: Reveal = None,
+) -> int:
+    """Ask the saved runs a question in SQL; nothing can be changed by it."""
+    from evalsuite.reveal import check_level, default_level, reveal
+
+    check_level(level)
+
+    def cut(entry: RunEntry) -> "list[Result] | None":
+        allowed = level or default_level(hidden=bool(entry.run.get("gold", {}).get("hidden")))
+        return None if allowed == "cells" else [reveal(result, allowed) for result in entry.results()]
+
+    names, rows = query(statement, runs, cut=cut)
+    if not find_runs(runs):
+        print(clean(f"note: no runs in {runs}"), file=sys.stderr)
+    if not json_:
+        print("\t".join(clean(name) for name in names))
+    for row in rows:
+        if json_:
+            print(json.dumps(dict(zip(names, row, strict=True)), default=str))
+        else:
+            print("\t".join("" if value is None else clean(str(value)) for value in row))
+    return EXIT_OK
+
+
+def view_command(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="`.evalsuite`, a folder of runs, or a Bench folder [default: .evalsuite and $BENCH_FILE_DIR]"),
+    ] = None,
+    port: Annotated[int, typer.Option(help="the port to listen on; 0 takes a free one", metavar="PORT", min=0, max=65535)] = 0,
+    host: Annotated[str, typer.Option(help="the address to listen on; any but loopback lets others read everything shown")] = _LOOPBACK,
+    browser: Annotated[bool, typer.Option("--open", help="also open it in the browser")] = False,
+) -> int:
+    """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
+    from evalsuite.web.app import serve
+
+    def said(address: str) -> None:
+        if host not in (_LOOPBACK, "localhost", "::1"):
+            print(f"warning: whoever reaches {clean(host)} can read every run and its gold; there is no password", file=sys.stderr)
+        print(f"viewer at {clean(address)}  (Ctrl-C ends it)", flush=True)
+        if browser:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    try:
+        serve(folder, host=host, port=port, said=said)
+    except KeyboardInterrupt:
+        # The usual way to end it is no failure.
+        print("viewer ended")
+    return EXIT_OK

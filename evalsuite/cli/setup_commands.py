@@ -1,0 +1,138 @@
+"""`evalsuite scorers` and `evalsuite connections`: what there is to score with."""
+
+import contextlib
+import json
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from evalsuite.cli.options import Group, Plugins, load_plugins
+from evalsuite.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, in_one_sentence
+from evalsuite.reports.clean import clean
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
+    from evalsuite.registry import Scorer
+    from evalsuite.reports.scorer_help import Help
+
+
+def scorers_command(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="explain this scorer", show_default=False)] = None,
+    plugin: Plugins = None,
+    json_: Annotated[bool, typer.Option("--json", help="print JSON and nothing else")] = False,
+) -> int:
+    """List the scorers, or explain one: its parameters, what both rules ask, an example."""
+    from evalsuite.reports.scorer_help import help_of, scorer_help_text, scorer_list_text
+    from evalsuite.scorers import SCORERS
+
+    load_plugins(plugin)
+    entries = [SCORERS.load(name)] if name is not None else [SCORERS.load(known) for known in SCORERS.names()]
+    helps = [help_of(entry) for entry in entries]
+    if json_:
+        print(json.dumps(helps[0].to_json() if name is not None else [about.to_json() for about in helps], indent=2))
+    elif name is None:
+        print(scorer_list_text(helps), end="")
+        print("`evalsuite scorers NAME` explains one")
+    else:
+        print(scorer_help_text(helps[0], command=_example_command(entries[0], helps[0])), end="")
+    return EXIT_OK
+
+
+def _example_command(entry: "Scorer", about: "Help") -> str:
+    """The scorer's own example as an `evalsuite check` command; empty where it has none."""
+    from evalsuite.cli.scorer_options import as_words
+
+    parameters = about.example.get("parameters")
+    if parameters is None:
+        return ""
+    gold = parameters.get("gold")
+    files = entry.marker.gold_files is not None and entry.marker.reads != "tree"
+    golds = gold if isinstance(gold, list) else [gold]
+    n_predictions = len(golds) if entry.marker.reads == "tables" else 1
+    predictions = [f"answer{i}" if n_predictions > 1 else "answer" for i in range(1, n_predictions + 1)] if files else ["the answer"]
+    ending = golds[0].rpartition(".")[2] if files else ""
+    shown = [word for text in predictions for word in ("--prediction", f"{text}.{ending}" if files else text)]
+    return shlex.join(["evalsuite", "check", entry.name, *shown, *as_words(entry, parameters)])
+
+
+ConnectionsGold = Annotated[
+    Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder whose connections count too")
+]
+DatabaseFolder = Annotated[Path | None, typer.Option(help="the folder of database files", metavar="DIR")]
+
+
+def connections_list(gold: ConnectionsGold = None, databases: DatabaseFolder = None) -> int:
+    """List the configured connections: name, engine, where it is configured, which instances it is for; no value is shown."""
+    from evalsuite.gold.connection_files import read_connections
+
+    connections = read_connections(_connections_folder(gold), databases=databases)
+    for entry in connections.entries.values():
+        n = len(entry.instances)
+        parts = [f"{n} instance{'s' * (n != 1)}"] * bool(n)
+        parts += [f"prefix {', '.join(entry.prefixes)}"] * bool(entry.prefixes)
+        parts += [f"metadata {', '.join(entry.metadata)}"] * bool(entry.metadata)
+        use = "; ".join(parts) or "used where gold names it"
+        print(clean(f"{entry.name:<16} {entry.engine:<10} {entry.where:<28} {use}"))
+    if not connections.entries:
+        print("no connections; docs/connections.md shows how to configure them")
+    return EXIT_OK
+
+
+def connections_test(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="the connections to test; all if none is named")] = None,
+    gold: ConnectionsGold = None,
+    databases: DatabaseFolder = None,
+    seconds: Annotated[float, typer.Option(help="wall clock of each test", min=0.1)] = 30.0,
+    sql: Annotated[str, typer.Option(help="the SELECT that is run", metavar="SELECT")] = "SELECT 1 AS one",
+) -> int:
+    """Open each connection read-only and run a SELECT on it; exit code 2 if one of them fails."""
+    from evalsuite.gold.connection_files import read_connections
+
+    connections = read_connections(_connections_folder(gold), databases=databases)
+    chosen = names or list(connections.entries)
+    failed = 0
+    for name in chosen:
+        works, said = _tried(connections, name, seconds, sql)
+        failed += not works
+        print(clean(f" {'✓' if works else '✗'} {name:<16} {said}"))
+    if not chosen:
+        print("no connections; docs/connections.md shows how to configure them")
+        return EXIT_OK
+    print(f"{'failed' if failed else 'done'}: {len(chosen) - failed} of {len(chosen)} work")
+    return EXIT_USAGE if failed else EXIT_OK
+
+
+def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> tuple[bool, str]:
+    """(whether it works, what to say of it)."""
+    from evalsuite.sql import ENGINES, open_session
+    from evalsuite.sql.base import QueryLimits
+    from evalsuite.sql.execute import ask
+    from evalsuite.sql.statement import only_statement
+
+    try:
+        connection = connections.get(name)
+        limits = QueryLimits(seconds=seconds)
+        with contextlib.closing(open_session(connection, limits)) as session:
+            executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), connection, limits)
+            about = session.describe()
+            kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
+    except (EvalsuiteError, FaultError) as error:
+        return False, in_one_sentence(error)
+    billed = "" if executed.cost.billed_bytes is None else f", {executed.cost.billed_bytes} bytes billed"
+    rows, columns = executed.table.n_rows, len(executed.table.header)
+    shape = f"{rows} row{'s' * (rows != 1)} x {columns} column{'s' * (columns != 1)}"
+    return True, f"{about} · {shape} in {executed.cost.seconds:.2f} s{billed} · {kept}"
+
+
+def _connections_folder(gold: Path | None) -> Path | None:
+    """The folder that is named, else `gold` where there is one. Raises `UsageError` where the named one is not there."""
+    if gold is None:
+        return Path("gold") if Path("gold").is_dir() else None
+    if not gold.is_dir():
+        raise UsageError(f"no folder {gold}", hint="--gold names a gold folder")
+    return gold
+
+
+connections_commands = Group({"list": connections_list, "test": connections_test})
