@@ -54,7 +54,8 @@ WITH_OPTIONS = [(place, text) for place, text in HINTS if "--" in text]
 def test_hints_are_found() -> None:
     """The search sees the hints of all rooms: it would be worth nothing if it saw none."""
     assert len(HINTS) > 300
-    assert {"gold.py", "run_folder.py", "errors.py", "run.py", "plan.py", "LIMIT"} <= {place.partition(":")[0] for place, _ in HINTS}
+    places = {place.partition(":")[0] for place, _ in HINTS}
+    assert places >= {"gold.py", "run_folder.py", "errors.py", "run_command.py", "plan.py", "LIMIT"}
 
 
 @pytest.mark.parametrize(("place", "text"), WITH_OPTIONS, ids=[place for place, _ in WITH_OPTIONS])
