@@ -10,11 +10,11 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
+from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
-from evalsuite.tables.streamed import AnswerFaultError
+from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.types import Fault, Table
 
 Limits = Mapping[str, int | float]
@@ -30,7 +30,9 @@ def read_answer(
     limits: Limits,
     private: str | None = None,
 ) -> Any:
-    """A submission's answer in one form: text, a `Table`, a list of them, or tables by name. Raises `FaultError`.
+    """A submission's answer in one form: text, a `Table` (`UnreadTable` where it is big), a list of them, or tables by name.
+
+    Raises `FaultError`.
 
     `private` is a copy of the file that nobody else can reach, where one was made, or the table that an SQL answer gave.
     """
@@ -41,19 +43,15 @@ def read_answer(
     if form == "database" and private is not None:
         return read_duckdb(Path(private), names=table_names, limits=limits, blame=_answer_fault)
 
-    if form == "table":
-        path = value if isinstance(value, str) else str(value)
-        return stream_csv_table(lambda: files.open(path), name=str(path), limits=limits, blame=_answer_fault)
-
     def one(path: str) -> Any:
+        if form in ("table", "tables"):
+            return open_csv_table(lambda: files.open(path), name=str(path), limits=limits)
         with files.open(path) as handle:
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits)
             if form == "tree":
                 return read_tree(handle, name=str(path), limits=limits)
-            if form in ("text", "number"):
-                return read_text(handle, limit_bytes=limits["answer_bytes"])
-            return read_csv_table(handle, name=str(path), limits=limits)
+            return read_text(handle, limit_bytes=limits["answer_bytes"])
 
     return [one(path) for path in value] if form == "tables" else one(value if isinstance(value, str) else str(value))
 
@@ -96,11 +94,11 @@ def read_executed(place: Path, limits: Limits) -> Table:
 
 
 def read_gold_files(
-    form: str, parameters: Mapping[str, Any], *, folder: Path, instance_id: str, limits: Limits, streamed: bool = False
+    form: str, parameters: Mapping[str, Any], *, folder: Path, instance_id: str, limits: Limits, as_it_comes: bool = False
 ) -> dict[str, Any]:
     """The parameters that name gold files, read: `gold` (and the `schema` of trees) in the shape they have.
 
-    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`.
+    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested.
     """
 
     def blame(name: str) -> Callable[[FaultError], Exception]:
@@ -109,14 +107,11 @@ def read_gold_files(
     def one(name: str) -> Any:
         path = _gold_path(folder, instance_id, name)
         if form == "database":
-            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame(name) if streamed else None)
-        if streamed:
-            return stream_csv_table(
-                lambda: open_trusted(path, limit_bytes=limits["file_bytes"]),
-                name=str(name),
-                limits=limits,
-                blame=blame(name),
+            return read_trusted_duckdb(
+                path, names=parameters.get("condition_tabs"), limits=limits, blame=blame(name) if as_it_comes else None
             )
+        if as_it_comes:
+            return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
             return read_tree(handle, name=name, limits=limits) if form == "tree" else read_csv_table(handle, name=str(name), limits=limits)
 

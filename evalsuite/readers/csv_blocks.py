@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from evalsuite.readers.limits import Limits
 from evalsuite.tables.blocks import Block
-from evalsuite.tables.streamed import OddError
+from evalsuite.tables.packed import OddError
 from evalsuite.types import Table
 
 if TYPE_CHECKING:

@@ -3,7 +3,8 @@
 - *exact*, `read_csv_table`: the cells that pandas.read_csv would see, because the reference reads answers and gold by it. A normal file
   goes through the csv module; what the two read differently (bytes after a closing quote, lone carriage returns, lines of blanks) is left
   to pandas itself, so its semantics hold there by construction.
-- *streamed*, `stream_csv_table`: the same cells as blocks of text, because a big file shall not be held; one that is not plain is exact.
+- *packed*, `stream_csv_table`: the same cells as blocks of text, because Python values of a big file would not fit; one that is not plain
+  is exact.
 - *rows*, `csv_rows` and `read_named_rows`: every line as it stands, blank ones too, with its number, because what a person or this program
   wrote for a command is no table of the reference's, and a message about it names the line.
 """
@@ -24,7 +25,7 @@ from typing import Any, BinaryIO
 from evalsuite.errors import FaultError, UsageError, reason_of
 from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.limits import Limits
-from evalsuite.tables.streamed import OddError, StreamedTable, TextTable
+from evalsuite.tables.packed import OddError, UnreadTable
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import Table
 
@@ -62,20 +63,15 @@ def read_csv_table(handle: BinaryIO, *, name: str, limits: Limits) -> Table:
         raise FaultError("LIMIT", "the table does not fit into memory_mib") from None
 
 
-def stream_csv_table(
-    opened: Callable[[], BinaryIO], *, name: str, limits: Limits, blame: Callable[[FaultError], Exception] | None = None
-) -> TextTable:
-    """The table of a CSV file: streamed where the file is big and begins plainly, else as `read_csv_table` reads it.
+def open_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table | UnreadTable:
+    """The table of a CSV file: unread where the file is big and begins plainly, else as `read_csv_table` reads it.
 
-    `opened` gives a fresh handle; `blame` makes what is raised where a streamed table turns out to be unreadable. Raises `FaultError`.
+    `opened` gives a fresh handle. Raises `FaultError`.
     """
 
     def whole() -> Table:
-        try:
-            with opened() as handle:
-                return read_csv_table(handle, name=name, limits=limits)
-        except FaultError as error:
-            raise blame(error) if blame is not None else error from None
+        with opened() as handle:
+            return read_csv_table(handle, name=name, limits=limits)
 
     with opened() as handle:
         first = handle.read(BIG_BYTES)
@@ -84,9 +80,14 @@ def stream_csv_table(
     if not _is_archive(name) and not name.lower().endswith(tuple(_UNPACK)):
         blocks = CsvBlocks(opened, limits=limits, whole=whole)
         with suppress(OddError):
-            return StreamedTable(header=blocks.header(), name=name, source=blocks)
-    with opened() as handle:
-        return read_csv_table(handle, name=name, limits=limits)
+            return UnreadTable(header=blocks.header(), name=name, source=blocks)
+    return whole()
+
+
+def stream_csv_table(opened: Callable[[], BinaryIO], *, name: str, limits: Limits) -> Table:
+    """The table of a CSV file, a big and plain one as packed text. Raises `FaultError`."""
+    table = open_csv_table(opened, name=name, limits=limits)
+    return table.read() if isinstance(table, UnreadTable) else table
 
 
 def csv_rows(lines: Iterable[str], *, delimiter: str = ",") -> Iterator[tuple[int, list[str]]]:

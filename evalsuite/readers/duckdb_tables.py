@@ -15,7 +15,7 @@ from evalsuite.errors import FaultError
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
 from evalsuite.readers.limits import Limits
-from evalsuite.tables.digested import DatabaseTable, Digest, DigestedTable, exact_form
+from evalsuite.tables.digested import AnyTable, Digest, DigestedTable, exact_form
 from evalsuite.types import Fault, Table
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 def read_duckdb(
     source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
-) -> dict[str, DatabaseTable | Fault]:
+) -> dict[str, AnyTable | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
 
     Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
@@ -68,7 +68,7 @@ def duckdb_table_names(source: Path | BinaryIO, *, limits: Limits) -> list[str]:
 
 def read_trusted_duckdb(
     path: Path, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
-) -> dict[str, DatabaseTable | Fault]:
+) -> dict[str, AnyTable | Fault]:
     """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
 
     Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection.

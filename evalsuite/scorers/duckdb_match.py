@@ -7,7 +7,7 @@ from typing import Any
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.tables.database_rules import list_problem, match_database, needs_quotes
-from evalsuite.tables.digested import DatabaseTable, DigestedTable, agreed_rows, held
+from evalsuite.tables.digested import AnyTable, DigestedTable, agreed_rows, held
 from evalsuite.tables.fetched import turns_into_floats
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.strict_columns import Labels, Terms
@@ -34,9 +34,9 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
 
 @scorer(reads="database", validate=problems, gold_files=str)
 def duckdb_match(
-    prediction: Mapping[str, DatabaseTable | Fault],
+    prediction: Mapping[str, AnyTable | Fault],
     *,
-    gold: Mapping[str, DatabaseTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
     condition_tabs: list[str] | None = None,
     condition_cols: list[list[int]] | None = None,
     ignore_orders: list[bool] | None = None,
@@ -83,8 +83,8 @@ def duckdb_match(
 
 
 def _apart(
-    prediction: Mapping[str, DatabaseTable | Fault],
-    gold: Mapping[str, DatabaseTable | Fault],
+    prediction: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
     names: Sequence[str],
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
@@ -106,8 +106,8 @@ def _apart(
 
 
 def _score(
-    prediction: Mapping[str, DatabaseTable | Fault],
-    gold: Mapping[str, DatabaseTable | Fault],
+    prediction: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
     *,
     names: Sequence[str],
     needed: list[list[int]] | None,

@@ -8,7 +8,6 @@ from evalsuite.tables.condition_columns import needed_columns
 from evalsuite.tables.database_rules import list_problem
 from evalsuite.tables.official_cells import RESULT_SUITES, Reference
 from evalsuite.tables.official_tables import match_any_table, match_table_list
-from evalsuite.tables.streamed import TextTable
 from evalsuite.tables.strict_columns import Labels, Terms
 from evalsuite.tables.strict_tables import join_verdicts, judge_any, judge_each
 from evalsuite.tables.wording import with_delimiter
@@ -55,9 +54,9 @@ def _column_problems(columns: Any, n_golds: int | None, reference: Reference) ->
 
 @scorer(reads="table", validate=table_problems, gold_files=str | list[str])
 def table_match(
-    prediction: TextTable,
+    prediction: Table,
     *,
-    gold: TextTable | Fault | Sequence[TextTable | Fault],
+    gold: Table | Fault | Sequence[Table | Fault],
     condition_cols: Sequence[int | list[int] | None] | None = (),
     ignore_order: bool | list[bool] = False,
     order_by: Sequence[int | list[int]] = (),
@@ -89,7 +88,7 @@ def table_match(
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
-    golds: Sequence[TextTable | Fault] = gold if isinstance(gold, Sequence) else [gold]
+    golds: Sequence[Table | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by)
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)

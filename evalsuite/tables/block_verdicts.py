@@ -7,9 +7,9 @@ from typing import Any
 from evalsuite.tables.flip_causes import cause_of_refusal, kind_of_form
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.ordered import Compared, compare_in_order, first_rows, is_safe, ruled_out
+from evalsuite.tables.packed import OddError, pack
 from evalsuite.tables.pairs import Difference, Pair
 from evalsuite.tables.reasons import nearest_column
-from evalsuite.tables.streamed import OddError, StreamedTable
 from evalsuite.tables.strict_cells import equal, read_text, show
 from evalsuite.tables.strict_columns import read_columns
 from evalsuite.tables.unordered import Bagged, compare_bags, join_rows
@@ -19,9 +19,7 @@ from evalsuite.texts.verdict import Strict, TableCause
 from evalsuite.types import Score, Table
 
 
-def official_verdict(
-    prediction: StreamedTable, gold: StreamedTable, chosen: Sequence[int], *, ignore_order: bool, empty_is_zero: bool
-) -> Score | None:
+def official_verdict(prediction: Table, gold: Table, chosen: Sequence[int], *, ignore_order: bool, empty_is_zero: bool) -> Score | None:
     """The official score, None where it is left open."""
     found = _known(prediction, gold, chosen, [Tolerance() for _ in chosen], ignore_order, any_tolerance=True)
     if isinstance(found, Bagged):
@@ -30,7 +28,7 @@ def official_verdict(
 
 
 def strict_verdict(
-    prediction: StreamedTable, gold: StreamedTable, chosen: Sequence[int], tolerances: Sequence[Tolerance], *, ignore_order: bool
+    prediction: Table, gold: Table, chosen: Sequence[int], tolerances: Sequence[Tolerance], *, ignore_order: bool
 ) -> tuple[Strict, list[tuple[int, int]]] | None:
     """The strict verdict with the pairs of columns it rests on (positions), None where it is left open."""
     found = _known(prediction, gold, chosen, tolerances, ignore_order, any_tolerance=False)
@@ -42,8 +40,8 @@ def strict_verdict(
 
 
 def _known(
-    prediction: StreamedTable,
-    gold: StreamedTable,
+    prediction: Table,
+    gold: Table,
     chosen: Sequence[int],
     tolerances: Sequence[Tolerance],
     ignore_order: bool,
@@ -51,8 +49,8 @@ def _known(
     any_tolerance: bool,
 ) -> Compared | Bagged | None:
     """What a reading of both tables tells; kept with the prediction, so that both verdicts come from one."""
-    kept = prediction.compared
-    name = gold, tuple(chosen), ignore_order
+    kept = pack(prediction).compared
+    name = id(pack(gold)), tuple(chosen), ignore_order
     if name not in kept or not (any_tolerance or kept[name][0] == list(tolerances)):
         try:
             found: Compared | Bagged | None = None
@@ -66,7 +64,7 @@ def _known(
 
 
 def _read(
-    prediction: StreamedTable, gold: StreamedTable, chosen: Sequence[int], tolerances: Sequence[Tolerance], ignore_order: bool
+    prediction: Table, gold: Table, chosen: Sequence[int], tolerances: Sequence[Tolerance], ignore_order: bool
 ) -> Compared | Bagged | None:
     if not ignore_order:
         return compare_in_order(gold, prediction, chosen, tolerances)
@@ -80,7 +78,7 @@ def _row_count(n_gold: int, n_predicted: int) -> tuple[str, dict[str, Any]]:
     return f"{count(n_predicted, 'row')} handed in, gold has {n_gold}", {"n_rows": n_predicted, "n_gold_rows": n_gold}
 
 
-def _official_in_order(found: Compared, gold: StreamedTable, prediction: StreamedTable, empty_is_zero: bool) -> Score | None:
+def _official_in_order(found: Compared, gold: Table, prediction: Table, empty_is_zero: bool) -> Score | None:
     if found.n_gold != found.n_predicted:
         reason, details = _row_count(found.n_gold, found.n_predicted)
         return Score(official=0.0, reason=reason, details=details)
@@ -97,7 +95,7 @@ def _official_in_order(found: Compared, gold: StreamedTable, prediction: Streame
     return None
 
 
-def _official_refusal(pair: Pair, gold: StreamedTable, prediction: StreamedTable, n_rows: int, fits: Sequence[bool | None]) -> Score:
+def _official_refusal(pair: Pair, gold: Table, prediction: Table, n_rows: int, fits: Sequence[bool | None]) -> Score:
     seen = pair.official or pair.written
     assert seen is not None
     reason = (
@@ -115,7 +113,7 @@ def _official_refusal(pair: Pair, gold: StreamedTable, prediction: StreamedTable
     return Score(official=0.0, reason=reason, details=details)
 
 
-def _strict_in_order(found: Compared, gold: StreamedTable, prediction: StreamedTable) -> tuple[Strict, list[tuple[int, int]]] | None:
+def _strict_in_order(found: Compared, gold: Table, prediction: Table) -> tuple[Strict, list[tuple[int, int]]] | None:
     if found.n_gold != found.n_predicted:
         reason, details = _row_count(found.n_gold, found.n_predicted)
         return Strict(value=0.0, reason=reason, kind="row count", details=details), []
@@ -145,7 +143,7 @@ def _cause(pairs: Sequence[Pair]) -> TableCause:
     return "dtype of other columns"
 
 
-def _strict_refusal(found: Compared, pair: Pair, gold_side: StreamedTable, predicted_side: StreamedTable) -> Strict | None:
+def _strict_refusal(found: Compared, pair: Pair, gold_side: Table, predicted_side: Table) -> Strict | None:
     """The strict 0 of a column without its equal; what is wrong is told by the column it is nearest to, among as many rows as the
     exact rules look at. None where these rows do not show what is wrong with that one."""
     n = max(1, RANKED_CELLS // len(predicted_side.header))
@@ -182,7 +180,7 @@ def _first_unequal(gold: Table, predicted: Table, pair: Pair, k: int) -> Differe
     return None
 
 
-def _official_bags(found: Bagged, gold: StreamedTable, prediction: StreamedTable) -> Score | None:
+def _official_bags(found: Bagged, gold: Table, prediction: Table) -> Score | None:
     if found.gold.n_rows != found.predicted.n_rows:
         reason, details = _row_count(found.gold.n_rows, found.predicted.n_rows)
         return Score(official=0.0, reason=reason, details=details)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from evalsuite.tables.digested import DatabaseTable
+from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.fetched import unsupported_type
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.official_tables import all_of, match_pair
@@ -24,8 +24,8 @@ _RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 
 
 def match_database(
-    prediction: Mapping[str, DatabaseTable | Fault],
-    gold: Mapping[str, DatabaseTable | Fault],
+    prediction: Mapping[str, AnyTable | Fault],
+    gold: Mapping[str, AnyTable | Fault],
     *,
     tables: Sequence[str] | None = None,
     needed: Sequence[Sequence[int]] | None = None,
@@ -65,8 +65,8 @@ def needs_quotes(name: str) -> bool:
 
 def _match_one(
     name: str,
-    predicted: Mapping[str, DatabaseTable | Fault],
-    expected: Mapping[str, DatabaseTable | Fault],
+    predicted: Mapping[str, AnyTable | Fault],
+    expected: Mapping[str, AnyTable | Fault],
     *,
     needed: Sequence[int],
     ignore_order: bool,
@@ -96,5 +96,5 @@ def _titled(score: Score, name: str) -> Score:
     return replace(score, reason=f"table {shorten(name)}: {score.reason}", details={**score.details, "table": name})
 
 
-def _by_name(tables: Mapping[str, DatabaseTable | Fault]) -> dict[str, DatabaseTable | Fault]:
+def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:
     return {name.lower(): table for name, table in tables.items()}

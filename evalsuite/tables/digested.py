@@ -9,7 +9,17 @@ from functools import cached_property
 from itertools import count
 from typing import Any, Protocol
 
+from evalsuite.errors import FaultError
+from evalsuite.tables.packed import packed_of
 from evalsuite.types import Fault, Table
+
+
+class AnswerFaultError(Exception):
+    """The rows of a submission's database table cannot be read after all; `fault` says why."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.code)
+        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +69,16 @@ class DigestedTable:
         return self.source.whole()
 
 
-# A table of a database, held or not.
-DatabaseTable = Table | DigestedTable
+# A table, of a database held or not.
+AnyTable = Table | DigestedTable
+
+
+def exact_table(table: AnyTable) -> Table:
+    """The table as one that is held in memory. Raises `FaultError` for one of a database that is at fault itself."""
+    found = exact_form(table)
+    if isinstance(found, Fault):
+        raise FaultError(found.code, found.detail)
+    return found
 
 
 def agreed_rows(prediction: object, gold: object, *, ignore_order: bool) -> int | None:
@@ -76,7 +94,14 @@ def agreed_rows(prediction: object, gold: object, *, ignore_order: bool) -> int 
 
 
 def held(form: Any, names: Iterable[str] | None = None) -> Any:
-    """A form with the tables of these names (without case; None: all) in memory. Raises what a side is blamed with."""
+    """A form with its tables as Python values (of a database those of these names, without case; None: all).
+
+    Raises what a side is blamed with.
+    """
+    if isinstance(form, list):
+        return [held(table) for table in form]
+    if isinstance(form, Table):
+        return replace(form, columns=tuple(map(list, form.columns))) if packed_of(form) is not None else form
     if not isinstance(form, Mapping):
         return form
     wanted = None if names is None else set(names)
@@ -84,7 +109,7 @@ def held(form: Any, names: Iterable[str] | None = None) -> Any:
     return {name: exact_form(table) if name in chosen else table for name, table in form.items()}
 
 
-def exact_form(table: DatabaseTable | Fault) -> Table | Fault:
+def exact_form(table: AnyTable | Fault) -> Table | Fault:
     """The table in memory, or why it cannot be."""
     return table.exact if isinstance(table, DigestedTable) else table
 

@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
-from evalsuite.tables.digested import DatabaseTable
+from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.official_cells import NA, NAT, Column, Items
 from evalsuite.tables.pandas_typing import NAN
 from evalsuite.types import Table
@@ -73,7 +73,7 @@ def turns_into_floats(types: Iterable[str]) -> bool:
     return {_typing(name)[0] for name in names} <= {"integer", "float"} and _become_floats(names)
 
 
-def unsupported_type(table: DatabaseTable) -> str | None:
+def unsupported_type(table: AnyTable) -> str | None:
     """The first column type that `fetchdf` refuses, with which the reference cannot read the table."""
     return next((name for name in table.types or () if name in _UNSUPPORTED), None)
 

@@ -10,12 +10,12 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.tables.block_verdicts import official_verdict
-from evalsuite.tables.digested import agreed_rows
+from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
 from evalsuite.tables.fetched import database_columns
 from evalsuite.tables.identical import identical_columns
 from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
+from evalsuite.tables.packed import packed_of
 from evalsuite.tables.pandas_typing import Typed, official_frame, raw_column, typed_column
-from evalsuite.tables.streamed import AnyTable, StreamedTable, exact_table
 from evalsuite.tables.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
 from evalsuite.types import Fault, Score, Table
 
@@ -32,7 +32,7 @@ def match_table(
         chosen = resolve(needed, len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    if isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable):
+    if isinstance(prediction, Table) and isinstance(gold, Table) and packed_of(prediction) and packed_of(gold):
         found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=reference in RESULT_SUITES)
         if found is not None:
             return found

@@ -11,9 +11,9 @@ from typing import Any
 
 from evalsuite.tables.blocks import Block, equal_cells, is_same_run, side_by_side
 from evalsuite.tables.number_blocks import surely_unequal
+from evalsuite.tables.packed import pack
 from evalsuite.tables.pairs import Pair
 from evalsuite.tables.pandas_typing import raw_column
-from evalsuite.tables.streamed import StreamedTable
 from evalsuite.tables.strict_cells import equal, read_text
 from evalsuite.tables.wording import LONGEST_FLOAT
 from evalsuite.texts.numbers import Tolerance
@@ -36,9 +36,7 @@ class Compared:
     head: tuple[Table, Table] = (_EMPTY, _EMPTY)
 
 
-def compare_in_order(
-    gold: StreamedTable, predicted: StreamedTable, chosen: Sequence[int], tolerances: Sequence[Tolerance]
-) -> Compared | None:
+def compare_in_order(gold: Table, predicted: Table, chosen: Sequence[int], tolerances: Sequence[Tolerance]) -> Compared | None:
     """The needed gold columns beside their likely predicted ones over all rows; None where there are too few columns.
 
     Raises `OddError`.
@@ -51,12 +49,12 @@ def compare_in_order(
 
 
 def _compare(
-    gold: StreamedTable, predicted: StreamedTable, chosen: Sequence[int], tolerances: Sequence[Tolerance], *, from_start: frozenset[int]
+    gold: Table, predicted: Table, chosen: Sequence[int], tolerances: Sequence[Tolerance], *, from_start: frozenset[int]
 ) -> Compared:
     import numpy as np
 
     found = Compared([])
-    slabs = side_by_side(gold.source.blocks(), predicted.source.blocks())
+    slabs = side_by_side(pack(gold).blocks(), pack(predicted).blocks())
     first = next(slabs, None)
     if first is None:
         return found
@@ -84,18 +82,18 @@ def _compare(
     return found
 
 
-def _head(table: StreamedTable, block: Block) -> Table:
+def _head(table: Table, block: Block) -> Table:
     n = min(len(block), _HEAD_ROWS, max(8, _HEAD_CELLS // len(table.header)))
     rows = block.rows(0, n)
     columns = tuple(rows.texts(column) for column in range(len(table.header)))
     return Table(header=table.header, columns=columns, n_rows=n, name=table.name)
 
 
-def first_rows(table: StreamedTable, n: int) -> Table:
+def first_rows(table: Table, n: int) -> Table:
     """The first n rows as a plain table. Raises `OddError`."""
     columns: list[list[str]] = [[] for _ in table.header]
     left = n
-    for block in table.source.blocks():
+    for block in pack(table).blocks():
         part = block.rows(0, left)
         for k, cells in enumerate(columns):
             cells.extend(part.texts(k))

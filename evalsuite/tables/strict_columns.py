@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
-from evalsuite.tables.streamed import AnyTable
+from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.strict_cells import Cell, Percent, read_native, read_text
 from evalsuite.tables.strict_matching import Column
 from evalsuite.texts.numbers import Tolerance

@@ -6,11 +6,11 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.tables.block_verdicts import strict_verdict
-from evalsuite.tables.digested import agreed_rows
+from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
 from evalsuite.tables.flip_causes import cause_of_acceptance
 from evalsuite.tables.identical import identical_columns
+from evalsuite.tables.packed import packed_of
 from evalsuite.tables.reasons import explain
-from evalsuite.tables.streamed import AnyTable, StreamedTable, exact_table
 from evalsuite.tables.strict_cells import key
 from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms, labels, read_columns
 from evalsuite.tables.strict_matching import Column, Matching, match_columns
@@ -101,7 +101,7 @@ def _streamed(
     prediction: AnyTable, gold: AnyTable, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
 ) -> Strict | None:
     """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
-    if not (isinstance(prediction, StreamedTable) and isinstance(gold, StreamedTable)) or terms.percentage:
+    if not (isinstance(prediction, Table) and isinstance(gold, Table) and packed_of(prediction) and packed_of(gold)) or terms.percentage:
         return None
     chosen = _chosen(needed, len(gold.header))
     tolerances = [terms.tolerance(gold, index) for index in chosen]

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.tables.blocks import Block, row_hashes, scattered
 from evalsuite.tables.number_blocks import Numbers, is_surely_text, joined, may_be_whole, numbers_of, surely_strictly_equal
 from evalsuite.tables.official_cells import ABS_TOL
+from evalsuite.tables.packed import pack
 from evalsuite.tables.pandas_typing import SHORTEST_OVERFLOW
-from evalsuite.tables.streamed import StreamedTable
 from evalsuite.texts.numbers import Tolerance
+from evalsuite.types import Table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -67,7 +68,7 @@ class Join:
     refused: tuple[int, int] | None
 
 
-def compare_bags(gold: StreamedTable, predicted: StreamedTable, chosen: Sequence[int]) -> Bagged | None:
+def compare_bags(gold: Table, predicted: Table, chosen: Sequence[int]) -> Bagged | None:
     """The bags of both sides; None where there are too few columns. Raises `OddError`."""
     if len(predicted.header) < len(chosen):
         return None
@@ -85,7 +86,7 @@ def compare_bags(gold: StreamedTable, predicted: StreamedTable, chosen: Sequence
     return found
 
 
-def bags(table: StreamedTable, columns: Sequence[int]) -> Bags:
+def bags(table: Table, columns: Sequence[int]) -> Bags:
     """The bags of some columns and of the rows they make. Raises `OddError`."""
     import numpy as np
 
@@ -93,7 +94,7 @@ def bags(table: StreamedTable, columns: Sequence[int]) -> Bags:
     totals = np.zeros((2, len(chosen)), np.uint64)
     rows, n_rows, longest = [0, 0], 0, 0
     text, kept, has_wide = frozenset[int](), frozenset[int](), False
-    for block in table.source.blocks():
+    for block in pack(table).blocks():
         if not n_rows:
             head = block.rows(0, _HEAD_ROWS)
             cells = [head.texts(column) for column in range(len(table.header))]
@@ -121,7 +122,7 @@ def _has_wide(block: Block, columns: Sequence[int]) -> bool:
     return bool(np.isin(firsts, np.frombuffer(b"+-0123456789 ", np.uint8)).any())
 
 
-def _by_name(gold: StreamedTable, predicted: StreamedTable, chosen: Sequence[int]) -> list[int]:
+def _by_name(gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int]:
     """For each needed column a predicted one of its own: of the same name, else in the same place, else the next that is free."""
     by_name: dict[str, list[int]] = {}
     for k, name in enumerate(predicted.header):
@@ -156,7 +157,7 @@ def _by_bags(gold: Bags, predicted: Bags, chosen: Sequence[int], partners: Seque
     return [found[i] for i in chosen]
 
 
-def join_rows(gold: StreamedTable, predicted: StreamedTable, found: Bagged, tolerances: Sequence[Tolerance]) -> Join | None:
+def join_rows(gold: Table, predicted: Table, found: Bagged, tolerances: Sequence[Tolerance]) -> Join | None:
     """The numbers of the unlike columns beside each other, or None where the like columns do not pair the rows. Raises `OddError`."""
     import numpy as np
 
@@ -199,13 +200,13 @@ class _Side:
         return np.lexsort((self.numbers[0].values, self.keys)) if (ordered[1:] == ordered[:-1]).any() else order
 
 
-def _numbers(table: StreamedTable, keys: Sequence[int], columns: Sequence[int], others: Sequence[int]) -> _Side | None:
+def _numbers(table: Table, keys: Sequence[int], columns: Sequence[int], others: Sequence[int]) -> _Side | None:
     import numpy as np
 
     hashes: list[Any] = []
     parts: list[list[Numbers]] = [[] for _ in columns]
     reach: dict[int, tuple[float, float] | None] = {k: (np.inf, -np.inf) for k in others if k not in columns}
-    for block in table.source.blocks():
+    for block in pack(table).blocks():
         hashes.append(row_hashes(block.hashes(list(keys))))
         for held, column in zip(parts, columns, strict=True):
             numbers = numbers_of(block, column)

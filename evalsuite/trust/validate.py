@@ -17,7 +17,8 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.streamed import AnswerFaultError, StreamedTable, exact_table
+from evalsuite.tables.digested import AnswerFaultError
+from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table
 from evalsuite.workers.requests import applicable
@@ -149,12 +150,12 @@ class _Looker:
                 table_names=wanted if form == "database" and _are_names(wanted) else None,
                 limits=self.limits,
             )
-            if isinstance(read, StreamedTable):
+            if isinstance(read, UnreadTable):
                 # What its first rows do not show may stand in its last.
-                exact_table(read)
+                read.read()
         except (FaultError, AnswerFaultError) as error:
             return error.fault
-        if isinstance(read, Table | StreamedTable) and (other := other_delimiter(read.header)):
+        if isinstance(read, Table | UnreadTable) and (other := other_delimiter(read.header)):
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {other}")
         tables = read.values() if form == "database" else ()
         return next((table for table in tables if isinstance(table, Fault)), None)

@@ -14,15 +14,15 @@ import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evalsuite.readers.paths import Inode
 from evalsuite.tables.digested import bound, digested_tables
-from evalsuite.tables.streamed import StreamedTable
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import die_with_parent
-from evalsuite.workers.streams import RemoteSource, RemoteTable, done, serve_streams
+from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
 
 MOST = 1 << 31
@@ -133,15 +133,10 @@ def _judged(order: str, task: Any, reader: socket.socket, most: int) -> Any:
     payload = receive(reader, most=most)
     if payload is None:
         return None
-    streams: list[RemoteSource] = []
-
-    def streamed(header: tuple[str, ...], name: str) -> StreamedTable:
-        streams.append(RemoteSource(reader, len(header), most))
-        return StreamedTable(header=header, name=name, source=streams[-1])
-
-    forms = bound(decode_forms(payload, streamed), lambda place: RemoteTable(reader, place, most))
+    read = partial(receive_table, reader, most=most)
+    forms = bound(decode_forms(payload, read), lambda place: RemoteTable(reader, place, most))
     result = second_stage(order)(task, Prediction(forms=forms))
-    if streams or digested_tables(forms):
+    if digested_tables(forms):
         done(reader)
     return replace(result, digests=_digests(task, reader))
 

@@ -15,17 +15,18 @@ from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.digested import held as held_tables
-from evalsuite.tables.streamed import AnswerFaultError, StreamedTable, TextTable, exact_table
-from evalsuite.types import Check, Fault, Problem, Result, Score, Task
+from evalsuite.tables.packed import UnreadTable
+from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty
 from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names
 
 Helper = Callable[[Scorer], Any]
 # The order to say what an answer is worth.
 JUDGE = "judge"
-# The scorers that take tables which are not held in memory.
-_TAKE_BIG_ONES = (("table", "evalsuite.scorers.table_match"), ("database", "evalsuite.scorers.duckdb_match"))
+# The scorers that take tables as packed text, and those of databases as digests.
+_TAKE_BIG_ONES = ("evalsuite.scorers.table_match", "evalsuite.scorers.duckdb_match")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +44,8 @@ def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: s
         return early
     request = read_request(task, table_names=table_names(task))
     files = files_of(request, gold_inodes)
-    result = second_stage(order)(task, read_prediction(request, files))
+    read = read_prediction(request, files)
+    result = second_stage(order)(task, replace(read, forms={name: _read(form) for name, form in read.forms.items()}))
     return replace(result, digests=files.digests())
 
 
@@ -64,14 +66,22 @@ def _in_memory(forms: Mapping[str, Any]) -> dict[str, Any]:
     held = dict(forms)
     for name, form in forms.items():
         try:
-            held[name] = _held(form)
+            held[name] = held_tables(form)
         except AnswerFaultError as error:
             held[name] = error.fault
     return held
 
 
-def _held(form: Any) -> Any:
-    return exact_table(form) if isinstance(form, StreamedTable) else held_tables(form)
+def _read(form: Any) -> Any:
+    """A form whose tables are read, with the fault of one that cannot be in its place."""
+    if isinstance(form, list):
+        return list(map(_read, form))
+    try:
+        return form.read() if isinstance(form, UnreadTable) else form
+    except FaultError as error:
+        return error.fault
+    except (MemoryError, RecursionError):
+        return Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
 
 
 def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
@@ -111,12 +121,12 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     try:
         outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
     except AnswerFaultError:
-        # A table that came in blocks turned out to be faulty when all of it was asked for.
+        # A table known by its digest turned out to be faulty when all of it was asked for.
         return judge(task, replace(prediction, forms=_in_memory(prediction.forms)), helper)
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
     table = prediction.forms.get("table")
-    return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, TextTable) else result
+    return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, Table) else result
 
 
 def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
@@ -131,10 +141,10 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     if isinstance(form, Fault):
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
-        takes_streams = (entry.marker.reads, entry.function.__module__) in _TAKE_BIG_ONES
-        parameters = usable_parameters(task, check, entry, streamed=takes_streams)
-        if not takes_streams:
-            form = _held(form)
+        takes_big = entry.function.__module__ in _TAKE_BIG_ONES
+        parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
+        if not takes_big:
+            form = held_tables(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
     except AnswerFaultError:
@@ -177,7 +187,7 @@ def _as_fault(problem: Problem) -> Fault:
     return Fault(code=problem.code, detail=problem.message, where=problem.where)
 
 
-def usable_parameters(task: Task, check: Check, entry: Scorer, *, streamed: bool = False) -> dict[str, Any]:
+def usable_parameters(task: Task, check: Check, entry: Scorer, *, as_it_comes: bool = False) -> dict[str, Any]:
     """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
     usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
     if entry.marker.gold_files is not None or entry.marker.reads == "tree":
@@ -189,6 +199,6 @@ def usable_parameters(task: Task, check: Check, entry: Scorer, *, streamed: bool
             folder=check.computed or task.gold_folder,
             instance_id=task.instance.instance_id,
             limits=task.limits,
-            streamed=streamed,
+            as_it_comes=as_it_comes,
         )
     return usable

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from evalsuite.tables.digested import Digest, DigestedTable
-from evalsuite.tables.streamed import StreamedTable
+from evalsuite.tables.packed import UnreadTable, packed_of
 from evalsuite.types import Fault, Table
 
 _HEAD = struct.Struct("<Q")
@@ -75,8 +75,14 @@ def encode_forms(forms: Mapping[str, Any]) -> bytes:
     return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))
 
 
-def decode_forms(data: bytes, streamed: Callable[[tuple[str, ...], str], Any] | None = None) -> dict[str, Any]:
-    """The forms behind `encode_forms`; `streamed` makes the one table that comes in blocks, from its header and name.
+def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
+    """The tables of a prediction whose blocks follow its forms, in the order in which `decode_forms` asks for them."""
+    flat = [item for form in forms.values() for item in (form if isinstance(form, list | tuple) else [form])]
+    return [item for item in flat if isinstance(item, UnreadTable)]
+
+
+def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
+    """The forms behind `encode_forms`; `unread` gets the next table that comes in blocks, from its header and name.
 
     Raises ValueError where the bytes have another shape.
     """
@@ -84,18 +90,14 @@ def decode_forms(data: bytes, streamed: Callable[[tuple[str, ...], str], Any] | 
 
     try:
         forms = _decoder()(data)
-        table = next((name for name, value in forms.items() if value[0] == "streamed"), None) if streamed is not None else None
-        if streamed is not None and table is not None:
-            _, header, title = forms.pop(table)
-            return {str(table): streamed(tuple(map(str, header)), str(title)), **{str(name): _back(value) for name, value in forms.items()}}
-        return {str(name): _back(value) for name, value in forms.items()}
+        return {str(name): _back(value, unread) for name, value in forms.items()}
     except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, IndexError, ArithmeticError, RecursionError) as error:
         raise ValueError("a reader sent bytes of another shape") from error
 
 
 def _form(value: Any) -> Any:
-    if isinstance(value, StreamedTable):
-        return ["streamed", list(value.header), value.name]
+    if isinstance(value, UnreadTable):
+        return ["unread", list(value.header), value.name]
     if isinstance(value, DigestedTable) and value.known is not None:
         known = value.known
         # msgpack has no integers of 128 bits.
@@ -103,7 +105,8 @@ def _form(value: Any) -> Any:
         return ["digested", list(value.header), list(value.types or ()), value.name, numbers]
     if isinstance(value, Table):
         plain = value.types is None
-        columns = value.columns if plain else tuple([_neutral(cell) for cell in column] for column in value.columns)
+        held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
+        columns = held if plain else tuple([_neutral(cell) for cell in column] for column in held)
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name]
     if isinstance(value, Fault):
@@ -119,8 +122,10 @@ def _form(value: Any) -> Any:
     return ["text", _neutral(value)]
 
 
-def _back(value: Any) -> Any:
+def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
     kind = value[0]
+    if kind == "unread" and unread is not None:
+        return unread(tuple(map(str, value[1])), str(value[2]))
     if kind == "table":
         _, header, columns, n_rows, types, ragged, name = value
         if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
@@ -141,9 +146,9 @@ def _back(value: Any) -> Any:
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]))
     if kind == "named":
-        return {str(name): _back(item) for name, item in value[1]}
+        return {str(name): _back(item, None) for name, item in value[1]}
     if kind == "list":
-        return [_back(item) for item in value[1]]
+        return [_back(item, unread) for item in value[1]]
     if kind != "text":
         raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]

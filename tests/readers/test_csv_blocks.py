@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from evalsuite.errors import FaultError
 from evalsuite.readers import csv_blocks, csv_table
 from evalsuite.readers.csv_blocks import CsvBlocks
-from evalsuite.readers.csv_table import read_csv_table, stream_csv_table
+from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.tables.streamed import OddError, StreamedTable
+from evalsuite.tables.packed import OddError, UnreadTable, packed_of
 
 LIMITS = resolve_limits()
 
@@ -106,11 +106,11 @@ def test_limits_hold() -> None:
 
 
 def test_size_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small files are read at once, big ones streamed, compressed ones never."""
+    """Small files are read at once, big ones packed, compressed ones never."""
     data = b"a,b\n" + b"1,2\n" * 50
-    assert not isinstance(stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), StreamedTable)
-    assert isinstance(stream_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), StreamedTable)
+    assert not isinstance(open_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS), UnreadTable)
+    assert isinstance(open_csv_table(lambda: io.BytesIO(data * 1500), name="t.csv", limits=LIMITS), UnreadTable)
     monkeypatch.setattr(csv_table, "BIG_BYTES", 100)
     table = stream_csv_table(lambda: io.BytesIO(data), name="t.csv", limits=LIMITS)
-    assert isinstance(table, StreamedTable)
-    assert (table.exact.n_rows, table.header) == (50, ("a", "b"))
+    assert packed_of(table) is not None
+    assert (table.n_rows, table.header, list(table.columns[1])) == (50, ("a", "b"), ["2"] * 50)

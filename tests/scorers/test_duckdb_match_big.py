@@ -16,8 +16,7 @@ from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
-from evalsuite.tables.digested import Digest, DigestedTable, digested_tables
-from evalsuite.tables.streamed import AnswerFaultError
+from evalsuite.tables.digested import AnswerFaultError, Digest, DigestedTable, digested_tables
 from evalsuite.types import Fault
 from evalsuite.workers.wire import decode_forms, encode_forms
 

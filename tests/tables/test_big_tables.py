@@ -16,7 +16,7 @@ from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_match
 from evalsuite.tables.block_verdicts import official_verdict, strict_verdict
-from evalsuite.tables.streamed import OddError, StreamedTable
+from evalsuite.tables.packed import OddError, packed_block, packed_table
 from evalsuite.tables.strict_cells import Tolerance
 from evalsuite.types import Score, Table
 from tests.models import official_table, strict_table
@@ -40,10 +40,10 @@ def written(columns: Columns, header: Sequence[str] | None = None, *, quoting: A
     return text.getvalue().encode()
 
 
-def streamed(data: bytes) -> StreamedTable:
-    """The file in blocks. Raises `OddError` where its first block is not plain."""
+def streamed(data: bytes) -> Table:
+    """The file as packed text. Raises `OddError` where it is not plain."""
     source = CsvBlocks(lambda: io.BytesIO(data), limits=LIMITS, whole=lambda: exact(data))
-    return StreamedTable(header=source.header(), name="t.csv", source=source)
+    return packed_table(source.header(), "t.csv", map(packed_block, source.blocks()))
 
 
 def as_read(data: bytes) -> Table:
