@@ -50,7 +50,7 @@ def _known(
 ) -> Compared | Bagged | None:
     """What a reading of both tables tells; kept with the prediction, so that both verdicts come from one."""
     kept = pack(prediction).compared
-    name = id(pack(gold)), tuple(chosen), ignore_order
+    name = pack(gold), tuple(chosen), ignore_order
     if name not in kept or not (any_tolerance or kept[name][0] == list(tolerances)):
         try:
             found: Compared | Bagged | None = None
