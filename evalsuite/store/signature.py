@@ -52,7 +52,7 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
 def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:
     """How a run was made, beyond what moves a verdict: interpreter, system, `isolation` with its walls, jobs, and an
     executor other than the local one."""
-    shown = "+".join([isolation, *(wall for wall in ("landlock", "seccomp") if wall in walls)])
+    shown = "+".join([isolation, *(wall for wall in walls if wall != "limits")])
     return {
         "isolation": shown,
         "jobs": jobs,

@@ -32,7 +32,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
-from evalsuite.walls.landlock import PACKAGE, around, die_with_parent, landlock_version, restrict_files
+from evalsuite.walls.landlock import PACKAGE, around, landlock_version, restrict_files
+from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities
 from evalsuite.walls.seccomp import can_filter, restrict_calls
 
 Ended = Literal["passed", "failed", "timeout"]
@@ -43,8 +44,7 @@ READY: Final = b"!"
 START_SECONDS: Final = 30.0
 # Lengths of program and test, MiB, seconds.
 _HEADER: Final = struct.Struct("=IIId")
-_NEW_MOUNTS, _NEW_IPC, _NEW_USERS, _NEW_PROCESSES, _NEW_NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
-_PRIVATE, _NO_SUID, _NO_DEVICES = (1 << 18) | (1 << 14), 1 << 1, 1 << 2
+_NO_SUID, _NO_DEVICES = 1 << 1, 1 << 2
 _OWN_FOLDER: Final = "/tmp"
 _OWN_FOLDER_MIB: Final = 16
 # Interpreter flags: no environment, no user folder, no site packages.
@@ -96,7 +96,7 @@ def build(memory_mib: int, seconds: float) -> None:
     die_with_parent()
     libc = ctypes.CDLL(None, use_errno=True)
     uid, gid = os.getuid(), os.getgid()
-    _must(libc.unshare(_NEW_USERS | _NEW_PROCESSES | _NEW_NETWORK | _NEW_MOUNTS | _NEW_IPC))
+    _must(libc.unshare(USERS | PROCESSES | NETWORK | MOUNTS | IPC))
     for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
             file.write(text)
@@ -116,7 +116,7 @@ def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
     import resource
 
     die_with_parent()
-    _must(libc.mount(b"none", b"/", None, _PRIVATE, None))
+    _must(libc.mount(b"none", b"/", None, PRIVATE, None))
     _must(libc.mount(b"none", _OWN_FOLDER.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096".encode()))
     os.chdir(_OWN_FOLDER)
     os.closerange(3, 1 << 16)
@@ -128,8 +128,7 @@ def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
     for name, most in limits.items():
         resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
     # No rights of a superuser, not even inside.
-    _must(libc.capset(struct.pack("Ii", 0x20080522, 0), struct.pack("6I", *[0] * 6)))
-    if not restrict_calls(own_files=True, may_exec=True):
+    if not drop_capabilities(libc) or not restrict_calls(own_files=True, may_exec=True):
         os._exit(1)
     binary = str(Path(sys.executable).resolve())
     os.execve(binary, [binary, *_BARE, "-c", INSIDE], {})

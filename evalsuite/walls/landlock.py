@@ -1,15 +1,10 @@
-"""The walls around a worker process: resource limits, and Landlock where the kernel has it.
-
-Called by the worker itself before it reads anything of a submission. Every wall only takes away; what a system lacks is left out and
-named in the run's receipt.
-"""
+"""Which files a process may read: Landlock, through its three kernel calls, and the paths that an interpreter and its libraries need."""
 
 import ctypes
 import os
-import signal
 import struct
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -17,7 +12,7 @@ import evalsuite
 
 # The same numbers on every architecture since Linux 5.13.
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_NO_NEW_PRIVS = 38
 _RULE_PATH_BENEATH = 1
 _READ_FILE, _READ_DIR, _EXECUTE = 1 << 2, 1 << 3, 1 << 0
 _WRITE_FILE, _TRUNCATE = 1 << 1, 1 << 14
@@ -28,36 +23,9 @@ _NEWEST_RIGHTS = (1 << 16) - 1
 # TCP bind and connect (version 4); abstract sockets and signals to processes outside (version 6).
 _NET_RIGHTS, _SCOPES = 0b11, 0b11
 _O_PATH = 0o10000000
-MAX_OPEN_FILES = 64
 PACKAGE = Path(evalsuite.__file__).resolve().parent
 # What duckdb asks of the system; without the first two it aborts.
 SYSTEM = ("/proc/self", "/sys/fs/cgroup", "/dev/null", "/dev/urandom")
-
-
-def limit_resources(limits: Mapping[str, int | float]) -> None:
-    """Take from this process what a reader never needs: big memory, any written byte, many descriptors, core dumps.
-
-    `memory_mib` bounds the address space. There is no CPU limit: it would count over the worker's life; the parent's clock kills.
-    """
-    if sys.platform == "win32":
-        return
-    import resource
-
-    memory = int(limits["memory_mib"]) << 20
-    wanted = {"RLIMIT_AS": memory, "RLIMIT_FSIZE": 0, "RLIMIT_CORE": 0, "RLIMIT_NOFILE": MAX_OPEN_FILES}
-    for name, value in wanted.items():
-        kind = getattr(resource, name, None)
-        if kind is None or (name == "RLIMIT_AS" and sys.platform == "darwin"):
-            continue
-        _, hard = resource.getrlimit(kind)
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        resource.setrlimit(kind, (value, value))
-
-
-def die_with_parent() -> None:
-    """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
-    if sys.platform.startswith("linux"):
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 @cache

@@ -21,7 +21,8 @@ from typing import Any
 from evalsuite.readers.paths import Inode
 from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault
-from evalsuite.walls.landlock import die_with_parent
+from evalsuite.walls.namespaces import die_with_parent
+from evalsuite.walls.worker_walls import lock_in
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
 
@@ -47,7 +48,7 @@ def main(role: str, control: int, data: int) -> None:
             SCORERS.bring(name, Path(file), attribute)
         for name, spec in setup["metrics"].items():
             SCORERS.bring_metric(name, spec)
-    walls = lock_in(role, setup)
+    walls = lock_in(setup["readable"][role], setup["limits"]) if setup["walls"] else []
     send(parent, _json({"walls": walls}))
     {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries}[role](parent, other, setup)
 
@@ -60,22 +61,6 @@ def _warm_up(role: str) -> None:
         import evalsuite.readers.answers
     if role != "reader":
         import evalsuite.workers.stages  # noqa: F401
-
-
-def lock_in(role: str, setup: Mapping[str, Any]) -> list[str]:
-    from evalsuite.walls.landlock import limit_resources, restrict_files
-    from evalsuite.walls.seccomp import restrict_calls
-
-    if not setup["walls"]:
-        return []
-    built = []
-    if restrict_files(setup["readable"][role]):
-        built.append("landlock")
-    limit_resources(setup["limits"])
-    # Last: it takes away the calls that the other walls are built with.
-    if restrict_calls():
-        built.append("seccomp")
-    return ["limits", *built]
 
 
 def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:

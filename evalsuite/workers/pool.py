@@ -13,8 +13,7 @@ from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.types import Fault, Result, Task
-from evalsuite.walls.landlock import landlock_version
-from evalsuite.walls.seccomp import can_filter
+from evalsuite.walls.worker_walls import expected_walls
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
 from evalsuite.workers.requests import COPY, asks_gold, files_of, read_request, settle_early, table_names
@@ -39,15 +38,17 @@ class Pool:
         order: str = JUDGE,
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
-        # What workers build; said in advance, so that a resumed run with nothing left to read tells the same as the whole one.
-        self.walls = (
-            [] if isolation == "none" else ["limits", *(["landlock"] if landlock_version() else []), *(["seccomp"] if can_filter() else [])]
-        )
+        self._built: Sequence[str] = ()
         self._open_one, self._order = open_one, order
         self._lanes: list[Lane] = []
         self._spare: Lane | None = None
         self._opened: list[Lane] = []
         self._setup: Setup | None = None
+
+    @property
+    def walls(self) -> Sequence[str]:
+        """The walls round each worker; known before one is started, so that a resumed run with nothing left to read tells the same."""
+        return self._built or (expected_walls() if self.isolation != "none" else ())
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
@@ -162,7 +163,7 @@ class Pool:
         """
         if fresh:
             lane.await_ready()
-            self.walls = lane.walls
+            self._built = lane.walls
             for worker in lane.workers.values():
                 selector.register(worker.control, selectors.EVENT_READ, (lane, worker))
         while queue and lane.task is None:

@@ -1,4 +1,4 @@
-"""The one place where a worker process is started. `inside.lock_in` is the one where it takes from itself what it must not have."""
+"""The one place where a worker process is started; `walls.worker_walls.lock_in` takes from it what it must not have."""
 
 import contextlib
 import os

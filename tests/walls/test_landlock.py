@@ -20,7 +20,8 @@ landlock = pytest.mark.skipif(not landlock_version(), reason="this kernel has no
 # Runs behind the walls of a reader; each line tries one thing and says what came of it.
 TRIES = """
 import ctypes, json, os, signal, socket, sys
-from evalsuite.walls.landlock import limit_resources, restrict_files
+from evalsuite.walls.landlock import restrict_files
+from evalsuite.walls.worker_walls import limit_resources
 readable, limits, tries, parent = json.loads(sys.argv[1])
 assert restrict_files(readable)
 limit_resources(limits)

@@ -1,0 +1,186 @@
+"""The walls round a worker, tried from inside both roles: a table with a row for each thing that hostile work would do."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.walls.landlock import landlock_version
+from evalsuite.walls.namespaces import can_enter_namespaces
+from evalsuite.walls.seccomp import can_filter
+from evalsuite.walls.worker_walls import expected_walls
+from evalsuite.workers.lane import set_up
+from tests.conftest import ROOT
+from tests.processes import finished
+
+pytestmark = pytest.mark.skipif(
+    not (can_filter() and landlock_version() >= 6 and can_enter_namespaces()), reason="this machine gives workers not every wall"
+)
+ROLES = ("reader", "judge")
+# What is tried -> expressions, each of which must fail. OTHER is the other side's file, RUN a file of the run's folder, COPY what another
+# lane holds of its own; PARENT is the run.
+PROBES = {
+    "read the other side: gold, or the submission": ["open(OTHER).read()", "os.listdir(os.path.dirname(OTHER))"],
+    "read another lane's private copy": ["open(COPY).read()", "os.listdir(os.path.dirname(COPY))"],
+    "read the run folder or the home folder": ["open(RUN).read()", "os.listdir(os.path.expanduser('~'))"],
+    "read the run's memory, variables or open files": [
+        "open(f'/proc/{PARENT}/mem').read()",
+        "open(f'/proc/{PARENT}/environ').read()",
+        "must(libc.process_vm_readv(PARENT, 0, 0, 0, 0, 0))",
+        "must(libc.ptrace(16, PARENT, 0, 0))",
+        "must(libc.syscall(438, libc.syscall(434, PARENT, 0), 1, 0))",
+    ],
+    "write, make, link or remove a file": [
+        "open(OWN, 'a').write('x')",
+        "open('/tmp/evalsuite-probe', 'w')",
+        "os.mkdir('/tmp/evalsuite-probe')",
+        "os.link(OWN, OWN + '2')",
+        "os.symlink(OWN, OWN + '2')",
+        "os.rename(OWN, OWN + '2')",
+        "os.unlink(OWN)",
+        "os.mkfifo(OWN + '3')",
+        "os.truncate(OWN, 0)",
+    ],
+    "chmod, chown, utime or setxattr": [
+        f"os.{call}(FILE{rest})".replace("FILE", file)
+        for file in ("OWN", "OTHER", "RUN")
+        for call, rest in (("chmod", ", 0o777"), ("chown", ", 0, 0"), ("utime", ""), ("setxattr", ", 'user.a', b'1'"))
+    ],
+    "TCP and IPPROTO_MPTCP": ["socket.socket()", "socket.socket(socket.AF_INET, socket.SOCK_STREAM, 262)", "socket.create_server(('', 0))"],
+    "UDP": ["socket.socket(socket.AF_INET, socket.SOCK_DGRAM)", "socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)"],
+    "unix sockets, by path and abstract": [
+        "socket.socket(socket.AF_UNIX).connect('/run/any')",
+        "socket.socket(socket.AF_UNIX).connect('\\0any')",
+        "socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM).sendto(b'x', '\\0any')",
+    ],
+    "raw, packet, netlink and vsock sockets": [
+        "socket.socket(socket.AF_INET, socket.SOCK_RAW, 1)",
+        "socket.socket(socket.AF_PACKET, socket.SOCK_RAW)",
+        "socket.socket(socket.AF_NETLINK, socket.SOCK_RAW)",
+        "socket.socket(40, socket.SOCK_STREAM)",
+    ],
+    "see a network interface": [
+        "[0][not [name for _, name in socket.if_nameindex() if name != 'lo']]",
+        "[0][not [line for line in open('/proc/net/dev') if ':' in line and 'lo:' not in line]]",
+    ],
+    "prlimit and renice of the run": [
+        "resource.prlimit(PARENT, resource.RLIMIT_CPU, (1, 1))",
+        "os.setpriority(os.PRIO_PROCESS, PARENT, 5)",
+        "os.sched_setaffinity(PARENT, {0})",
+        "must(libc.syscall(251, 1, PARENT, 0))",
+    ],
+    "signals to the run": ["os.kill(PARENT, 0)", "os.killpg(PARENT, 0)", "must(libc.syscall(424, libc.syscall(434, PARENT, 0), 0, 0, 0))"],
+    "300 forks": [
+        "[os.fork() or os._exit(0) for _ in range(300)]",
+        "os.posix_spawn('/bin/true', ['true'], {})",
+        "subprocess.run(['true'])",
+    ],
+    "a setsid child that outlives killpg": ["os.fork() or (os.setsid(), time.sleep(3), os._exit(0))", "os.setsid()", "os.setpgid(0, 0)"],
+    "become another program": ["os.execv('/bin/true', ['true'])", "must(libc.memfd_create(b'x', 0))"],
+    "raise its own limits or rights": [
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))",
+        "resource.setrlimit(resource.RLIMIT_AS, (-1, -1))",
+        "os.setuid(0)",
+        "os.setgroups([0])",
+        "must(libc.unshare(0x10000000))",
+        "must(libc.setns(3, 0))",
+        "must(libc.mount(b'none', b'/mnt', b'tmpfs', 0, None))",
+    ],
+    "shared memory, message queues, io_uring, keys, bpf": [
+        "must(libc.shmget(1, 4096, 0o1600))",
+        "must(libc.msgget(1, 0o1600))",
+        "must(libc.syscall(425, 8, 0))",
+        "must(libc.syscall(248, b'user', b'a', b'b', 1, -3))",
+        "must(libc.syscall(321, 0, 0, 0))",
+    ],
+    "32-bit calls": ["must(libc.syscall(0x40000000 | 41, 2, 1, 0))"],
+    "more memory than it may have": ["bytearray(4 << 30)"],
+    "more than 64 open files": ["[os.dup(0) for _ in range(65)]"],
+}
+INSIDE = """
+import ctypes, json, os, resource, socket, subprocess, sys, time
+from evalsuite.walls.worker_walls import lock_in
+libc = ctypes.CDLL(None, use_errno=True)
+def must(answer):
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), 'refused')
+told = json.loads(sys.argv[1])
+OWN, OTHER, RUN, COPY, PARENT = told['places']
+walls = lock_in(told['readable'], told['limits'])
+assert open(OWN).read() == 'own'
+came = {}
+for kind, acts in told['probes'].items():
+    for act in acts:
+        try:
+            eval(act)
+            came.setdefault(kind, []).append(act)
+        except (OSError, MemoryError, ValueError, IndexError):
+            came.setdefault(kind, [])
+print(json.dumps([walls, came]))
+"""
+
+
+def from_inside(role: str, folder: Path) -> tuple[list[str], dict[str, list[str]]]:
+    """The walls that a worker of a role says it built, and for each kind of probe the acts that were not refused."""
+    sides = {"reader": folder / "submission" / "q" / "f", "judge": folder / "gold" / "q" / "f"}
+    run, copy = folder / "run" / "results.jsonl", os.memfd_create("copy")
+    for place in (*sides.values(), run):
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text("own")
+    limits = resolve_limits()
+    setup = set_up(
+        isolation="process", limits=limits, submission_folder=folder / "submission", gold_folder=folder / "gold", gold_inodes=frozenset()
+    )
+    other = next(str(place) for name, place in sides.items() if name != role)
+    places = [str(sides[role]), other, str(run), f"/proc/{os.getpid()}/fd/{copy}", os.getpid()]
+    told = {"places": places, "readable": setup.readable[role], "limits": dict(limits), "probes": PROBES}
+    done = finished([sys.executable, "-c", INSIDE, json.dumps(told)], cwd=ROOT, check=True)
+    os.close(copy)
+    assert all(place.read_text() == "own" and place.stat().st_nlink == 1 for place in (*sides.values(), run))
+    walls, came = json.loads(done.stdout.splitlines()[-1])
+    return walls, came
+
+
+def test_everything_is_refused_in_both_roles(tmp_path: Path) -> None:
+    """Each row of the table is refused to reader and judge, and they build the walls that are told in advance."""
+    before = (resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0))
+    found = {role: from_inside(role, tmp_path / role) for role in ROLES}
+    print(f"\n| tried from inside | {' | '.join(ROLES)} |\n|---|{'---|' * len(ROLES)}")
+    for kind in PROBES:
+        print(f"| {kind} | {' | '.join('refused' if not found[role][1][kind] else 'DONE' for role in ROLES)} |")
+    assert {role: {kind: acts for kind, acts in found[role][1].items() if acts} for role in ROLES} == {role: {} for role in ROLES}
+    assert {tuple(walls) for walls, _ in found.values()} == {tuple(expected_walls())}
+    assert (resource.getrlimit(resource.RLIMIT_CPU), os.getpriority(os.PRIO_PROCESS, 0)) == before
+
+
+def test_security_promises_exactly_these() -> None:
+    """The table of SECURITY.md has a row for each kind that is tried, and no other."""
+    text = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+    table = text.partition("| tried from inside |")[2].partition("\n\n")[0]
+    rows = [line.split("|")[1].strip() for line in table.splitlines()[2:]]
+    assert rows == list(PROBES)
+
+
+def test_the_probes_can_succeed(tmp_path: Path) -> None:
+    """Outside of walls most of them do: what is refused is refused by the walls."""
+    code = INSIDE.replace("walls = lock_in(told['readable'], told['limits'])", "walls = []")
+    file = tmp_path / "f"
+    file.write_text("own")
+    harmless: dict[str, Any] = {
+        "UDP": PROBES["UDP"][:1],
+        "chmod": ["os.chmod(OWN, 0o600)"],
+        "300 forks": ["[os.fork() or os._exit(0) for _ in range(3)]"],
+        "signals": ["os.kill(PARENT, 0)"],
+        "open": ["open(OTHER).read()", "open(COPY).read()"],
+    }
+    copy = os.memfd_create("copy")
+    told = {"places": [str(file), str(file), str(file), f"/proc/{os.getpid()}/fd/{copy}", os.getpid()], "probes": harmless}
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(told)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    os.close(copy)
+    assert json.loads(done.stdout.splitlines()[-1])[1] == harmless
