@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from evalsuite.types import Result, Status
+from evalsuite.types import Result, Rule, Status
 
 Worth = Literal["judged", "zero", "unjudged"]
 
@@ -86,3 +86,13 @@ def sign_under(result: Result, value: float | None) -> str:
     if result.status == "scored":
         return sign_of(value) if value is not None else KINDS["handed_in" if kind.name == "handed_in" else "unscored"].sign
     return sign_of(value) if value else kind.sign
+
+
+def failing_rule(result: Result, chosen: Rule) -> Rule | None:
+    """The rule under which an instance is not fully right: the chosen one first, None where both are satisfied."""
+    other: Rule = "strict" if chosen == "official" else "official"
+    for rule in (chosen, other):
+        value = result.official if rule == "official" else result.strict
+        if value is not None and value < 1:
+            return rule
+    return None

@@ -74,7 +74,7 @@ def compare_command(
     sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
-    code, line = with_lost(code, line, write_all(found, output or (), subject="comparison"))
+    code, line = with_lost(code, line, write_all(comparison_document(found), output or ()))
     if json_:
         print(*as_json(comparison_document(found)), sep="", end="")
     elif quiet:
@@ -133,7 +133,7 @@ def leaderboard_command(
         memo.close()
     unread = any(row.rank is None for row in board.rows)
     code, line = (EXIT_GATE, f"{board_last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, board_last_line(board))
-    code, line = with_lost(code, line, write_all(board, output or (), subject="leaderboard"))
+    code, line = with_lost(code, line, write_all(leaderboard_document(board), output or ()))
     document = leaderboard_document(board)
     if json_:
         print(*as_json(document), sep="", end="")

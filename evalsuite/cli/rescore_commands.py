@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Code, FailUnder, GoldNow, Json, Quiet, RunName, RunsFolder, Scoring, SubmissionNow, Workers, share
-from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, run_report, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import percent, score_words
@@ -172,7 +172,7 @@ def merge_command(
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
     record = record_of_entry(merge(runs, out))
-    n_lost = write_all(record, output or (), reveal)
+    n_lost = write_all(run_report(record, reveal), output or ())
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)
     gate = ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from evalsuite.cli.inner_loop import FirstFailure, StopAtFirst, watch, with_known_folder
 from evalsuite.cli.options import GoldDir, Scoring
 from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving
-from evalsuite.cli.showing import ProgressBar, lost, with_lost, write_all
+from evalsuite.cli.showing import ProgressBar, lost, run_report, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
@@ -70,7 +70,7 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
     record = record_of_run(finished)
-    n_lost = write_all(record, shown.output or (), shown.reveal)
+    n_lost = write_all(run_report(record, shown.reveal), shown.output or ())
     if shown.reference_files:
         n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))
     if shown.github:

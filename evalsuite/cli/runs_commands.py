@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
-from evalsuite.cli.showing import Reveal, Showing, write_all
+from evalsuite.cli.showing import Reveal, Showing, run_report, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.store.history import RunEntry, find_runs, one_run, query, remove_run, tag_run
@@ -95,9 +95,9 @@ def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int
 
     shown.check()
     record = record_of_entry(one_run(run, runs))
-    n_lost = 0
+    n_lost, document = 0, run_report(record, shown.reveal)
     for path in shown.output or ():
-        if write_all(record, [path], shown.reveal):
+        if write_all(document, [path]):
             n_lost += 1
         else:
             print(f"wrote {path}")

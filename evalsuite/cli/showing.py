@@ -2,11 +2,11 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,10 +15,9 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from evalsuite.board import Comparison
-    from evalsuite.board.ranking import Leaderboard
-    from evalsuite.reports import Subject
+    from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
+    from evalsuite.trust.run_evidence import RunEvidence
 
 Outputs = Annotated[
     list[Path] | None, typer.Option("-o", "--output", help="also write a report; the ending says the format; may be repeated")
@@ -74,13 +73,24 @@ def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:
     check_level(reveal)
 
 
-def write_all(
-    what: "Record | Comparison | Leaderboard", outputs: Iterable[Path], reveal: str | None = None, *, subject: "Subject" = "run"
-) -> int:
-    """Write a record, a comparison or a leaderboard in every format that was asked for; how many could not be written."""
+def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Document":
+    """The report of a run as it may be seen; what its page shows beside a wrong answer is worked out when the page is written."""
+    from evalsuite.reports.record import revealed
+    from evalsuite.reports.run_document import run_document
+
+    def find_evidence(record: "Record", ids: Sequence[str]) -> "RunEvidence":
+        from evalsuite.trust.run_evidence import evidence_of_run
+
+        return evidence_of_run(record, ids)
+
+    return run_document(revealed(record, reveal), find_evidence=find_evidence, **how)
+
+
+def write_all(document: "Document", outputs: Iterable[Path]) -> int:
+    """Write a report in every format that was asked for; how many could not be written."""
     from evalsuite.reports import write
 
-    return sum(lost(partial(write, what, path, subject, reveal=reveal)) for path in outputs)
+    return sum(lost(partial(write, document, path)) for path in outputs)
 
 
 def lost(write: Callable[[], object]) -> bool:

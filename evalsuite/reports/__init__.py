@@ -1,6 +1,7 @@
-"""Reports in files: `SUBJECTS` says what makes a document of a subject, `FORMATS` what sets any document in the form of an ending.
+"""Reports in files: `FORMATS` says what sets any document in the form of an ending.
 
-A new format is one function of a document and one line here, a new subject as well.
+What there is to report builds its `Document` in a file of its own (`run_document`, `comparison_document` ...); a new format is one function
+of a document and one line here.
 """
 
 import contextlib
@@ -10,18 +11,11 @@ import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
 
 from evalsuite.errors import LOOK, UsageError, cannot_write
 from evalsuite.lazy import Lazy
+from evalsuite.reports.document import Document
 
-if TYPE_CHECKING:
-    from evalsuite.board import Comparison
-    from evalsuite.board.ranking import Leaderboard
-    from evalsuite.reports.record import Record
-    from evalsuite.run.scoring import Run
-
-Subject = Literal["run", "comparison", "leaderboard"]
 # A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
 FORMATS: dict[str, Lazy] = {
@@ -33,11 +27,6 @@ FORMATS: dict[str, Lazy] = {
     ".svg": Lazy("evalsuite.reports.terminal:as_svg"),
     ".txt": Lazy("evalsuite.reports.terminal:as_text"),
     ".xml": Lazy("evalsuite.reports.ci_files:as_junit"),
-}
-SUBJECTS: dict[Subject, Lazy] = {
-    "run": Lazy("evalsuite.reports.run_document:run_document"),
-    "comparison": Lazy("evalsuite.reports.comparison_document:comparison_document"),
-    "leaderboard": Lazy("evalsuite.reports.leaderboard_document:leaderboard_document"),
 }
 # The endings whose files are no text.
 BINARY = frozenset({".parquet"})
@@ -67,13 +56,8 @@ def check_writable(path: Path, *, hint: str = LOOK) -> None:
         raise cannot_write(path, error, hint=hint) from error
 
 
-def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: Subject = "run", *, reveal: str | None = None) -> None:
-    """Render a run (or its record), a comparison or a leaderboard in the format of the file's ending and write it.
-
-    `reveal` is how much of gold may be seen of a run, None its own default; a comparison was made at its level, and a leaderboard holds
-    nothing of gold. Raises `OutputError`.
-    """
-    document = SUBJECTS[subject].load()(_shown(what, reveal))
+def write(document: Document, path: Path) -> None:
+    """Write a document in the format of the file's ending. Raises `OutputError`."""
     rendered: Rendered = FORMATS[path.suffix].load()(document)
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
     try:
@@ -83,13 +67,3 @@ def write(what: "Record | Run | Comparison | Leaderboard", path: Path, subject: 
                 file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
     except OSError as error:
         raise cannot_write(path, error) from error
-
-
-def _shown(what: "Record | Run | Comparison | Leaderboard", reveal: str | None) -> "Record | Comparison | Leaderboard":
-    """What a document is made of: of a run, its record as it may be seen."""
-    from evalsuite.reports.record import Record, record_of_run, revealed
-    from evalsuite.run.scoring import Run
-
-    if isinstance(what, Run):
-        what = record_of_run(what)
-    return revealed(what, reveal) if isinstance(what, Record) else what

@@ -72,7 +72,7 @@ def difference_table(comparison: "Comparison") -> Table[PartDifference]:
         Column(name="name", value=lambda one: one.row.name),
         *(number(name, attribute) for name, attribute in _DIFFERENCE_NUMBERS.items()),
     ]
-    return Table(columns=columns, rows=_part_differences(comparison))
+    return Table(columns=columns, rows=list(_part_differences(comparison)))
 
 
 def _part_differences(comparison: "Comparison") -> Iterator[PartDifference]:
@@ -102,7 +102,7 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
         column("baseline_reason", lambda _, pair: pair.reason_a),
         column("reason", lambda _, pair: pair.reason_b),
     ]
-    return Table(columns=columns, rows=((one, pair) for one in comparison.candidates for pair in one.instances))
+    return Table(columns=columns, rows=[(one, pair) for one in comparison.candidates for pair in one.instances])
 
 
 def paired_outcome(comparison: "Comparison", one: "Paired") -> str:

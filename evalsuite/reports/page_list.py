@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evalsuite.reports.document import Table
-    from evalsuite.reports.evidence import Evidence
     from evalsuite.reports.record import Record
     from evalsuite.types import Result
 
@@ -31,7 +30,7 @@ LONGEST_DETAILS = 6_000
 _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge"})
 
 
-def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: "Evidence") -> dict[str, Any]:
+def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What the template of the list is filled with; `table` holds all results in gold order, `order` their places, the worst first.
 
     The first rows stand in the document, all of them wait as JSON in short lists as `script.js` reads them.
@@ -55,7 +54,7 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     }
 
 
-def _opened_rows(record: "Record", order: Sequence[int], evidence: "Evidence") -> list[Any]:
+def _opened_rows(record: "Record", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> list[Any]:
     """The opened row of each instance in gold order; the least telling ones stay empty where they are too many for one file."""
     from markupsafe import Markup
 
@@ -65,7 +64,7 @@ def _opened_rows(record: "Record", order: Sequence[int], evidence: "Evidence") -
         if size < MOST_BODIES:
             result = record.results[at]
             name = result.instance_id
-            bodies[at] = opened_row(result, evidence.found.get(name), groups=groups.get(name, ()))
+            bodies[at] = opened_row(result, evidence.get(name), groups=groups.get(name, ()))
             size += len(bodies[at])
         else:
             bodies[at] = Markup('<p class="note">Left out to keep this file small: see <code>evalsuite explain</code>.</p>')

@@ -1,6 +1,6 @@
 """What every report is rendered from: the `run.json` object of a run with its results and its summary, live or read back."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from evalsuite.types import METADATA, Result, Rule
 if TYPE_CHECKING:
     from evalsuite.run.scoring import Run
     from evalsuite.store.history import RunEntry
+    from evalsuite.trust.run_evidence import RunEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,6 +64,10 @@ class Record:
             for name in names:
                 found.setdefault(name, []).append(tag)
         return {name: tuple(tags) for name, tags in found.items()}
+
+
+# What works out the evidence for some instances of a record.
+FindEvidence = Callable[[Record, Sequence[str]], "RunEvidence"]
 
 
 def record_of_run(run: "Run") -> Record:

@@ -1,6 +1,6 @@
 """The one table of a run's columns: what is added to `COLUMNS` stands in every format. And a run as test cases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -101,12 +101,22 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """The rows of n results, made as they are read: those of 100,000 never stand in memory at once."""
+
+    results: "Sequence[Result]"
+    run: str
+    groups: Mapping[str, tuple[str, ...]]
+
+    def __iter__(self) -> Iterator[ReportRow]:
+        return (ReportRow(result, self.run, self.groups.get(result.instance_id, ())) for result in self.results)
+
+
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
-    """The results, by default all in gold order, as a table; its rows are made as they are read, once."""
-    groups = record.groups
+    """The results, by default all in gold order, as a table."""
     chosen = record.results if results is None else results
-    rows = (ReportRow(result, record.name, groups.get(result.instance_id, ())) for result in chosen)
-    return Table(columns=COLUMNS, rows=rows, is_listed=True, is_long=True)
+    return Table(columns=COLUMNS, rows=_Rows(chosen, record.name, record.groups), is_listed=True, is_long=True)
 
 
 def ci_outcome(result: "Result") -> tuple[str, str]:

@@ -28,7 +28,7 @@ from evalsuite.store.run_folder import SCHEMA_VERSION
 from evalsuite.store.signature import rules_name
 
 if TYPE_CHECKING:
-    from evalsuite.reports.record import Record
+    from evalsuite.reports.record import FindEvidence, Record
     from evalsuite.types import Result
 
 # Above this many instances the right ones are folded into one line.
@@ -39,11 +39,18 @@ MOST_WARNINGS = 8
 WORST_GROUPS = 10
 
 
-def run_document(record: "Record", *, failures: bool = False, verbose: bool = False, durations: int = 0) -> Document:
+def run_document(
+    record: "Record",
+    *,
+    failures: bool = False,
+    verbose: bool = False,
+    durations: int = 0,
+    find_evidence: "FindEvidence | None" = None,
+) -> Document:
     """The report of a run as it may be seen.
 
     On a terminal `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one
-    shown, and `durations` the slowest n instances.
+    shown, and `durations` the slowest n instances. `find_evidence` is asked for what a page shows beside what is not right.
     """
 
     def sections(form: Form) -> Iterator[Section]:
@@ -54,7 +61,7 @@ def run_document(record: "Record", *, failures: bool = False, verbose: bool = Fa
         elif form == "html":
             from evalsuite.reports.run_page import run_page_sections
 
-            yield from run_page_sections(record, results_table(record))
+            yield from run_page_sections(record, results_table(record), find_evidence)
 
     s = record.summary
     parts = (

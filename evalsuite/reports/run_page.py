@@ -4,28 +4,27 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
-from evalsuite.outcome import KINDS, RANKS, kind_of
+from evalsuite.outcome import KINDS, RANKS, failing_rule, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
-from evalsuite.reports.evidence import Evidence, evidence_of
 from evalsuite.reports.page_list import instance_list
 from evalsuite.reports.words import caused_by, corrected_words, counts_line, faults_by_hint, flips_by_kind, percent, share
-from evalsuite.trust.evidence import failing_rule
 
 if TYPE_CHECKING:
     from markupsafe import Markup
 
     from evalsuite.reports.document import Table
-    from evalsuite.reports.record import Record
+    from evalsuite.reports.record import FindEvidence, Record
 
 MOST_ROWS_DRAWN = 24
 MOST_WARNINGS = 20
 
 
-def run_page_sections(record: "Record", table: "Table[Any]") -> Iterator[Section]:
-    """The parts of the page; `table` holds all results in gold order."""
+def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "FindEvidence | None" = None) -> Iterator[Section]:
+    """The parts of the page; `table` holds all results in gold order, and `find_evidence` works out what is shown beside a wrong one."""
     order = sorted(range(len(record.results)), key=lambda at: (RANKS[kind_of(record.results[at]).name], at))
     worth = [record.results[at] for at in order if failing_rule(record.results[at], record.rules) is not None]
-    evidence = evidence_of(record, [result.instance_id for result in worth if result.status == "scored"])
+    asked = [result.instance_id for result in worth if result.status == "scored"]
+    evidence = find_evidence(record, asked) if find_evidence is not None else None
     s, headline = record.summary, score_headline(record)
     yield Section(
         look="hero",
@@ -44,8 +43,8 @@ def run_page_sections(record: "Record", table: "Table[Any]") -> Iterator[Section
     yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
     yield Section(look="card", title="Warnings", lines=_first_warnings(record))
-    yield Section(below=list(_what_is_not_shown(record, evidence)))
-    yield Section(look="instances", values=instance_list(record, table, order, evidence))
+    yield Section(below=list(_what_is_not_shown(record, evidence.note if evidence is not None else "")))
+    yield Section(look="instances", values=instance_list(record, table, order, evidence.found if evidence is not None else {}))
     yield Section(look="foot", pairs=list(receipt_pairs(record)))
 
 
@@ -103,12 +102,12 @@ def outcome_tiles(record: "Record") -> list[Tile]:
     return [*shown, Tile(len(s.flips), "flip")] if s.flips else shown
 
 
-def _what_is_not_shown(record: "Record", evidence: Evidence) -> Iterator[str]:
+def _what_is_not_shown(record: "Record", note: str) -> Iterator[str]:
     """What this report does not show, and why."""
     if record.level != "cells":
         yield f"Gold's values are not shown here (reveal level: {record.level})."
-    if evidence.note:
-        yield evidence.note[:1].upper() + evidence.note[1:] + "."
+    if note:
+        yield note[:1].upper() + note[1:] + "."
 
 
 def run_figures(record: "Record") -> Iterator[Picture]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from evalsuite.errors import FaultError
 from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.outcome import failing_rule
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
@@ -94,16 +95,6 @@ def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
         found |= _looked_at(task, prediction, result, rules, what)
     return replace(result, details={_KEY: found})
-
-
-def failing_rule(result: Result, chosen: Rule) -> Rule | None:
-    """The rule under which an instance is not fully right: the chosen one first, None where both are satisfied."""
-    other: Rule = "strict" if chosen == "official" else "official"
-    for rule in (chosen, other):
-        value = result.official if rule == "official" else result.strict
-        if value is not None and value < 1:
-            return rule
-    return None
 
 
 def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:

@@ -6,8 +6,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.reports.evidence import Evidence, evidence_of
 from evalsuite.reports.page_list import opened_row
+from evalsuite.trust.run_evidence import RunEvidence, evidence_of_run
 from evalsuite.web import figures, views
 from evalsuite.web.answers import contexts, outputs, submission_of
 from evalsuite.web.kept import Kept, stamp_of
@@ -44,16 +44,16 @@ def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> di
     }
 
 
-def _worked_out(suite: ShownSuite, record: "Record", result: "Result") -> Evidence:
+def _worked_out(suite: ShownSuite, record: "Record", result: "Result") -> RunEvidence:
     """The evidence of an instance that is not right under both rules; none for recorded scores and for what was not handed in."""
     settled = result.official == 1 and result.strict in (1, None)
     if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
-        return Evidence()
+        return RunEvidence()
     here = _with_folders(suite, record)
     gold, submission = Path(here.run["gold"]["folder"]), Path(here.run["submission"]["folder"])
     stamp = stamp_of(record.folder / "run.json", gold, gold / result.instance_id, submission, submission / result.instance_id)
     with _one_at_a_time:
-        return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of(here, [result.instance_id]))
+        return _evidence.get((record.folder, result.instance_id), stamp, lambda: evidence_of_run(here, [result.instance_id]))
 
 
 def _with_folders(suite: ShownSuite, record: "Record") -> "Record":

@@ -9,6 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from evalsuite.cli.showing import run_report
 from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
 from evalsuite.store.history import read_run
@@ -134,8 +135,9 @@ def test_a_page_of_hidden_gold_holds_no_gold(corpus: Corpus, tmp_path: Path) -> 
     """The HTML and Parquet reports of hidden gold name every instance, and neither holds its secret text."""
     entry = read_run(corpus.out / "submission.official.run")
     assert entry is not None
-    write(record_of_entry(entry), tmp_path / "report.html", reveal="class")
-    write(record_of_entry(entry), tmp_path / "report.parquet", reveal="class")
+    document = run_report(record_of_entry(entry), "class")
+    write(document, tmp_path / "report.html")
+    write(document, tmp_path / "report.parquet")
     rows = duckdb.connect().execute("select * from read_parquet(?)", [str(tmp_path / "report.parquet")]).fetchall()
     for text in ((tmp_path / "report.html").read_text(encoding="utf-8"), repr(rows)):
         assert "r_00" in text

@@ -10,8 +10,8 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
+from evalsuite.cli.showing import run_report
 from evalsuite.reports.html import as_html
-from evalsuite.reports.run_document import run_document
 from tests.browser.conftest import Browser
 from tests.reports import suites
 
@@ -27,13 +27,13 @@ def saved(folder: Path, name: str, text: str) -> str:
 def every(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report with an answer of every kind."""
     folder = tmp_path_factory.mktemp("every")
-    return saved(folder, "report.html", as_html(run_document(suites.every_kind(folder))))
+    return saved(folder, "report.html", as_html(run_report(suites.every_kind(folder))))
 
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The address of a report of ten thousand instances."""
-    return saved(tmp_path_factory.mktemp("many"), "report.html", as_html(run_document(suites.many(10_000))))
+    return saved(tmp_path_factory.mktemp("many"), "report.html", as_html(run_report(suites.many(10_000))))
 
 
 def ids(browser: Browser) -> list[str]:
@@ -160,7 +160,7 @@ def test_without_javascript(every: str, browser: Browser) -> None:
 
 def test_hostile_answers_execute_nothing(tmp_path: Path, browser: Browser) -> None:
     """Every hostile answer is opened, shown as it was written, and runs, fetches and hides nothing."""
-    browser.open(saved(tmp_path, "hostile.html", as_html(run_document(suites.hostile(tmp_path)))))
+    browser.open(saved(tmp_path, "hostile.html", as_html(run_report(suites.hostile(tmp_path)))))
     browser.run("document.querySelectorAll('#es-list > details').forEach((row) => { row.fill(); row.open = true; })")
     assert browser.run("return typeof window.pwned") == "undefined"
     assert browser.run("return document.querySelectorAll('#es-list :is(script, img, svg, style, iframe)').length") == 0

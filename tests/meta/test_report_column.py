@@ -11,6 +11,7 @@ from evalsuite.reports.ci_files import add_to_summary
 from evalsuite.reports.document import Column
 from evalsuite.reports.record import Record
 from evalsuite.reports.run_columns import ReportRow
+from evalsuite.reports.run_document import run_document
 from tests.reports import made
 
 HOSTILE = "<b>|`=1"
@@ -28,7 +29,7 @@ def record(monkeypatch: pytest.MonkeyPatch) -> Record:
 def test_a_column_of_the_table_stands_in_every_format(record: Record, tmp_path: Path, ending: str) -> None:
     """Its title or its key, and its cell of a row that the format shows; as text, whatever is in it."""
     path = tmp_path / f"report{ending}"
-    write(record, path)
+    write(run_document(record), path)
     if ending == ".parquet":
         with duckdb.connect() as connection:
             rows = connection.execute("SELECT mood FROM read_parquet(?) ORDER BY instance_id", [str(path)]).fetchall()

@@ -37,7 +37,7 @@ def test_the_json_keeps_to_its_schema(build: "type[Comparison]") -> None:
 def rows_of(made: Comparison, folder: Path) -> list[dict[str, object]]:
     """The rows of its Parquet file."""
     path = folder / "c.parquet"
-    write(made, path, "comparison")
+    write(comparison_document(made), path)
     with duckdb.connect() as connection:
         found = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
         names = [column[0] for column in found.description or ()]

@@ -1,17 +1,17 @@
-"""The tables of formats and subjects: any document in any form."""
+"""The table of formats: any document in any form."""
 
 from pathlib import Path
 
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.reports import FORMATS, SUBJECTS, check_output
+from evalsuite.reports import FORMATS, check_output
 from evalsuite.reports.document import Document
 
 
 def test_every_name_leads_to_a_function() -> None:
-    """Each subject and each format has its function."""
-    for name in (*FORMATS.values(), *SUBJECTS.values()):
+    """Each format has its function."""
+    for name in FORMATS.values():
         assert callable(name.load())
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli.showing import run_report
 from evalsuite.outcome import RANKS, kind_of, sign_of
 from evalsuite.reports import html
 from evalsuite.reports.html import as_html
 from evalsuite.reports.page_list import N_FIRST, PER_BLOCK
-from evalsuite.reports.record import Record, revealed
-from evalsuite.reports.run_document import run_document
+from evalsuite.reports.record import Record
 from evalsuite.reveal import LEVELS, reveal_difference
 from evalsuite.types import Result
 from tests.reports import suites
@@ -54,7 +54,7 @@ def record(tmp_path_factory: pytest.TempPathFactory) -> Record:
 @pytest.fixture(scope="module")
 def document(record: Record) -> str:
     """Its report."""
-    return as_html(run_document(record))
+    return as_html(run_report(record))
 
 
 def test_the_summary_says_the_numbers_of_the_summary(record: Record, document: str) -> None:
@@ -128,7 +128,7 @@ def test_each_kind_of_difference(document: str) -> None:
 
 def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
     """The report of hostile answers has the elements of the report of harmless ones, and every hostile text is readable in it."""
-    document = as_html(run_document(suites.hostile(tmp_path)))
+    document = as_html(run_report(suites.hostile(tmp_path)))
     reader = Reader(document)
     assert {tag for tag, _ in reader.elements} & {"img", "iframe", "object", "embed", "base"} == set()
     assert sum(tag == "script" and a.get("type") is None for tag, a in reader.elements) == 1
@@ -147,7 +147,7 @@ def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
 
 def test_ten_thousand_instances_are_paged() -> None:
     """The document holds the first page as elements and all of them as JSON in blocks, whatever their number."""
-    document = as_html(run_document(suites.many(10_000)))
+    document = as_html(run_report(suites.many(10_000)))
     reader = Reader(document)
     assert sum("instance" in str(a.get("class", "")).split() for tag, a in reader.elements if tag == "details") == N_FIRST + 1
     assert len(json.loads(reader.blocks[0])["rows"]) == 10_000
@@ -159,7 +159,7 @@ def test_ten_thousand_instances_are_paged() -> None:
 def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the size of a file that opens fast the further rows say that they are left out; the worst ones stay."""
     monkeypatch.setattr("evalsuite.reports.page_list.MOST_BODIES", 5_000)
-    opened = bodies(as_html(run_document(suites.many(60))))
+    opened = bodies(as_html(run_report(suites.many(60))))
     left_out = [name for name, body in opened.items() if "Left out to keep this file small" in body]
     assert 0 < len(left_out) < 60
     assert "case_00003" not in left_out
@@ -168,7 +168,7 @@ def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_may_be_seen(record: Record, level: str) -> None:
     """Below `cells` no value of gold is in the document, and it says so; the totals stay."""
-    document = as_html(run_document(revealed(record, level)))
+    document = as_html(run_report(record, level))
     secrets = ("286930", "1284", "Aurora Desk Lamp", "1815", "the cat sat on the mat")
     shown = [secret for secret in secrets if secret in document]
     assert shown == (list(secrets) if level == "cells" else [])
@@ -225,7 +225,7 @@ def test_verdicts_are_never_rounded_to_right_or_wrong(value: float | None, shown
 
 def test_an_empty_suite() -> None:
     """A run of no instance is a report that says so."""
-    assert "There was nothing to score." in as_html(run_document(suites.many(0)))
+    assert "There was nothing to score." in as_html(run_report(suites.many(0)))
 
 
 def test_json_blocks_cannot_be_left() -> None:
@@ -249,12 +249,12 @@ def test_evidence_is_of_the_run(tmp_path: Path) -> None:
     """A changed gold file ends the differences with a note, for they would be of another question; a changed answer leaves out its own."""
     record = suites.every_kind(tmp_path)
     (tmp_path / "submission" / "tree" / "a.json").write_text("{", encoding="utf-8")
-    document = as_html(run_document(record))
+    document = as_html(run_report(record))
     assert "1 answer changed since the run" in document
     assert 'class="difference"' in bodies(document)["table"]
     assert 'class="difference"' not in bodies(document)["tree"]
     (tmp_path / "gold" / "table" / "g.csv").write_text("city,people,rank\nOslo,1,1\n", encoding="utf-8")
-    document = as_html(run_document(record))
+    document = as_html(run_report(record))
     assert "gold has changed since the run" in document
     assert 'class="difference"' not in bodies(document)["table"]
 

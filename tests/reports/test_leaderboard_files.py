@@ -42,7 +42,7 @@ def test_the_json_keeps_to_its_schema(build: "type[Leaderboard]") -> None:
 def test_parquet_has_a_row_for_each_submission(tmp_path: Path) -> None:
     """The numbers are those of the CSV; parts, faults and metadata are maps, and what could not be read has its fault."""
     made = compared.ranked(BROKEN)
-    write(made, tmp_path / "b.parquet", "leaderboard")
+    write(leaderboard_document(made), tmp_path / "b.parquet")
     with duckdb.connect() as connection:
         found = connection.execute("SELECT * FROM read_parquet(?)", [str(tmp_path / "b.parquet")])
         names = [column[0] for column in found.description or ()]

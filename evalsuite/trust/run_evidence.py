@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError
-from evalsuite.reports.html import with_noun
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
@@ -22,14 +21,14 @@ MOST_SECONDS = 20.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class RunEvidence:
     """Evidence by instance id, cut to the record's level, and one sentence on what could not be had (empty: nothing)."""
 
     found: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     note: str = ""
 
 
-def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
+def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
     """The evidence for the first of the named instances: 300 differences, and 40 explanations within 20 s, at most.
 
     Needs the gold and submission folders that the run names, as they were; where they are gone or gold has changed, there is only a note.
@@ -37,17 +36,17 @@ def evidence_of(record: "Record", ids: Sequence[str]) -> Evidence:
     from evalsuite.reveal import shows
 
     if not ids or not shows(record.level, "class"):
-        return Evidence()
+        return RunEvidence()
     gold, submission = Path(str(record.run["gold"]["folder"])), Path(str(record.run["submission"]["folder"]))
     if not (gold.exists() and submission.exists()):
-        return Evidence(note="differences are not shown: the folders that the run names are not here")
+        return RunEvidence(note="differences are not shown: the folders that the run names are not here")
     try:
         return _collected(record, ids, gold, submission)
     except EvalsuiteError as error:
-        return Evidence(note=f"differences are not shown: {error.message}")
+        return RunEvidence(note=f"differences are not shown: {error.message}")
 
 
-def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> Evidence:
+def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.gold_files import gold_hash
     from evalsuite.reveal import reveal_evidence, shows
@@ -55,7 +54,7 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
 
     known = read_gold(gold)
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
-        return Evidence(note="differences are not shown: gold has changed since the run")
+        return RunEvidence(note="differences are not shown: gold has changed since the run")
     results = {result.instance_id: result for result in record.results}
     limits, jobs = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1)
     found: dict[str, Mapping[str, Any]] = {}
@@ -78,5 +77,5 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:
-        notes.append(f"{with_noun(len(changed), 'answer')} changed since the run: no difference is shown there")
-    return Evidence(found=found, note="; ".join(notes))
+        notes.append(f"{len(changed)} answer{'s' * (len(changed) > 1)} changed since the run: no difference is shown there")
+    return RunEvidence(found=found, note="; ".join(notes))
