@@ -71,7 +71,7 @@ def score(
         if entry.marker.reads == "batch":
             return entry.score(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
         if entry.marker.gold_files is not None or entry.marker.reads == "tree":
-            from evalsuite.readers.answers import read_pair
+            from evalsuite.readers.answer_forms import read_pair
 
             prediction, read = read_pair(entry.marker.reads, prediction, parameters)
             parameters |= read

@@ -15,7 +15,7 @@ from evalsuite.registry import UnknownScorerError
 from evalsuite.run.anonymous import without_names
 from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS
-from evalsuite.store.index import RunScores
+from evalsuite.store.run_scores import RunScores
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95

@@ -97,7 +97,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     from evalsuite.reports.explain import evidence_text
     from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import level_for, reveal
-    from evalsuite.store.run_folder import result_line
+    from evalsuite.store.run_files import result_line
 
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)

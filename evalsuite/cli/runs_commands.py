@@ -51,7 +51,7 @@ def runs_list(
 
 def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     """Show one run: what is known of it, all its metadata, its numbers, and the contexts of its answers where it keeps some."""
-    from evalsuite.store.contexts import read_contexts, submission_folder
+    from evalsuite.store.history import read_contexts, submission_folder
 
     entry = one_run(run, runs)
     rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]

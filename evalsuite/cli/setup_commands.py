@@ -107,8 +107,8 @@ def connections_test(
 def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> tuple[bool, str]:
     """(whether it works, what to say of it)."""
     from evalsuite.sql import ENGINES, open_session
-    from evalsuite.sql.base import QueryLimits
     from evalsuite.sql.execute import ask
+    from evalsuite.sql.session import QueryLimits
     from evalsuite.sql.statement import only_statement
 
     try:

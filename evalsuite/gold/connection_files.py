@@ -15,8 +15,7 @@ from evalsuite.errors import GoldError, UsageError, did_you_mean
 from evalsuite.gold.suite_yaml import top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
-from evalsuite.sql.base import Connection
-from evalsuite.sql.files import is_there
+from evalsuite.sql.session import Connection, is_there
 from evalsuite.types import GoldInstance
 
 CONNECTIONS_FILE = "connections.yaml"

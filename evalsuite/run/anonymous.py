@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evalsuite.run.entries import Entry
-from evalsuite.store.index import RunScores
+from evalsuite.store.run_scores import RunScores
 
 # No vowels, so no words; five of them keep a thousand submissions apart.
 _LETTERS, _N_LETTERS = "BCDFGHJKLMNPQRSTVWXZ", 5

@@ -17,7 +17,7 @@ from evalsuite.types import Gold, Task
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.cache import ResultCache
+    from evalsuite.sql.execute import ResultCache
     from evalsuite.workers.queries import Queries
 
 
@@ -101,12 +101,12 @@ class Databases:
             self._place = None
 
     def _answering(self) -> "Queries":
-        from evalsuite.sql.cache import ResultCache
+        from evalsuite.sql.execute import ResultCache
 
         return self._queries(ResultCache(self._cache / "sql") if self._cache is not None else None)
 
     def _queries(self, cache: "ResultCache | None") -> "Queries":
-        from evalsuite.sql.base import QueryLimits
+        from evalsuite.sql.session import QueryLimits
         from evalsuite.workers.queries import Queries
 
         queries = Queries(

@@ -15,8 +15,8 @@ from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission_files import known_hash, submission_hash
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
-from evalsuite.store.index import RunScores, find_scored, run_scores
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
+from evalsuite.store.run_scores import RunScores, find_scored, run_scores
 from evalsuite.store.signature import signature
 from evalsuite.types import METADATA, Rule
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from evalsuite.types import Table
 
 if TYPE_CHECKING:
-    from evalsuite.sql.base import Executed
+    from evalsuite.sql.session import Executed
 
 _LONGEST_NAME = 120
 _CSV_BYTES = 64 << 20
@@ -45,7 +45,7 @@ def save(executed: "Executed", folder: Path, name: str, limits: Mapping[str, int
 
 def csv_lines(table: Table) -> Iterator[str]:
     """The CSV text of a table, some thousand rows at once."""
-    from evalsuite.sql.cells import csv_form
+    from evalsuite.sql.cell_forms import csv_form
 
     shown = csv_form(table)
     block = io.StringIO()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.gold.spec import TEXTS, names_queries
-from evalsuite.readers.answers import read_gold_query
+from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import check_parameters
@@ -23,7 +23,7 @@ from evalsuite.run.executed import csv_lines, file_name
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
-from evalsuite.store.run_folder import write_atomically
+from evalsuite.store.run_files import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from evalsuite.memo import Memo, code_stamp
 from evalsuite.outcome import kind_of
 from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_folder import whole_line
+from evalsuite.store.run_files import whole_line
 from evalsuite.types import Result, Task
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, describe, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.answers import is_sql, read_query
+from evalsuite.readers.answer_forms import is_sql, read_query
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run.executed import file_name, save
 from evalsuite.run.judged import Execute
@@ -23,7 +23,7 @@ from evalsuite.workers.requests import applicable, settle_early
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.base import Connection, Executed
+    from evalsuite.sql.session import Connection, Executed
     from evalsuite.workers.queries import Answered, Queries, Query
 
 FOLDER = "executed"
@@ -106,7 +106,7 @@ class SqlAnswers:
             yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
 
     def _prepared(self, task: Task) -> "Query | Result":
-        from evalsuite.sql.base import QueryLimits
+        from evalsuite.sql.session import QueryLimits
         from evalsuite.workers.queries import Query
 
         assert task.answer is not None

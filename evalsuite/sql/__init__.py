@@ -7,7 +7,7 @@ entry here.
 from dataclasses import dataclass
 
 from evalsuite.lazy import Lazy
-from evalsuite.sql.base import Connection, QueryLimits, Session
+from evalsuite.sql.session import Connection, QueryLimits, Session
 from evalsuite.sql.statement import BIGQUERY, DUCKDB, POSTGRES, SNOWFLAKE, SQLITE, STANDARD, Dialect
 
 

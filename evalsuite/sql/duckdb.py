@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, not_allowed, sql_error
-from evalsuite.sql.cells import INSTANT, decode
-from evalsuite.sql.files import digest_of, existing, text_of
+from evalsuite.sql.cell_forms import INSTANT, decode
+from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, digest_of, existing, not_allowed, sql_error, text_of
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, sql_error
-from evalsuite.sql.cells import INSTANT
+from evalsuite.sql.cell_forms import INSTANT
+from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, sql_error
 
 _log = logging.getLogger(__name__)
 

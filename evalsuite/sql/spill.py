@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from evalsuite.errors import FaultError
-from evalsuite.sql import cells
-from evalsuite.sql.base import QueryLimits
+from evalsuite.sql import cell_forms
+from evalsuite.sql.session import QueryLimits
 from evalsuite.types import Table
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class Collector:
         self.n_bytes = self.n_rows = 0
         self._header, self._types = tuple(header), None if types is None else tuple(types)
         self._limits, self._folder = limits, folder
-        self._kinds = [cells.ColumnKind() for _ in header] if types is None else []
+        self._kinds = [cell_forms.ColumnKind() for _ in header] if types is None else []
         self._held: list[list[Any]] = [[] for _ in header]
         self._held_bytes = 0
         self._parts: list[int] = []
@@ -68,7 +68,7 @@ class Collector:
         return load_table(self._folder)
 
     def _stored_types(self) -> tuple[str, ...]:
-        return self._types or (cells.ANY,) * len(self._header)
+        return self._types or (cell_forms.ANY,) * len(self._header)
 
     def _spill(self) -> None:
         if self._folder is None:
@@ -87,7 +87,7 @@ def size(column: Sequence[Any]) -> int:
 def save_table(table: Table, folder: Path) -> None:
     """Write a table of neutral cells as a folder of parts; one that is spilled is copied part by part, never held whole."""
     types = table.types or ("VARCHAR",) * len(table.header)
-    stored = tuple(type_ if cells.is_typed(type_) else cells.ANY for type_ in types)
+    stored = tuple(type_ if cell_forms.is_typed(type_) else cell_forms.ANY for type_ in types)
     counts: list[int] = []
     for start in range(0, table.n_rows, PART_ROWS):
         part = [list(column[start : start + PART_ROWS]) for column in table.columns]
@@ -109,8 +109,8 @@ def write_part(folder: Path, number: int, columns: Sequence[Sequence[Any]], type
     import duckdb
 
     folder.mkdir(parents=True, exist_ok=True)
-    encoded = [cells.encode(column, type_) for column, type_ in zip(columns, types, strict=True)]
-    parquet = [cells.parquet_type(type_) for type_ in types]
+    encoded = [cell_forms.encode(column, type_) for column, type_ in zip(columns, types, strict=True)]
+    parquet = [cell_forms.parquet_type(type_) for type_ in types]
     try:
         _copy(folder / _part_name(number), encoded, parquet)
     except duckdb.Error:
@@ -180,7 +180,7 @@ def _read_part(folder: Path, number: int, position: int, type_: str, process: in
     is_bytes = str(connection.description[0][1]) == "BLOB"
     shown = f"hex(c{position})" if is_bytes else f"CAST(c{position} AS VARCHAR)"
     rows = connection.execute(f"SELECT {shown} FROM read_parquet($1)", [file]).fetchall()
-    return cells.decode((row[0] for row in rows), type_)
+    return cell_forms.decode((row[0] for row in rows), type_)
 
 
 def _part_name(number: int) -> str:

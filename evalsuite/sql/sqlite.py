@@ -10,8 +10,19 @@ from typing import Any
 from urllib.parse import quote
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import MIB, NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, not_allowed, sql_error
-from evalsuite.sql.files import digest_of, existing, text_of
+from evalsuite.sql.session import (
+    MIB,
+    NOT_SELECT,
+    OUTSIDE,
+    Connection,
+    QueryLimits,
+    Stream,
+    digest_of,
+    existing,
+    not_allowed,
+    sql_error,
+    text_of,
+)
 
 _log = logging.getLogger(__name__)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from evalsuite.errors import FaultError
-from evalsuite.sql.base import NOT_SELECT, not_allowed, sql_error
+from evalsuite.sql.session import NOT_SELECT, not_allowed, sql_error
 
 _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*([\w+-]*)")
 _SQL_WORDS = frozenset({"sql", "sqlite", "duckdb", "postgres", "postgresql", "pgsql", "snowflake", "bigquery", "googlesql"})

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import LOOK, cannot_write
-from evalsuite.store.run_folder import write_atomically
+from evalsuite.store.run_files import read_json, write_atomically
 from evalsuite.store.signature import signature
 
 CEILINGS_FOLDER = Path(".evalsuite/gold")
@@ -56,10 +56,10 @@ def keep_ceiling(ceiling: Ceiling, findings: list[dict[str, Any]], folder: Path 
 def ceiling_of(gold_hash: str, folder: Path = CEILINGS_FOLDER) -> Ceiling | None:
     """The ceiling of the gold with that hash, None where it was never checked, or by another version of evalsuite or its libraries."""
     try:
-        kept = json.loads((folder / f"{gold_hash}.json").read_text(encoding="utf-8"))
+        kept = read_json(folder / f"{gold_hash}.json")
         kept.pop("findings", None)
         ceiling = Ceiling(**{**kept, "unsatisfied": tuple(kept["unsatisfied"])})
-    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+    except (TypeError, KeyError, AttributeError):
         # A file that nobody can read is as good as none: the check can be made again at any time.
         return None
     return ceiling if ceiling.made_by == signature_of(gold_hash) else None

@@ -9,11 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError, did_you_mean
-from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission, read_results, write_atomically
+from evalsuite.store.run_files import read_json, read_results, write_atomically
+from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission
 from evalsuite.types import Result
 
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
+# What a suite's run keeps beside its answers: the context of each instance.
+CONTEXTS = "contexts.json"
+LONGEST = 20_000
 # What a run may say of its model, beside any other key.
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
@@ -61,14 +65,8 @@ def read_run(folder: Path) -> RunEntry | None:
     """The run in a folder, None where there is no finished one."""
     if not holds_run(folder):
         return None
-    try:
-        run = json.loads((folder / RUN).read_text(encoding="utf-8"))
-        tags = json.loads((folder / TAGS).read_text(encoding="utf-8")) if (folder / TAGS).exists() else []
-    except (OSError, ValueError):
-        return None
-    if not isinstance(run, dict):
-        return None
-    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)))
+    run, tags = read_json(folder / RUN), read_json(folder / TAGS)
+    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags or ()))) if isinstance(run, dict) else None
 
 
 def find_runs(
@@ -140,6 +138,20 @@ def remove_run(entry: RunEntry) -> None:
     if strange:
         raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
     shutil.rmtree(entry.folder)
+
+
+def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
+    """The submission's folder: as `run.json` names it, seen from where runs are usually started."""
+    named = Path(str(run["submission"]["folder"]))
+    here = run_folder.resolve()
+    starts = [*(here.parents[at] for at in (2, 1) if at < len(here.parents)), Path.cwd()]
+    return next((start / named for start in starts if (start / named).is_dir()), named)
+
+
+def read_contexts(submission: Path) -> Mapping[str, str]:
+    """Instance id -> its context, cut at 20,000 characters; empty where none was kept or none can be read."""
+    found = read_json(submission / CONTEXTS)
+    return {id_: str(text)[:LONGEST] for id_, text in found.items()} if isinstance(found, dict) else {}
 
 
 def query(sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
-from evalsuite.store.seal import sealed
+from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.types import METADATA, Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
@@ -19,32 +19,6 @@ SIDE_FOLDERS = ("executed", "gold")
 # Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
 STARTED = ".started.json"
 SCHEMA_VERSION = 1
-RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
-
-
-def result_line(result: Result) -> str:
-    """One line of `results.jsonl`: the result as JSON in the documented order of keys; whole numbers are written as such."""
-    row = {key: getattr(result, key) for key in RESULT_KEYS}
-    for key in ("score", "official", "strict"):
-        row[key] = _plain(row[key])
-    row["seconds"] = round(result.seconds, 6)
-    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode("utf-8", "backslashreplace").decode()
-
-
-def whole_line(result: Result) -> str:
-    """The line with what was read of the answer's files: what journals, the score cache and workers say of a result."""
-    line = result_line(result)
-    return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
-
-
-def read_results(path: Path) -> Iterator[Result]:
-    """The results of a finished `results.jsonl`, in its order."""
-    with path.open(encoding="utf-8") as lines:
-        yield from map(_parse, lines)
-
-
-def _parse(line: str | bytes) -> Result:
-    return Result(**json.loads(line))
 
 
 def is_submission(folder: Path) -> bool:
@@ -140,12 +114,9 @@ class RunFolder:
         return results
 
     def _started(self) -> Mapping[str, Any]:
-        try:
-            started = json.loads((self.path / STARTED).read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder") from None
-        except ValueError:
-            started = None
+        started = read_json(self.path / STARTED)
+        if started is None and not (self.path / STARTED).exists():
+            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
         if not isinstance(started, dict):
             raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
         return started
@@ -196,7 +167,7 @@ class RunFolder:
             self._close_journal()
             lines = "".join(result_line(result) + "\n" for result in results)
             write_atomically(self.path / RESULTS, lines)
-            write_atomically(self.path / RUN, sealed(run, lines, default=json_safe))
+            write_atomically(self.path / RUN, sealed(run, lines))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error, begun=True) from error
@@ -236,7 +207,7 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
     results: dict[str, Result] = {}
     for number, line in enumerate(data.split(b"\n")[:-1], 1):
         try:
-            result = _parse(line)
+            result = result_of(line)
         except (ValueError, TypeError):
             result = None
         if result is None or not isinstance(result.instance_id, str) or result.instance_id in results:
@@ -280,16 +251,6 @@ def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
     raise OutputError(f"no free run folder name under {root}")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside and rename, so that a reader sees the old file or the whole new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8", errors="backslashreplace")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
-
-
 def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
     ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
     hint = f"make room and go on with --resume {path}" if begun else ways
@@ -298,14 +259,3 @@ def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputE
 
 def _no_unfinished(path: Path, what: str) -> OutputError:
     return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted")
-
-
-def _plain(value: float | None) -> float | int | None:
-    return int(value) if value is not None and value == int(value) else value
-
-
-def json_safe(value: object) -> object:
-    """What JSON cannot say, as text; sets and tuples come out as lists."""
-    if isinstance(value, set | frozenset | tuple):
-        return list(value)
-    return str(value)

@@ -14,7 +14,7 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_folder import write_atomically
+from evalsuite.store.run_files import write_atomically
 from evalsuite.suites.names import slug
 
 ROOT = Path(".evalsuite")

@@ -13,7 +13,8 @@ from evalsuite.judge import read_settings
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, find_runs
-from evalsuite.store.run_folder import RunFolder, new_folder, write_atomically
+from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_folder import RunFolder, new_folder
 from evalsuite.suites.names import slug
 from evalsuite.suites.sources import REFERENCE_COLUMN, candidates_of, reference_data_of
 from evalsuite.suites.store import (

@@ -9,7 +9,8 @@ from typing import Any
 
 from evalsuite.errors import UsageError, cannot_write
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
-from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder, write_atomically
+from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
 from evalsuite.suites.names import slug
 from evalsuite.suites.store import ROOT, StoredSuite, folder_of, from_json, load_suite, new_suite, save_suite
 from evalsuite.summary import summarise
@@ -200,7 +201,7 @@ def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, nam
 
 
 def _result_json(result: Result) -> dict[str, Any]:
-    from evalsuite.store.run_folder import result_line
+    from evalsuite.store.run_files import result_line
 
     data: dict[str, Any] = json.loads(result_line(result))
     return data

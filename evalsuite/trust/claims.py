@@ -11,8 +11,8 @@ from evalsuite.errors import UsageError
 from evalsuite.readers.json_text import check_depth
 from evalsuite.registry import fits, readable
 from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
-from evalsuite.store.run_folder import RESULT_KEYS, RESULTS, RUN, json_safe
-from evalsuite.store.seal import is_intact
+from evalsuite.store.run_files import RESULT_KEYS, is_intact, json_safe
+from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.store.signature import VERDICT_PACKAGES
 from evalsuite.types import Result, Rule
 

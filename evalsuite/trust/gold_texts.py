@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.answers import read_gold_files
+from evalsuite.readers.answer_forms import read_gold_files
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Table
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.answers import read_gold_files
+from evalsuite.readers.answer_forms import read_gold_files
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.json_values import alternatives_of

@@ -12,7 +12,7 @@ from typing import Any
 from evalsuite.errors import FAULTS, FaultError, describe, did_you_mean
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.answers import read_answer
+from evalsuite.readers.answer_forms import read_answer
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot

@@ -17,7 +17,7 @@ from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.rescoring import place_of
 from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_folder import result_line
+from evalsuite.store.run_files import result_line
 from evalsuite.trust import replay as replaying
 from evalsuite.trust.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_words, plain, read_claims
 from evalsuite.trust.replay import Replay

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.store.index import RunScores
+from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result
 from evalsuite.web.kept import Kept, stamp_of
 from evalsuite.web.query import BadQueryError

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalsuite.errors import EvalsuiteError
-from evalsuite.store.contexts import CONTEXTS, LONGEST, read_contexts, submission_folder
+from evalsuite.store.history import CONTEXTS, LONGEST, read_contexts, submission_folder
 from evalsuite.store.run_folder import RUN
 from evalsuite.web.kept import Kept, stamp_of
 

@@ -58,7 +58,7 @@ def _warm_up(role: str) -> None:
     import msgspec.msgpack  # noqa: F401
 
     if role != "judge":
-        import evalsuite.readers.answers
+        import evalsuite.readers.answer_forms
     if role != "reader":
         import evalsuite.workers.stages  # noqa: F401
 
@@ -151,7 +151,7 @@ def _serve_queries(parent: socket.socket, _: socket.socket | None, __: Mapping[s
 
 
 def _result(result: Any) -> bytes:
-    from evalsuite.store.run_folder import whole_line
+    from evalsuite.store.run_files import whole_line
 
     return whole_line(result).encode()
 

@@ -16,10 +16,8 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence
 from evalsuite.sql import ENGINES, is_embedded, open_session
-from evalsuite.sql.base import Connection, Cost, Executed, QueryLimits, Session
-from evalsuite.sql.cache import ResultCache
-from evalsuite.sql.execute import ask
-from evalsuite.sql.files import read_of
+from evalsuite.sql.execute import ResultCache, ask
+from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, read_of
 from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault

@@ -11,8 +11,8 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.base import Connection, QueryLimits, Stream
 from evalsuite.sql.execute import pour
+from evalsuite.sql.session import Connection, QueryLimits, Stream
 from evalsuite.sql.spill import size
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault, Table

@@ -100,7 +100,7 @@ def table_names(task: Task) -> tuple[str, ...]:
 
     Empty where gold cannot be read: then nothing of the submission is read either, and the second stage finds gold's fault.
     """
-    from evalsuite.readers.answers import gold_table_names
+    from evalsuite.readers.answer_forms import gold_table_names
 
     names: dict[str, None] = {}
     for check in _database_checks(task):

@@ -86,7 +86,7 @@ def _read(form: Any) -> Any:
 
 def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
     """Stage one: the answer in each wanted form; a fault of the submission comes back as data."""
-    from evalsuite.readers.answers import read_answer
+    from evalsuite.readers.answer_forms import read_answer
 
     started = time.perf_counter()
     forms: dict[str, Any] = {}
@@ -191,7 +191,7 @@ def usable_parameters(task: Task, check: Check, entry: Scorer, *, as_it_comes: b
     """A check's parameters as the scorer takes them: unknown keys left out, gold files read."""
     usable = {key: value for key, value in check.parameters.items() if key in entry.parameters}
     if entry.marker.gold_files is not None or entry.marker.reads == "tree":
-        from evalsuite.readers.answers import read_gold_files
+        from evalsuite.readers.answer_forms import read_gold_files
 
         usable |= read_gold_files(
             entry.marker.reads,

@@ -14,7 +14,7 @@ from evalsuite.memo import Memo
 from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
-from evalsuite.store.index import RunScores
+from evalsuite.store.run_scores import RunScores
 
 
 def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = (), scorer: str = "string_match", **more: object) -> Entry:

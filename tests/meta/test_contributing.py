@@ -324,7 +324,7 @@ def _engine(copy: Copy, row: Row) -> None:
         '''
         """A database that holds one number."""
 
-        from evalsuite.sql.base import Stream
+        from evalsuite.sql.session import Stream
 
 
         def open_session(connection, limits):

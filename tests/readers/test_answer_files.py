@@ -10,7 +10,7 @@ import pytest
 from evalsuite.errors import FaultError
 from evalsuite.readers import answer_files, csv_blocks
 from evalsuite.readers.answer_files import UNKNOWN, AnswerFiles
-from evalsuite.readers.answers import read_answer
+from evalsuite.readers.answer_forms import read_answer
 from evalsuite.readers.limits import resolve_limits
 
 LIMITS = resolve_limits()

@@ -19,7 +19,7 @@ from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission_files import file_contents, known_hash, submission_hash
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
-from evalsuite.store.index import find_scored
+from evalsuite.store.run_scores import find_scored
 from evalsuite.types import Submission
 from evalsuite.workers.lane import Lane
 from tests.cli.test_run import write_lines

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.sql.base import Connection
+from evalsuite.sql.session import Connection
 from tests.sql import bigquery_stub, postgres_server
 from tests.sql.bigquery_stub import Stub
 

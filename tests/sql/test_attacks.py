@@ -13,8 +13,8 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.sql import open_session
-from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import run_answer
+from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.conftest import DUCKDB_SETUP, Made
 
 CANARY = "CANARY_51c2"

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.errors import MissingExtraError, UsageError
 from evalsuite.installed import extra_line
 from evalsuite.sql import ENGINES, open_session
-from evalsuite.sql.base import Connection, QueryLimits, neutral
+from evalsuite.sql.session import Connection, QueryLimits, neutral
 
 CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
 

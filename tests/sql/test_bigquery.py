@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import execute, run_answer
+from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.bigquery_stub import Stub
 
 

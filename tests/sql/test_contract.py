@@ -12,10 +12,9 @@ import pytest
 from evalsuite.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
-from evalsuite.sql.base import REASONS, Connection, QueryLimits
-from evalsuite.sql.cache import ResultCache
-from evalsuite.sql.cells import csv_form
-from evalsuite.sql.execute import ask, execute, run_answer
+from evalsuite.sql.cell_forms import csv_form
+from evalsuite.sql.execute import ResultCache, ask, execute, run_answer
+from evalsuite.sql.session import REASONS, Connection, QueryLimits
 from evalsuite.sql.statement import only_statement
 from tests.sql.conftest import COLUMNS, ENGINES, Made
 

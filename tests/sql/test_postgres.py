@@ -10,8 +10,8 @@ import pytest
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql import open_session
-from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import ask, run_answer
+from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql import postgres_server
 
 LIMITS = QueryLimits(seconds=30)

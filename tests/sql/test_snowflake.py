@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.base import Connection, QueryLimits
 from evalsuite.sql.execute import run_answer
+from evalsuite.sql.session import Connection, QueryLimits
 
 
 @pytest.mark.parametrize(

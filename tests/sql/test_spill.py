@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
 from evalsuite.sql import spill
-from evalsuite.sql.base import QueryLimits
-from evalsuite.sql.cells import ANY, INSTANT
+from evalsuite.sql.cell_forms import ANY, INSTANT
+from evalsuite.sql.session import QueryLimits
 from evalsuite.sql.spill import Collector, SpilledColumn, load_table, save_table
 from evalsuite.types import Table
 

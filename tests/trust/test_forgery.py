@@ -18,8 +18,8 @@ from evalsuite.run.forensics import by_kind
 from evalsuite.run.scoring import Options
 from evalsuite.run.scoring import Run as Scored
 from evalsuite.run.scoring import run as score
-from evalsuite.store.run_folder import RESULTS, RUN, read_results
-from evalsuite.store.seal import sealed
+from evalsuite.store.run_files import read_results, sealed
+from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.summary import summarise
 from tests.readers.test_errata import entry, write
 from tests.trust.small import ANSWERS, GOLD, scored, write_gold, write_submission

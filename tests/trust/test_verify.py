@@ -88,7 +88,7 @@ def reseal(run: Path, change: Any) -> None:
     said = json.loads((run / RUN).read_text())
     rows = [json.loads(line) for line in (run / RESULTS).read_text().splitlines()]
     change(said, rows)
-    from evalsuite.store.seal import sealed
+    from evalsuite.store.run_files import sealed
 
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (run / RESULTS).write_text(lines)

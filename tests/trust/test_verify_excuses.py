@@ -247,7 +247,7 @@ def _line(change: Callable[[str], str]) -> Callable[[Path], None]:
     """Change the first line of the results, with digests that fit."""
 
     def changed(folder: Path) -> None:
-        from evalsuite.store.seal import sealed
+        from evalsuite.store.run_files import sealed
 
         first, rest = (folder / RESULTS).read_text().split("\n", 1)
         text = change(first) + "\n" + rest

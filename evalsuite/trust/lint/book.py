@@ -9,7 +9,7 @@ from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.gold import spec as gold_reader
 from evalsuite.gold.layouts import layout_named, layout_of
 from evalsuite.gold.suite_yaml import read_suite
-from evalsuite.readers.answers import read_gold_files
+from evalsuite.readers.answer_forms import read_gold_files
 from evalsuite.readers.gold_files import find_spec
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Layout, read_objects

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from evalsuite.errors import cannot_write
 from evalsuite.readers.json_text import Obj
-from evalsuite.store.run_folder import write_atomically
+from evalsuite.store.run_files import write_atomically
 from evalsuite.trust.lint import Lint
 from evalsuite.trust.lint.book import Found
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.readers.answers import read_gold_files
+from evalsuite.readers.answer_forms import read_gold_files
 from evalsuite.trees.eval_schema import SchemaError
 from evalsuite.trees.gold_validation import gold_findings
 from evalsuite.trees.json_values import TreeLimitError

@@ -73,7 +73,7 @@ def read_query(files: AnswerFiles, path: str, *, limit_bytes: int) -> str:
 
 def read_gold_query(path: Path) -> str:
     """The text of a gold query. Raises `FaultError`."""
-    from evalsuite.sql.base import QueryLimits
+    from evalsuite.sql.session import QueryLimits
 
     with open_trusted(path, limit_bytes=math.inf) as handle:
         return read_text(handle, limit_bytes=QueryLimits().sql_bytes)
@@ -82,7 +82,7 @@ def read_gold_query(path: Path) -> str:
 def read_executed(place: Path, limits: Limits) -> Table:
     """The table that a query gave, as a CSV file of it is read; `place` is that file, or a folder of parts where it is big."""
     if place.is_dir():
-        from evalsuite.sql.cells import csv_form
+        from evalsuite.sql.cell_forms import csv_form
         from evalsuite.sql.spill import load_table
 
         try:

@@ -8,7 +8,8 @@ from typing import Any
 
 from evalsuite.memo import Memo
 from evalsuite.store.history import read_run
-from evalsuite.store.run_folder import RESULTS, RUN, holds_run, read_results
+from evalsuite.store.run_files import read_results
+from evalsuite.store.run_folder import RESULTS, RUN, holds_run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

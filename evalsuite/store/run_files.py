@@ -1,0 +1,92 @@
+"""The files of a run as they are written and read back: lines of results, JSON beside them, the seal by which `run.json` knows both."""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.types import Result
+
+RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
+_BLANK: Final = "0" * 64
+_SEAL: Final = re.compile(rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z')
+
+
+def result_line(result: Result) -> str:
+    """One line of `results.jsonl`: the result as JSON in the documented order of keys; whole numbers are written as such."""
+    row = {key: getattr(result, key) for key in RESULT_KEYS}
+    for key in ("score", "official", "strict"):
+        row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
+    row["seconds"] = round(result.seconds, 6)
+    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode("utf-8", "backslashreplace").decode()
+
+
+def whole_line(result: Result) -> str:
+    """The line with what was read of the answer's files: what journals, the score cache and workers say of a result."""
+    line = result_line(result)
+    return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
+
+
+def read_results(path: Path) -> Iterator[Result]:
+    """The results of a finished `results.jsonl`, in its order."""
+    with path.open(encoding="utf-8") as lines:
+        yield from map(result_of, lines)
+
+
+def result_of(line: str | bytes) -> Result:
+    """The result of a line; raises ValueError or TypeError for a line that no run wrote."""
+    return Result(**json.loads(line))
+
+
+def read_json(path: Path) -> Any:
+    """The JSON value of a file that this program wrote; None where there is none, or none that can be read."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write beside and rename, so that a reader sees the old file or the whole new one."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_bytes(_as_written(text))
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _as_written(text: str) -> bytes:
+    return text.encode("utf-8", "backslashreplace")
+
+
+def sealed(run: Mapping[str, Any], results: str) -> str:
+    """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place."""
+    digests = {"results": _digest(_as_written(results)), "run": _BLANK}
+    rest = {key: value for key, value in run.items() if key != "digests"}
+    text = json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe) + "\n"
+    before, _, after = text.rpartition(_BLANK)
+    return before + _digest(_as_written(text)) + after
+
+
+def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
+    """Whether `run.json` and `results.jsonl` hold the bytes that were written, each by itself; None where there is no seal."""
+    found = _SEAL.search(run)
+    if found is None:
+        return None
+    own = _digest(run[: found.start("run")] + _BLANK.encode() + run[found.end("run") :])
+    return own == found["run"].decode(), _digest(results) == found["results"].decode()
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def json_safe(value: object) -> object:
+    """What JSON cannot say, as text; sets and tuples come out as lists."""
+    if isinstance(value, set | frozenset | tuple):
+        return list(value)
+    return str(value)
