@@ -166,3 +166,66 @@ def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: i
     by_column[held] = 0.0
     columns_first += by_column[:, None] - by_row[None, :]
     columns_first[columns_first < NOISE] = 0.0
+
+
+def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
+    """For each of a x b blocks of a matrix the largest sum of an assignment that may leave rows and columns out.
+
+    Args:
+        gains: numbers of at least 0.
+        rows: a + 1 bounds; block k holds the rows from bound k up to bound k + 1.
+        columns: b + 1 bounds of columns.
+    """
+    import numpy as np
+
+    sums = np.zeros((len(rows) - 1, len(columns) - 1))
+    heights, widths = np.diff(rows), np.diff(columns)
+    for height in np.unique(heights[heights > 0]):
+        above = np.flatnonzero(heights == height)
+        for width in np.unique(widths[widths > 0]):
+            left = np.flatnonzero(widths == width)
+            places = rows[above][:, None] + np.arange(height), columns[left][:, None] + np.arange(width)
+            blocks = gains[places[0][:, None, :, None], places[1][None, :, None, :]]
+            sums[np.ix_(above, left)] = _sums_of(blocks if height <= width else blocks.swapaxes(2, 3))
+    return sums
+
+
+def _sums_of(blocks: "Floats") -> "Floats":
+    """The same for blocks a x b x n x m of one shape, n <= m: small ones by the sets of rows used, all blocks a step."""
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    n, m = blocks.shape[2:]
+    n_blocks = blocks.shape[0] * blocks.shape[1]
+    if n == 1:
+        largest: Floats = blocks.max(axis=(2, 3))
+        return largest
+    steps = m * n << (n - 1)
+    if n <= 10 and steps * (2e-6 + 2e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):
+        best = np.zeros((1 << n, *blocks.shape[:2]))
+        for column in range(m):
+            for used in range((1 << n) - 1, 0, -1):
+                for row in range(n):
+                    if used >> row & 1:
+                        np.maximum(best[used], best[used ^ 1 << row] + blocks[:, :, row, column], out=best[used])
+        everything: Floats = best[-1]
+        return everything
+    # Where the best columns of all rows differ nothing has to be assigned.
+    highest = blocks.max(axis=3)
+    where = np.sort(np.where(highest > 0, blocks.argmax(axis=3), -1 - np.arange(n)), axis=2)
+    sums: Floats = highest.sum(axis=2)
+    for i, j in np.argwhere((where[:, :, 1:] == where[:, :, :-1]).any(axis=2)):
+        sums[i, j] = blocks[i, j][linear_sum_assignment(blocks[i, j], maximize=True)].sum()
+    return sums
+
+
+def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
+    """The sums of a x b blocks of a matrix, whose bounds are given as in `best_sums`; 0 for an empty one."""
+    import numpy as np
+
+    sums = np.zeros((len(rows) - 1, len(columns) - 1))
+    full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
+    if len(full[0]) and len(full[1]):
+        by_row = np.add.reduceat(matrix, rows[full[0]], axis=0)
+        sums[np.ix_(*full)] = np.add.reduceat(by_row, columns[full[1]], axis=1)
+    return sums

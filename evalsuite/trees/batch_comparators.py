@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import foreign
@@ -11,9 +11,6 @@ from evalsuite.trees.field_results import ComparatorResult, FieldResult
 from evalsuite.trees.json_values import TreeLimitError, same
 from evalsuite.trees.registries import Registry
 from evalsuite.types import Fault
-
-if TYPE_CHECKING:
-    from evalsuite.trees.field_rows import Walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +37,10 @@ class Dispatcher:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
         self.faults: list[Fault] = []
+
+    def is_independent(self, name: str) -> bool:
+        """Whether a comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
+        return getattr(self.registry.comparator(name), "independent", False) is True
 
     def __call__(self, rows: Sequence[FieldResult]) -> None:
         """Judge the pending rows: one call a comparator, groups in order of their first row."""
@@ -107,11 +108,6 @@ class Dispatcher:
 def parent_of(row: FieldResult) -> str:
     """The path of the object that a row's field stands in."""
     return row.path.removesuffix(row.name).removesuffix(".") if row.name != "[]" else row.path
-
-
-def is_independent(walk: "Walk", name: str) -> bool:
-    """Whether a batch comparator judges every item alone (`independent = True`), so that items of several pairs may share a call."""
-    return getattr(walk.dispatch.registry.comparator(name), "independent", False) is True
 
 
 Rule = Literal["all_equal", "casefold", "fraction"]

@@ -45,11 +45,6 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
     return scores
 
 
-def may_skip(plan: Plan) -> bool:
-    """Whether the field's comparator may say that a pair does not count."""
-    return not plan.trusted
-
-
 def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     tried = [try_transformed(plan, value) for value in values]
     return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
@@ -103,25 +98,28 @@ def _numeric(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> "Floa
 
 
 def _each(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Floats":
-    """Every pair by the comparator itself, equal pairs of plain values asked once."""
+    """Every pair by the comparator itself; plain values that stand there more than once are asked about once."""
     import numpy as np
 
-    known: dict[Any, float] = {}
-    scores = np.zeros((len(gold), len(extracted)))
-    for i, g in enumerate(gold):
-        for j, e in enumerate(extracted):
-            key = (type(g), g, type(e), e) if type(g) in _SCALARS and type(e) in _SCALARS else None
-            score = known.get(key) if key is not None else None
-            if score is None:
-                score = _one(plan, g, e, compat)
-                if key is not None:
-                    known[key] = score
-            scores[i, j] = score
-    return scores
+    different, places = zip(*(_distinct(side) for side in (gold, extracted)), strict=True)
+    scores = np.zeros((len(different[0]), len(different[1])))
+    for i, value in enumerate(different[0]):
+        for j, element in enumerate(different[1]):
+            result = compare(plan, value, element) if compat else judge(plan, value, element)
+            scores[i, j] = float("nan") if result.skip and not compat else result.score
+    everywhere: Floats = scores[np.ix_(*places)]
+    return everywhere
 
 
-def _one(plan: Plan, gold: Any, extracted: Any, compat: bool) -> float:
-    if compat:
-        return compare(plan, gold, extracted).score
-    result = judge(plan, gold, extracted)
-    return float("nan") if result.skip else result.score
+def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """(the different values, the place of each value among them); lists and objects each stand for themselves."""
+    places: dict[Any, int] = {}
+    different: list[Any] = []
+    found = []
+    for value in values:
+        key = (type(value), value) if type(value) in _SCALARS else (type(value), id(value))
+        place = places.setdefault(key, len(different))
+        if place == len(different):
+            different.append(value)
+        found.append(place)
+    return different, found

@@ -1,14 +1,19 @@
 """How well each gold element fits each extracted one, without writing rows: whole columns of values are compared at once.
 
-The result is what the F1 of every pair's rows would be: counts of scores, shared, omitted and invented fields as n x m matrices."""
+The result is what the rows of every pair would add to a record: scores, and the weight of their fields, as n x m matrices. Lists inside
+the elements are crossed as one: all their elements against all, then a small assignment for every pair of lists.
+"""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.field_columns import may_skip, score_matrix
+from evalsuite.trees.assignment import best_sums, block_sums
+from evalsuite.trees.field_columns import score_matrix
+from evalsuite.trees.field_order import how_aligned, key_of, lone_weights
 from evalsuite.trees.field_plan import Plan
 from evalsuite.trees.field_totals import Tally, tally
-from evalsuite.trees.json_values import ANY_OF, TreeLimitError, same
+from evalsuite.trees.json_values import ANY_OF, TreeLimitError, choices
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,42 +23,247 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
-
-FEW_PAIRS = 4
-
-
-def similarity(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any], path: str) -> Any:
-    """The n x m fits in [0, 1] (rows gold); nothing to count is 0 unless both elements are equal (in compat mode 1)."""
-    n, m = len(gold), len(extracted)
-    if n * m <= FEW_PAIRS:
-        return [[_fit(walk, items, g, e) for e in extracted] for g in gold]
-    if walk.alternatives and any(_holds_alternatives(element) for element in gold):
-        if n * m > walk.limits.max_row_pairs:
-            limit = walk.limits.max_row_pairs
-            raise TreeLimitError(f"{n:,} x {m:,} elements with alternatives to align, the limit is {limit:,} pairs", path)
-        return [[_fit(walk, items, g, e) for e in extracted] for g in gold]
-    if not items.structural and not items.skip:
-        return _unit_fits(walk, items, gold, extracted)
-    counts = _Counts(walk, n, m)
-    counts.both(items, gold, range(n), extracted, range(m))
-    return counts.fits(gold, extracted)
+CELLS_AT_ONCE = 2_000_000
 
 
-def _fit(walk: "Walk", items: Plan, gold: Any, extracted: Any) -> float:
-    counts = _count(walk, items, gold, extracted)
-    if counts.total or walk.compat:
-        return counts.f1
-    return float(same(gold, extracted))
+def compat_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> "Floats":
+    """The reference's n x m fits in [0, 1]: the F1 of every pair's rows, 1 where nothing counts."""
+    import numpy as np
+
+    cross = Cross(walk, items, gold, extracted)
+    return np.divide(2 * cross.scored, cross.weight, out=np.ones(cross.scored.shape), where=cross.weight != 0)
 
 
-def _count(walk: "Walk", plan: Plan, gold: Any, extracted: Any) -> Tally:
-    """The tally of one pair, by its rows."""
-    rows: list[Any] = []
-    before = walk.missing
-    walk.missing = []
-    walk.pair(plan, gold, extracted, plan.path, (), rows)
-    walk.missing = before
-    return tally(rows)
+class Cross:
+    """n gold x m extracted elements: the scores of each pair's fields, and their weight (a field on both sides counts twice).
+
+    Raises:
+        FaultError: somebody's comparator or transform failed.
+        TreeLimitError: more elements with alternatives, or more cells, than the limits allow.
+    """
+
+    def __init__(self, walk: "Walk", items: Plan, gold: Sequence[Any], extracted: Sequence[Any]) -> None:
+        import numpy as np
+
+        self.walk, self.items, self.extracted = walk, items, extracted
+        self.shape = len(gold), len(extracted)
+        self.scored, self.weight = np.zeros(self.shape), np.zeros(self.shape)
+        self.lists: list[tuple[Sequence[int], Sequence[int], Lists]] = []
+        self.choosing = [(i, value) for i, value in enumerate(gold) if walk.alternatives and _holds_alternatives(value)]
+        if len(self.choosing) * len(extracted) > walk.limits.max_row_pairs:
+            sizes, limit = f"{len(self.choosing):,} x {len(extracted):,}", walk.limits.max_row_pairs
+            raise TreeLimitError(f"{sizes} elements with alternatives to align, the limit is {limit:,} pairs", items.path)
+        plain = sorted(set(range(len(gold))) - {i for i, _ in self.choosing})
+        self.both(items, [gold[i] for i in plain], plain, extracted, range(len(extracted)))
+
+    def values(self) -> "Floats":
+        """What each pair is worth at the walk's rate, its inner lists aligned at their best."""
+        import numpy as np
+
+        worth: Floats = 2 * self.scored - self.walk.rate * self.weight
+        for rows, columns, lists in self.lists:
+            worth[np.ix_(rows, columns)] += lists.values()
+        for i, value in self.choosing:
+            worth[i] = [self.walk.worth(self.count(self.items, value, element)) for element in self.extracted]
+        return worth
+
+    def count(self, plan: Plan, gold: Any, extracted: Any) -> Tally:
+        """The tally of one pair, by its rows."""
+        rows: list[Any] = []
+        before = self.walk.missing
+        self.walk.missing = []
+        self.walk.pair(plan, gold, extracted, plan.path, (), rows)
+        self.walk.missing = before
+        return tally(rows)
+
+    def add(self, rows: Sequence[int], columns: Sequence[int], scored: Any, weight: Any) -> None:
+        """Add numbers or matrices to the cells rows x columns."""
+        import numpy as np
+
+        if not len(rows) or not len(columns):
+            return
+        where = np.s_[:, :] if (len(rows), len(columns)) == self.shape else np.ix_(rows, columns)
+        if scored is not None:
+            self.scored[where] += scored
+        self.weight[where] += weight
+
+    def both(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+        """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
+        import numpy as np
+
+        if not gold or not extracted or (plan.skip and not (self.walk.compat and plan.structural)):
+            return
+        if not plan.structural:
+            scores = score_matrix(plan, gold, extracted, compat=self.walk.compat)
+            uncounted = np.isnan(scores) if not plan.trusted else None
+            if uncounted is not None and uncounted.any():
+                self.add(rows, columns, np.where(uncounted, 0.0, scores * plan.weight), np.where(uncounted, 0.0, 2 * plan.weight))
+            else:
+                self.add(rows, columns, scores * plan.weight if plan.weight != 1 else scores, 2 * plan.weight)
+            return
+        if self.walk.compat and plan.expects is not dict:
+            self.one_by_one(plan, gold, rows, extracted, columns)
+            return
+        left, left_rows, others, other_rows = _split(gold, rows, plan.expects)
+        right, right_columns, strangers, strange_columns = _split(extracted, columns, plan.expects)
+        self.one_by_one(plan, others, other_rows, extracted, columns)
+        self.one_by_one(plan, left, left_rows, strangers, strange_columns)
+        if not left or not right:
+            return
+        empty_rows = [row for value, row in zip(left, left_rows, strict=True) if not value]
+        empty_columns = [column for value, column in zip(right, right_columns, strict=True) if not value]
+        self.add(empty_rows, empty_columns, plan.weight, 2 * plan.weight)
+        if not plan.is_array:
+            for child in plan.children:
+                if not child.skip:
+                    self.child(child, left, left_rows, right, right_columns)
+            self.unknown(plan, left, left_rows, right, right_columns)
+        elif how_aligned(plan) == "ordered":
+            self.in_order(plan.children[0], left, left_rows, right, right_columns)
+        else:
+            self.lists.append((left_rows, right_columns, Lists(self.walk, plan, left, right)))
+
+    def one_by_one(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
+        for value, row in zip(gold, rows, strict=True):
+            for element, column in zip(extracted, columns, strict=True):
+                counts = self.count(plan, value, element)
+                self.scored[row, column] += counts.scored
+                self.weight[row, column] += counts.weight
+
+    def child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """A field of objects; where only one side has it, an omission or invention."""
+        sides, lacking = [], []
+        for values, places in ((gold, rows), (extracted, columns)):
+            having = [(value[child.key], place) for value, place in zip(values, places, strict=True) if child.key in value]
+            sides.append(([value for value, _ in having], [place for _, place in having]))
+            lacking.append([place for value, place in zip(values, places, strict=True) if child.key not in value])
+        self.both(child, *sides[0], *sides[1])
+        if lacking[1]:
+            self.add(sides[0][1], lacking[1], None, lone_weights(self.walk, child, sides[0][0], "omission")[:, None])
+        if lacking[0]:
+            self.add(lacking[0], sides[1][1], None, lone_weights(self.walk, child, sides[1][0], "hallucination")[None, :])
+
+    def unknown(self, plan: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """Keys that the schema does not know: invented, but where gold has them too."""
+        in_gold: dict[str, list[int]] = {}
+        for value, row in zip(gold, rows, strict=True):
+            for key in value.keys() - plan.by_key.keys():
+                in_gold.setdefault(key, []).append(row)
+        for value, column in zip(extracted, columns, strict=True):
+            keys = value.keys() - plan.by_key.keys() if not value.keys() <= plan.by_key.keys() else ()
+            counted = [key for key in keys if self.walk.unknown_status(plan, key, {})[0] == "hallucination"]
+            if counted:
+                self.add(rows, [column], None, float(len(counted)))
+                for key in counted if not self.walk.compat else ():
+                    self.add(in_gold.get(key, ()), [column], None, -1.0)
+
+    def in_order(self, items: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
+        """Lists whose elements stand against each other by position; what is longer on one side stands alone."""
+        import numpy as np
+
+        lengths = [np.array(list(map(len, side))) for side in (gold, extracted)]
+        for k in range(int(min(lengths[0].max(), lengths[1].max()))):
+            left, right = ([i for i, n in enumerate(side) if n > k] for side in lengths)
+            shared = [gold[i][k] for i in left], [extracted[j][k] for j in right]
+            self.both(items, shared[0], [rows[i] for i in left], shared[1], [columns[j] for j in right])
+        for i, value in enumerate(gold):
+            sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "omission"))])
+            self.add([rows[i]], columns, None, sums[-1] - sums[np.minimum(lengths[1], len(value))])
+        for j, value in enumerate(extracted):
+            sums = np.array([0.0, *accumulate(lone_weights(self.walk, items, value, "hallucination"))])
+            self.add(rows, [columns[j]], None, (sums[-1] - sums[np.minimum(lengths[0], len(value))])[:, None])
+
+
+class Lists:
+    """n gold lists against m extracted ones under one array of the schema that is aligned by key or by best fit.
+
+    `places` are the positions of the elements of all lists, each list in order of content.
+    """
+
+    def __init__(self, walk: "Walk", plan: Plan, gold: list[list[Any]], extracted: list[list[Any]]) -> None:
+        import numpy as np
+
+        self.walk, self.plan, self.items = walk, plan, plan.children[0]
+        ordered = [[walk.order.of(plan, values) for values in side] for side in (gold, extracted)]
+        self.places = [[place for places, _ in side for place in places] for side in ordered]
+        self.texts = [[text for _, texts in side for text in texts] for side in ordered]
+        self.elements = [
+            [values[place] for values, (places, _) in zip(lists, side, strict=True) for place in places]
+            for lists, side in zip((gold, extracted), ordered, strict=True)
+        ]
+        self.ends = [np.array([0, *accumulate(map(len, side))]) for side in (gold, extracted)]
+        n_cells = len(self.elements[0]) * len(self.elements[1])
+        if n_cells > walk.limits.max_cells:
+            raise TreeLimitError(f"{n_cells:,} pairs of elements to align, the limit is {walk.limits.max_cells:,}", plan.path)
+        self.lone = [
+            lone_weights(walk, self.items, self.elements[0], "omission"),
+            lone_weights(walk, self.items, self.elements[1], "hallucination"),
+        ]
+        self.keyed = how_aligned(plan) == "key_field"
+        self.codes = [self._codes(lists, side) for lists, side in zip((gold, extracted), (1, 2), strict=True)] if self.keyed else []
+        self.whole = Cross(walk, self.items, *self.elements) if n_cells <= CELLS_AT_ONCE or len(gold) == 1 else None
+
+    def _codes(self, lists: list[list[Any]], side: int) -> "Floats":
+        """A number for each element's key, the same for equal keys; its own negative number where it has none or is not the first."""
+        import numpy as np
+
+        codes: list[int] = []
+        for values in lists:
+            first: set[Any] = set()
+            for place in self.walk.order.of(self.plan, values)[0]:
+                element = next(choices(values[place])) if self.walk.alternatives else values[place]
+                key = key_of(self.walk, self.plan, element)
+                known = self.walk.key_codes.setdefault(key, len(self.walk.key_codes)) if key is not None and key not in first else -side
+                first.add(key)
+                codes.append(known)
+        return np.array(codes)
+
+    def gains(self) -> "Floats":
+        """What every pair of elements is worth beyond both standing alone, at the walk's rate; one gold list against one extracted."""
+        assert self.whole is not None
+        gains: Floats = self.whole.values() + self.walk.rate * (self.lone[0][:, None] + self.lone[1][None, :])
+        return gains
+
+    def same_content(self) -> Any:
+        """n x m flags: which elements have the same content."""
+        import numpy as np
+
+        codes: dict[str, int] = {}
+        left, right = (np.array([codes.setdefault(text, len(codes)) for text in side]) for side in self.texts)
+        return left[:, None] == right[None, :]
+
+    def values(self) -> "Floats":
+        """What each pair of lists is worth at the walk's rate, aligned at its best, n x m."""
+        import numpy as np
+
+        rate, (ends_gold, ends) = self.walk.rate, self.ends
+        alone = [block_sums(lone[None, :], np.array([0, 1]), bounds)[0] for lone, bounds in zip(self.lone, self.ends, strict=True)]
+        found = np.zeros((len(ends_gold) - 1, len(ends) - 1))
+        for first, last, cross in self._blocks():
+            part = slice(ends_gold[first], ends_gold[last])
+            gains = cross.values() + rate * (self.lone[0][part, None] + self.lone[1][None, :])
+            bounds = ends_gold[first : last + 1] - ends_gold[first]
+            if self.keyed:
+                found[first:last] = block_sums(gains * (self.codes[0][part, None] == self.codes[1][None, :]), bounds, ends)
+            else:
+                found[first:last] = best_sums(np.maximum(gains, 0.0), bounds, ends)
+        result: Floats = found - rate * (alone[0][:, None] + alone[1][None, :])
+        return result
+
+    def _blocks(self) -> "Iterator[tuple[int, int, Cross]]":
+        """(first gold list, last + 1, their elements crossed with all extracted ones), as many at once as memory should hold."""
+        n = len(self.ends[0]) - 1
+        if self.whole is not None:
+            yield 0, n, self.whole
+            return
+        first = 0
+        while first < n:
+            last = first + 1
+            while last < n and (self.ends[0][last + 1] - self.ends[0][first]) * self.ends[1][-1] <= CELLS_AT_ONCE:
+                last += 1
+            part = self.elements[0][self.ends[0][first] : self.ends[0][last]]
+            yield first, last, Cross(self.walk, self.items, part, self.elements[1])
+            first = last
 
 
 def _holds_alternatives(value: Any) -> bool:
@@ -69,133 +279,8 @@ def _holds_alternatives(value: Any) -> bool:
     return False
 
 
-def _unit_fits(walk: "Walk", items: Plan, gold: list[Any], extracted: list[Any]) -> Any:
-    """Fits of elements that are one field each: the score itself; a pair that does not count fits where it is equal."""
-    import numpy as np
-
-    scores = score_matrix(items, gold, extracted, compat=walk.compat).astype(np.float64)
-    for i, j in np.argwhere(np.isnan(scores)):
-        scores[i, j] = float(walk.compat or same(gold[i], extracted[j]))
-    return scores
-
-
-class _Counts:
-    """Sums over the fields of every pair, n x m each: scores, fields on both sides, omissions, hallucinations."""
-
-    def __init__(self, walk: "Walk", n: int, m: int) -> None:
-        import numpy as np
-
-        self.walk = walk
-        self.shape = (n, m)
-        self.scored, self.shared, self.omitted, self.invented = (np.zeros((n, m)) for _ in range(4))
-
-    def add(self, target: "Floats", rows: Sequence[int], columns: Sequence[int], amount: Any) -> None:
-        """Add a number or a matrix to the cells rows x columns."""
-        import numpy as np
-
-        if (len(rows), len(columns)) == self.shape:
-            target += amount
-        elif len(rows) and len(columns):
-            target[np.ix_(rows, columns)] += amount
-
-    def both(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
-        """Count a field that all of these elements have; `rows` and `columns` are their places in the matrix."""
-        if not gold or not extracted or (plan.skip and not (self.walk.compat and plan.structural)):
-            return
-        if not plan.structural:
-            self.unit(plan, gold, rows, extracted, columns)
-        elif plan.is_array or plan.expects is not dict:
-            self.one_by_one(plan, gold, rows, extracted, columns)
-        else:
-            self.objects(plan, gold, rows, extracted, columns)
-
-    def unit(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
-        import numpy as np
-
-        scores = score_matrix(plan, gold, extracted, compat=self.walk.compat)
-        uncounted = np.isnan(scores) if may_skip(plan) else None
-        if uncounted is not None and uncounted.any():
-            self.add(self.shared, rows, columns, np.where(uncounted, 0.0, plan.weight))
-            scores = np.where(uncounted, 0.0, scores)
-        else:
-            self.add(self.shared, rows, columns, plan.weight)
-        self.add(self.scored, rows, columns, scores * plan.weight if plan.weight != 1 else scores)
-
-    def one_by_one(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
-        for g, row in zip(gold, rows, strict=True):
-            for e, column in zip(extracted, columns, strict=True):
-                counts = _count(self.walk, plan, g, e)
-                self.scored[row, column] += counts.scored
-                self.shared[row, column] += counts.both
-                self.omitted[row, column] += counts.omitted
-                self.invented[row, column] += counts.invented
-
-    def objects(self, plan: Plan, gold: Sequence[Any], rows: Sequence[int], extracted: Sequence[Any], columns: Sequence[int]) -> None:
-        objects, object_rows, others, other_rows = _split(gold, rows)
-        found, found_columns, other_found, other_columns = _split(extracted, columns)
-        self.one_by_one(plan, others, other_rows, extracted, columns)
-        self.one_by_one(plan, objects, object_rows, other_found, other_columns)
-        if not objects or not found:
-            return
-        empty_rows = [row for value, row in zip(objects, object_rows, strict=True) if not value]
-        empty_columns = [column for value, column in zip(found, found_columns, strict=True) if not value]
-        self.add(self.scored, empty_rows, empty_columns, plan.weight)
-        self.add(self.shared, empty_rows, empty_columns, plan.weight)
-        for child in plan.children:
-            if not child.skip:
-                self.child(child, objects, object_rows, found, found_columns)
-        self.unknown(plan, objects, object_rows, found, found_columns)
-
-    def child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        key = child.key
-        try:
-            everywhere = [value[key] for value in gold], [value[key] for value in extracted]
-        except KeyError:
-            self.sparse_child(child, gold, rows, extracted, columns)
-        else:
-            self.both(child, everywhere[0], rows, everywhere[1], columns)
-
-    def sparse_child(self, child: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        """A field that some elements lack: an omission or invention beside those that have it."""
-        key = child.key
-        with_rows = [row for value, row in zip(gold, rows, strict=True) if key in value]
-        with_columns = [column for value, column in zip(extracted, columns, strict=True) if key in value]
-        gold_values = [value[key] for value in gold if key in value]
-        found_values = [value[key] for value in extracted if key in value]
-        self.both(child, gold_values, with_rows, found_values, with_columns)
-        if len(with_columns) < len(columns):
-            lacking = sorted(set(columns) - set(with_columns))
-            for value, row in zip(gold_values, with_rows, strict=True):
-                self.add(self.omitted, [row], lacking, tally(self.walk.sides(child, value, "omission", "", ())).omitted)
-        if len(with_rows) < len(rows):
-            lacking = sorted(set(rows) - set(with_rows))
-            for value, column in zip(found_values, with_columns, strict=True):
-                self.add(self.invented, lacking, [column], tally(self.walk.sides(child, value, "hallucination", "", ())).invented)
-
-    def unknown(self, plan: Plan, gold: list[Any], rows: list[int], extracted: list[Any], columns: list[int]) -> None:
-        for value, column in zip(extracted, columns, strict=True):
-            if value.keys() <= plan.by_key:
-                continue
-            keys = value.keys() - plan.by_key
-            for expected, row in zip(gold, rows, strict=True):
-                statuses = [self.walk.unknown_status(plan, key, expected)[0] for key in keys]
-                self.invented[row, column] += statuses.count("hallucination")
-
-    def fits(self, gold: list[Any], extracted: list[Any]) -> "Floats":
-        """2 S / (2 both + omitted + invented): the F1 of the record formula."""
-        import numpy as np
-
-        weight = 2 * self.shared + self.omitted + self.invented
-        empty = weight == 0
-        fits = np.divide(2 * self.scored, weight, out=np.ones(self.shape), where=~empty)
-        if not self.walk.compat:
-            for i, j in np.argwhere(empty):
-                fits[i, j] = float(same(gold[i], extracted[j]))
-        return fits
-
-
-def _split(values: Sequence[Any], places: Sequence[int]) -> tuple[list[Any], list[int], list[Any], list[int]]:
-    """(objects, their places, other values, their places)."""
-    objects = [(value, place) for value, place in zip(values, places, strict=True) if isinstance(value, dict)]
-    others = [(value, place) for value, place in zip(values, places, strict=True) if not isinstance(value, dict)]
-    return [v for v, _ in objects], [p for _, p in objects], [v for v, _ in others], [p for _, p in others]
+def _split(values: Sequence[Any], places: Sequence[int], kind: type) -> tuple[list[Any], list[int], list[Any], list[int]]:
+    """(values of a kind, their places, other values, their places)."""
+    own = [(value, place) for value, place in zip(values, places, strict=True) if isinstance(value, kind)]
+    others = [(value, place) for value, place in zip(values, places, strict=True) if not isinstance(value, kind)]
+    return [v for v, _ in own], [p for _, p in own], [v for v, _ in others], [p for _, p in others]

@@ -23,8 +23,9 @@ class Plan:
     """
 
     __slots__ = (
-        "_children", "_registry", "any_batch", "batch", "by_key", "compare", "expects", "field", "is_array", "is_own", "key", "name",
-        "node", "optional", "params", "path", "required", "skip", "structural", "suffix", "threshold", "transforms", "trusted", "weight",
+        "_children", "_registry", "_unordered", "any_batch", "batch", "by_key", "compare", "expects", "field", "is_array", "is_own", "key",
+        "name", "node", "optional", "params", "path", "required", "skip",
+        "structural", "suffix", "threshold", "transforms", "trusted", "weight",
     )  # fmt: skip
 
     def __init__(self, node: SchemaNode, registry: Registry, any_batch: bool, parent_path: str = "") -> None:
@@ -49,7 +50,8 @@ class Plan:
         self.structural = node.has_children and not self.name
         self._registry = registry
         self._children: tuple[Plan, ...] | None = None
-        self.by_key: frozenset[str] = frozenset()
+        self.by_key: dict[str, Plan] = {}
+        self._unordered: bool | None = None
         self.is_array = node.json_type == "array"
         self.expects: type = list if self.is_array or (registry.compat and node.json_type != "object") else dict
 
@@ -59,8 +61,17 @@ class Plan:
         if self._children is None:
             nodes = self.node.expand() if self.node.expand else self.node.children
             self._children = tuple(Plan(child, self._registry, self.any_batch, self.path) for child in nodes)
-            self.by_key = frozenset(child.key for child in self._children)
+            self.by_key = {child.key: child for child in self._children}
         return self._children
+
+    @property
+    def unordered(self) -> bool:
+        """Whether this field, or one below it, heeds no order of a list; a recursive schema answers yes."""
+        if self._unordered is None:
+            align = self.node.align or {}
+            here = (self.structural and align.get("ordered") is not True and bool(align.get("match_by"))) or self.name == "set"
+            self._unordered = here or self.node.expand is not None or any(child.unordered for child in self.children)
+        return self._unordered
 
     def has_batch(self) -> bool:
         """Whether a batch comparator judges anything at or below this field; a recursive schema answers for the whole."""

@@ -1,12 +1,15 @@
 """The rows of one record: expected against found, field after field, along the schema."""
 
+import copy
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
 from evalsuite.trees.field_arrays import array_rows
+from evalsuite.trees.field_order import ContentOrder
+from evalsuite.trees.field_pairs import Lists
 from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus
-from evalsuite.trees.field_totals import tally
+from evalsuite.trees.field_totals import Tally, tally
 from evalsuite.trees.json_values import TreeLimitError, TreeLimits, alternatives_of, python_name, same
 from evalsuite.types import Fault
 
@@ -22,7 +25,8 @@ class Walk:
     """Writes the rows of one record.
 
     `alternatives` says whether gold holds any, `dispatch` lets the batch comparators judge the pending ones among some rows, `missing`
-    collects the paths of required fields that were left out, `faults` what somebody's comparators and transforms failed with.
+    collects the paths of required fields that were left out, `faults` what somebody's comparators and transforms failed with. `rate` is
+    the F1 at which alignments and alternatives are weighed, `has_chosen` whether there was one to weigh.
     """
 
     def __init__(
@@ -41,6 +45,22 @@ class Walk:
         self.id_field = id_field
         self.alternatives = alternatives and not compat
         self.missing: list[str] = []
+        self.rate, self.has_chosen = 1.0, False
+        self.order = ContentOrder()
+        self.key_codes: dict[Any, int] = {}
+        self.judged: dict[Any, list[tuple[Rows, list[str]]]] = {}
+        self._lists: dict[tuple[str, int, int], Lists] = {}
+
+    def worth(self, counts: Tally) -> float:
+        """What some rows add to the record at its rate: their scores twice, less the rate times their weight."""
+        return 2 * counts.scored - self.rate * counts.weight
+
+    def lists_of(self, plan: Plan, gold: list[Any], extracted: list[Any]) -> Lists:
+        """Two lists crossed; once for a record, whatever its rate."""
+        key = plan.path, id(gold), id(extracted)
+        if key not in self._lists:
+            self._lists[key] = Lists(self, plan, [gold], [extracted])
+        return self._lists[key]
 
     def pair(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Rows for two values that are both there (None is a value)."""
@@ -158,13 +178,13 @@ class Walk:
                 self.one_sided(child, gold[key], "omission", path + child.suffix, aligned, out)
             elif in_extracted:
                 self.one_sided(child, extracted[key], "hallucination", path + child.suffix, aligned, out)
-        if not extracted.keys() <= plan.by_key:
+        if not extracted.keys() <= plan.by_key.keys():
             self.unknown(plan, gold, extracted, path, aligned, out)
 
     def unknown(self, plan: Plan, gold: dict[str, Any], extracted: dict[str, Any], path: str, aligned: Aligned, out: Rows) -> None:
         """Keys that the schema does not know: invented, unless gold has them too, they are ignored, or name the record."""
         dot = "." if path else ""
-        for key in sorted(extracted.keys() - plan.by_key):
+        for key in sorted(extracted.keys() - plan.by_key.keys()):
             status, reason = self.unknown_status(plan, key, gold)
             if status is not None:
                 schema_path = f"{plan.path}.*" if plan.path else "*"
@@ -224,18 +244,23 @@ class Walk:
         return FieldResult(path, 0.0, name, gold, extracted, status, None, None, None, plan.path, aligned, plan.weight, plan.field)
 
     def best_of(self, plan: Plan, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
-        """The rows of the accepted value that fits best; of equals the first."""
-        best: tuple[float, Rows, list[str]] | None = None
-        before = self.missing
-        for choice in choices:
-            rows: Rows = []
-            self.missing = []
-            self.pair(plan, choice, extracted, path, aligned, rows)
+        """The rows of the accepted value that is worth most at the record's rate; of equals the first. Judged once for a record."""
+        self.has_chosen = True
+        key = plan.path, id(choices), path, aligned
+        options = self.judged.get(key, [])
+        if not options:
+            before = self.missing
+            for choice in choices:
+                rows: Rows = []
+                self.missing = []
+                self.pair(plan, choice, extracted, path, aligned, rows)
+                if plan.any_batch:
+                    self.dispatch(rows)
+                options.append((rows, self.missing))
+            self.missing = before
             if plan.any_batch:
-                self.dispatch(rows)
-            counts = tally(rows)
-            if best is None or counts.f1 > best[0]:
-                best = counts.f1, rows, self.missing
-        assert best is not None
-        self.missing = before + best[2]
-        out.extend(best[1])
+                self.judged[key] = options
+        worth = [self.worth(tally(rows)) for rows, _ in options]
+        rows, missing = options[worth.index(max(worth))]
+        self.missing = self.missing + missing
+        out.extend(map(copy.copy, rows) if plan.any_batch else rows)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from statistics import mean
 from typing import Any
 
@@ -79,17 +80,10 @@ class Tally:
     omitted: float = 0.0
     invented: float = 0.0
 
-    def merge(self, other: "Tally") -> None:
-        """Add the sums of another tally."""
-        self.scored += other.scored
-        self.both += other.both
-        self.omitted += other.omitted
-        self.invented += other.invented
-
     @property
-    def total(self) -> float:
-        """The weight of all rows that count."""
-        return self.both + self.omitted + self.invented
+    def weight(self) -> float:
+        """The weight of all rows that count, fields on both sides twice: what F1 divides by."""
+        return 2 * self.both + self.omitted + self.invented
 
     @property
     def precision(self) -> float:
@@ -106,25 +100,28 @@ class Tally:
     @property
     def f1(self) -> float:
         """The harmonic mean of both; 1.0 where no row counts."""
-        if not self.total:
+        if not self.weight:
             return 1.0
         precision, recall = self.precision, self.recall
         return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
 def tally(rows: Iterable[FieldResult]) -> Tally:
-    """The tally of some rows."""
-    scored = both = omitted = invented = 0.0
+    """The tally of some rows, summed without rounding, so that their order moves nothing."""
+    scored: list[float] = []
+    both: list[float] = []
+    omitted: list[float] = []
+    invented: list[float] = []
     for row in rows:
         status = row.status
         if status == "match" or status == "mismatch":
-            scored += row.score * row.weight
-            both += row.weight
+            scored.append(row.score * row.weight)
+            both.append(row.weight)
         elif status == "omission":
-            omitted += row.weight
+            omitted.append(row.weight)
         elif status == "hallucination":
-            invented += row.weight
-    return Tally(scored, both, omitted, invented)
+            invented.append(row.weight)
+    return Tally(fsum(scored), fsum(both), fsum(omitted), fsum(invented))
 
 
 Metrics = tuple[float | None, float | None, float | None]
@@ -132,18 +129,36 @@ UNDECIDED: Metrics = (None, None, None)
 
 
 class PathTotals:
-    """One schema path: weighted sums, and the number of rows of each status."""
+    """One schema path: the number of rows of each status, and their scores summed without rounding; `weight` is that of one row."""
 
-    __slots__ = ("counts", "numbers")
+    __slots__ = ("n_full", "numbers", "partial", "weight")
 
     def __init__(self) -> None:
-        self.counts = Tally()
         self.numbers = dict.fromkeys(COLUMNS, 0)
+        self.n_full = 0
+        self.partial: list[float] = []
+        self.weight = 1.0
+
+    def add_partial(self, score: float) -> None:
+        """Add a score below 1, keeping what rounding would lose (Shewchuk's partial sums)."""
+        kept = []
+        for part in self.partial:
+            small, large = sorted((score, part), key=abs)
+            score = small + large
+            if lost := small - (score - large):
+                kept.append(lost)
+        self.partial = [*kept, score]
+
+    def tally(self) -> Tally:
+        """The sums of its rows, each weighing 1."""
+        both = self.numbers["match"] + self.numbers["mismatch"]
+        return Tally(fsum([self.n_full, *self.partial]), both, self.numbers["omission"], self.numbers["hallucination"])
 
     def score(self) -> PathScore:
         """Precision, recall and F1 with the counts behind them."""
         columns = {COLUMNS[status]: n for status, n in self.numbers.items()}
-        return PathScore(precision=self.counts.precision, recall=self.counts.recall, f1=self.counts.f1, **columns)
+        sums = self.tally()
+        return PathScore(precision=sums.precision, recall=sums.recall, f1=sums.f1, **columns)
 
 
 class Totals:
@@ -154,7 +169,6 @@ class Totals:
         self.values: tuple[list[float], list[float], list[float]] = ([], [], [])
         self.n_records = self.n_undecided = self.n_batch_errors = self.n_errors = 0
         self.faults: dict[Fault, None] = {}
-        self.all = Tally()
         self.paths: dict[str, PathTotals] = {}
 
     def add(self, rows: Sequence[FieldResult], *, failed: bool = False, undecided: bool = False) -> Metrics:
@@ -169,13 +183,12 @@ class Totals:
         counts, n_errors = self.count(rows)
         self.n_records += 1
         self.n_batch_errors += n_errors
-        self.all.merge(counts)
         if undecided:
             self.n_undecided += 1
             return UNDECIDED
         if failed:
             metrics: Metrics = (0.0, 0.0, 0.0)
-        elif n_errors and not counts.total and not self.compat:
+        elif n_errors and not counts.weight and not self.compat:
             self.n_undecided += 1
             return UNDECIDED
         else:
@@ -187,7 +200,6 @@ class Totals:
     def count(self, rows: Sequence[FieldResult]) -> tuple[Tally, int]:
         """Count rows by schema path; the record's own tally, and the number of batch errors."""
         n_errors = 0
-        scored = both = omitted = invented = 0.0
         paths = self.paths
         for row in rows:
             status = row.status
@@ -199,22 +211,21 @@ class Totals:
                 elif status not in STATUSES:
                     raise KeyError(status)
                 continue
-            path, weight = row.schema_path, row.weight
+            path = row.schema_path
             known = paths[path] if path in paths else paths.setdefault(path, PathTotals())
             known.numbers[status] += 1
-            if status == "omission":
-                omitted += weight
-                known.counts.omitted += weight
-            elif status == "hallucination":
-                invented += weight
-                known.counts.invented += weight
-            else:
-                score = row.score * weight
-                scored += score
-                both += weight
-                known.counts.scored += score
-                known.counts.both += weight
-        return Tally(scored, both, omitted, invented), n_errors
+            known.weight = row.weight
+            if status == "match" or status == "mismatch":
+                if row.score == 1:
+                    known.n_full += 1
+                elif row.score:
+                    known.add_partial(row.score)
+        return tally(rows), n_errors
+
+    def micro(self) -> Tally:
+        """All rows pooled."""
+        sums = [(path.weight, path.tally()) for path in self.paths.values()]
+        return Tally(*(fsum(weight * getattr(one, name) for weight, one in sums) for name in ("scored", "both", "omitted", "invented")))
 
     def numbers(self) -> dict[str, Any]:
         """The fields of a `Summary`."""
@@ -223,6 +234,7 @@ class Totals:
         decided = sum(counts.values())
         asked = decided + self.n_batch_errors + self.n_errors
         paths = {path: known.score() for path, known in self.paths.items()}
+        micro = self.micro()
         return {
             "mean_precision": precision,
             "mean_recall": recall,
@@ -234,7 +246,7 @@ class Totals:
             "total_batch_errors": self.n_batch_errors,
             "undecided_records": self.n_undecided,
             "coverage": decided / asked if asked else 1.0,
-            "micro": self.average([(self.all.precision, self.all.recall, self.all.f1)]),
+            "micro": self.average([(micro.precision, micro.recall, micro.f1)]),
             "macro": self.average([(score.precision, score.recall, score.f1) for score in paths.values()]),
             "per_schema_path": paths,
             "faults": list(self.faults),

@@ -5,7 +5,7 @@ Past a limit there is an error with path and sizes, never a silent change of met
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from json import dumps
+from json import JSONEncoder, dumps
 from typing import Any
 
 from evalsuite.errors import FaultError
@@ -68,12 +68,14 @@ class TreeLimitError(FaultError):
 class TreeLimits:
     """The limits of one comparison.
 
-    `max_pairs` elements x elements of one list pair; `max_row_pairs` the same where each pair has to be scored by rows (a batch comparator
+    `max_pairs` elements x elements of one list pair; `max_cells` the same summed over all pairs of lists that stand in one list's
+    elements; `max_row_pairs` the same where each pair has to be scored by rows (a batch comparator
     or alternatives inside); `max_depth` nested containers; `max_string` characters of one text; `max_keys` keys of one object;
     `max_nodes` values of one record.
     """
 
     max_pairs: int = 10_000_000
+    max_cells: int = 400_000_000
     max_row_pairs: int = 250_000
     max_depth: int = 100
     max_string: int = 1_000_000
@@ -82,6 +84,7 @@ class TreeLimits:
 
 
 DEFAULT_LIMITS = TreeLimits()
+_ENCODER = JSONEncoder(sort_keys=True, default=repr)
 
 
 def inspect(value: Any, limits: TreeLimits = DEFAULT_LIMITS, *, where: str = "") -> bool:
@@ -140,6 +143,16 @@ def canonical_order(items: Sequence[Any]) -> list[int]:
     """The positions of the items, sorted by their canonical JSON; equal items keep their order."""
     keys = canonical(items)
     return sorted(range(len(items)), key=keys.__getitem__)
+
+
+def exact_text(value: Any) -> str:
+    """A text that two values share when they are the same but for the order of keys: JSON with sorted keys."""
+    return _ENCODER.encode(value)
+
+
+def unordered_text(value: Any) -> str:
+    """The text of `canonical` for one value: the order of list items does not count either."""
+    return canonical([value])[0].decode("utf-8", "surrogatepass")
 
 
 def canonical(items: Sequence[Any]) -> list[bytes]:
