@@ -5,7 +5,7 @@ of its pairs has reduced cost 0 and everything it leaves out has price 0; its su
 dummy rows or columns for what is left out, row after row takes the first column from which the rest can still be matched within what a
 tie may cost, which one search for cheapest alternating paths tells."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Columns = NDArray[np.intp]
+    Assigned = tuple[Columns, Columns, Columns, Columns]
 
 
 EQUAL_SUMS = 1e-9
+BLOCK_CELLS = 2_000_000
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
 
 
@@ -168,8 +170,10 @@ def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: i
     columns_first[columns_first < NOISE] = 0.0
 
 
-def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """For each of a x b blocks of a matrix the largest sum of an assignment that may leave rows and columns out.
+def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "Iterator[Assigned]":
+    """The assignment with the largest sum for each of a x b blocks of a matrix; it may leave rows and columns out.
+
+    Gives, for all blocks of one shape at once: (which a, which b, the rows of each of these a, the column of each row of each block or -1).
 
     Args:
         gains: numbers of at least 0.
@@ -178,44 +182,63 @@ def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
     """
     import numpy as np
 
-    sums = np.zeros((len(rows) - 1, len(columns) - 1))
     heights, widths = np.diff(rows), np.diff(columns)
     for height in np.unique(heights[heights > 0]):
-        above = np.flatnonzero(heights == height)
         for width in np.unique(widths[widths > 0]):
             left = np.flatnonzero(widths == width)
-            places = rows[above][:, None] + np.arange(height), columns[left][:, None] + np.arange(width)
-            blocks = gains[places[0][:, None, :, None], places[1][None, :, None, :]]
-            sums[np.ix_(above, left)] = _sums_of(blocks if height <= width else blocks.swapaxes(2, 3))
-    return sums
+            aside = columns[left][:, None] + np.arange(width)
+            at_once = max(1, BLOCK_CELLS // (len(left) * int(height * width)))
+            everywhere = np.flatnonzero(heights == height)
+            for start in range(0, len(everywhere), at_once):
+                above = everywhere[start : start + at_once]
+                down = rows[above][:, None] + np.arange(height)
+                chosen = _assigned(gains[down[:, None, :, None], aside[None, :, None, :]])
+                yield above, left, down, np.where(chosen < 0, -1, columns[left][None, :, None] + chosen)
 
 
-def _sums_of(blocks: "Floats") -> "Floats":
-    """The same for blocks a x b x n x m of one shape, n <= m: small ones by the sets of rows used, all blocks a step."""
+def _assigned(blocks: "Floats") -> "Columns":
+    """For blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks a step."""
     import numpy as np
     from scipy.optimize import linear_sum_assignment
 
     n, m = blocks.shape[2:]
+    chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
+    if n > m:
+        owners = _assigned(blocks.swapaxes(2, 3))
+        np.put_along_axis(chosen, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
+        return chosen
     n_blocks = blocks.shape[0] * blocks.shape[1]
-    if n == 1:
-        largest: Floats = blocks.max(axis=(2, 3))
-        return largest
     steps = m * n << (n - 1)
-    if n <= 10 and steps * (2e-6 + 2e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):
-        best = np.zeros((1 << n, *blocks.shape[:2]))
+    if n <= 8 and steps * (3e-6 + 4e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):
+        best, picked = np.zeros((1 << n, *blocks.shape[:2])), np.full((m, 1 << n, *blocks.shape[:2]), -1, dtype=np.int8)
         for column in range(m):
             for used in range((1 << n) - 1, 0, -1):
-                for row in range(n):
-                    if used >> row & 1:
-                        np.maximum(best[used], best[used ^ 1 << row] + blocks[:, :, row, column], out=best[used])
-        everything: Floats = best[-1]
-        return everything
+                for row in (row for row in range(n) if used >> row & 1):
+                    sums = best[used ^ 1 << row] + blocks[:, :, row, column]
+                    better = sums > best[used]
+                    best[used][better], picked[column, used][better] = sums[better], row
+        used_rows, (first, second) = np.full(blocks.shape[:2], (1 << n) - 1), np.ogrid[: blocks.shape[0], : blocks.shape[1]]
+        for column in range(m - 1, -1, -1):
+            owner = picked[column][used_rows, first, second]
+            i, j = np.nonzero(owner >= 0)
+            chosen[i, j, owner[i, j]] = column
+            used_rows[i, j] ^= 1 << owner[i, j].astype(np.intp)
+        return chosen
     # Where the best columns of all rows differ nothing has to be assigned.
-    highest = blocks.max(axis=3)
-    where = np.sort(np.where(highest > 0, blocks.argmax(axis=3), -1 - np.arange(n)), axis=2)
-    sums: Floats = highest.sum(axis=2)
-    for i, j in np.argwhere((where[:, :, 1:] == where[:, :, :-1]).any(axis=2)):
-        sums[i, j] = blocks[i, j][linear_sum_assignment(blocks[i, j], maximize=True)].sum()
+    chosen = np.where(blocks.max(axis=3) > 0, blocks.argmax(axis=3), -1 - np.arange(n))
+    ordered = np.sort(chosen, axis=2)
+    for i, j in np.argwhere((ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)):
+        chosen[i, j] = linear_sum_assignment(blocks[i, j], maximize=True)[1]
+    return np.maximum(chosen, -1)
+
+
+def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
+    """The largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
+    import numpy as np
+
+    sums = np.zeros((len(rows) - 1, len(columns) - 1))
+    for above, left, down, chosen in block_assignments(gains, rows, columns):
+        sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
     return sums
 
 

@@ -6,9 +6,9 @@ same for all rows or columns are kept as such (shape (1, m), (n, 1) or a plain n
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.treeval_counts import Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
 from evalsuite.trees.treeval_metrics import Metric, measured, normalise, worst
@@ -174,18 +174,24 @@ def _cross_lists(node: LeafArray | DictArray, want: Sequence[list[Any]], got: Se
     keys = list(inner.scores)
     layers = np.array([np.broadcast_to(cells, inner.shape) for cells in (*inner.counts, *(c for key in keys for c in inner.scores[key]))])
     sizes = [np.array([item_size(x) for items in side for x in items], dtype=np.float64) for side in (want, got)]
+    layers = np.concatenate([layers, [np.broadcast_to(sizes[1], inner.shape)], [np.broadcast_to(sizes[0][:, None], inner.shape)]])
     totals = np.zeros((len(layers), *cross.shape))
-    # Which of several best assignments is meant matters only where more than their sum is read.
-    ties: Literal["first", "solver"] = "solver" if isinstance(node, LeafArray) and len(node.item.metrics) == 1 else "first"
-    for i, j in np.ndindex(cross.shape):
-        rows, columns = slice(ends_w[i], ends_w[i + 1]), slice(ends_g[j], ends_g[j + 1])
-        matched = best_assignment(weights[rows, columns], ties=ties) if len(want[i]) and len(got[j]) else []
-        left, right = [ends_w[i] + a for a, _ in matched], [ends_g[j] + b for _, b in matched]
-        totals[:, i, j] = layers[:, left, right].sum(axis=1)
-        if isinstance(node, LeafArray) and matched:  # one value, the mean, for each pair of lists
-            totals[6:, i, j] /= len(matched)
-        totals[0, i, j] += sizes[1][columns].sum() - sizes[1][right].sum()
-        totals[2, i, j] += sizes[0][rows].sum() - sizes[0][left].sum()
+    if options.compat and not (isinstance(node, LeafArray) and len(node.item.metrics) == 1):
+        # Which of several best assignments is meant counts there, as more than their sum is read.
+        for i, j in np.ndindex(cross.shape):
+            pairs = best_assignment(weights[ends_w[i] : ends_w[i + 1], ends_g[j] : ends_g[j + 1]])
+            totals[:, i, j] = layers[:, [ends_w[i] + a for a, _ in pairs], [ends_g[j] + b for _, b in pairs]].sum(axis=1)
+    else:
+        # Above 0, so that as many pairs as there can be are matched.
+        for above, left, down, chosen in block_assignments(weights - weights.min(initial=0.0) + 1.0, ends_w, ends_g):
+            matched = layers[:, down[:, None, :], chosen] * (chosen >= 0)
+            totals[:, above[:, None], left[None, :]] = matched.sum(axis=3)
+    lengths = np.minimum(np.diff(ends_w)[:, None], np.diff(ends_g)[None, :])
+    if isinstance(node, LeafArray):  # one value, the mean, for each pair of lists
+        totals[6:-2] /= np.maximum(lengths, 1)
+    whole = [block_sums(size[None, :], np.array([0, 1]), ends)[0] for size, ends in zip(sizes, (ends_w, ends_g), strict=True)]
+    totals[0] += whole[1][None, :] - totals[-2]
+    totals[2] += whole[0][:, None] - totals[-1]
     cross.add_counts(list(totals[:6]))
     for k, key in enumerate(keys):
         cross.scores[key] = (totals[6 + 2 * k], totals[7 + 2 * k])

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.trees import RunResult, evaluate
+from evalsuite.trees import RunResult, evaluate, treeval_score
 
 Sums = set[tuple[float, float]]  # what a record's fields may add up to: (2 x scores, weight)
 BEST = {"match_by": "hungarian"}
@@ -175,3 +175,43 @@ def test_an_ordered_list_inside_an_unordered_one_keeps_its_order() -> None:
     turned = {"t": [{**item, "u": item["u"][::-1]} for item in gold["t"][::-1]]}
     assert evaluate([gold], [turned], schema).mean_f1 == 1
     assert evaluate([gold], [{"t": [{**item, "n": item["n"][::-1]} for item in gold["t"]]}], schema).mean_f1 == pytest.approx(10 / 12)
+
+
+TREEVAL = {"name": "string", "items": [{"x": "string", "y": "string", "tags": ["string"], "parts": [{"k": "string", "v": "string"}]}]}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_treeval_no_order_moves_anything(seed: int) -> None:
+    """The same for Treeval: shuffled lists on either side, lists inside lists too, give the same numbers to the last digit."""
+    source = random.Random(seed)
+    item = {"type": "object", "properties": {**ITEM["properties"], "parts": SCHEMA["properties"]["parts"]}}  # type: ignore[dict-item,index]
+    schema = {"type": "object", "properties": {"name": LEAF, "items": {"type": "array", "items": item}}}
+    for _ in range(40):
+        gold, found = ([{"items": [], **draw(source, schema, 3, "ab")} for _ in range(2)] for _ in range(2))
+        results = [
+            treeval_score(answers, expected, TREEVAL)
+            for expected, answers in (
+                (gold, found),
+                (gold, [shuffled(source, record) for record in found]),
+                ([shuffled(source, record) for record in gold], found),
+            )
+        ]
+        first = results[0]
+        for other in results[1:]:
+            assert (other.summary, other.per_metric, other.counts) == (first.summary, first.per_metric, first.counts)
+
+
+@pytest.mark.parametrize("shape", [(1, 4), (2, 3), (5, 5), (4, 2), (7, 7), (9, 9), (3, 12)])
+def test_assignments_of_many_blocks_are_those_of_each_block(shape: tuple[int, int]) -> None:
+    """The sums for blocks of a matrix, many at once, are scipy's for each block."""
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    from evalsuite.trees.assignment import best_sums
+
+    n, m = shape
+    matrix = np.random.default_rng(n).integers(0, 5, size=(6 * n, 5 * m)) / 4
+    sums = best_sums(matrix, np.arange(7) * n, np.arange(6) * m)
+    for i, j in np.ndindex(6, 5):
+        block = matrix[i * n : (i + 1) * n, j * m : (j + 1) * m]
+        assert sums[i, j] == pytest.approx(block[linear_sum_assignment(block, maximize=True)].sum())
