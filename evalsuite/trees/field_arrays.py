@@ -111,10 +111,8 @@ class _ListRows:
 
         The rows are written and judged once for a record, whatever its rate: lists inside these elements keep their first alignment.
         """
-        m, key = len(self.extracted), (self.plan.path, id(self.gold), id(self.extracted), self.aligned)
-        if key not in self.walk.judged:
-            self.walk.judged[key] = self.all_rows()
-        scored = self.walk.judged[key]
+        m = len(self.extracted)
+        scored = self.walk.judged.get(self.aligned, (self.gold, self.extracted), self.all_rows)
         if self.walk.compat:
             pairs = assign([[tally(scored[i * m + j][0]).f1 for j in range(m)] for i in range(len(self.gold))])
         else:

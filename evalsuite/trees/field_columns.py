@@ -116,8 +116,8 @@ def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     places: dict[Any, int] = {}
     different: list[Any] = []
     found = []
-    for value in values:
-        key = (type(value), value) if type(value) in _SCALARS else (type(value), id(value))
+    for number, value in enumerate(values):
+        key = (type(value), value if type(value) in _SCALARS else number)
         place = places.setdefault(key, len(different))
         if place == len(different):
             different.append(value)

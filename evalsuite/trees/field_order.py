@@ -7,7 +7,7 @@ from evalsuite.errors import FaultError
 from evalsuite.trees.field_plan import Plan, try_transformed
 from evalsuite.trees.field_results import RowStatus
 from evalsuite.trees.field_totals import tally
-from evalsuite.trees.json_values import ANY_OF, choices, exact_text, unordered_text
+from evalsuite.trees.json_values import ANY_OF, ByObject, choices, exact_text, unordered_text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,16 +30,17 @@ class ContentOrder:
     """The order of a list's elements by their content: the same whatever order they, or unordered lists inside them, stand in."""
 
     def __init__(self) -> None:
-        self.known: dict[tuple[str, int], tuple[list[int], list[str]]] = {}
+        self.known: ByObject[tuple[list[int], list[str]]] = ByObject()
 
     def of(self, plan: Plan, values: list[Any]) -> tuple[list[int], list[str]]:
-        """(positions of the elements in order of content, their texts in that order); the list must outlive this object."""
-        key = plan.path, id(values)
-        if key not in self.known:
+        """(positions of the elements in order of content, their texts in that order)."""
+
+        def sort() -> tuple[list[int], list[str]]:
             texts = [self.text(plan.children[0], value) for value in values]
             places = sorted(range(len(values)), key=texts.__getitem__)
-            self.known[key] = places, [texts[place] for place in places]
-        return self.known[key]
+            return places, [texts[place] for place in places]
+
+        return self.known.get(plan.path, (values,), sort)
 
     def text(self, plan: Plan, value: Any) -> str:
         """A text that two values share where they differ in nothing that this field heeds as an order."""

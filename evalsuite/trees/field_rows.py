@@ -10,7 +10,7 @@ from evalsuite.trees.field_pairs import Lists
 from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
 from evalsuite.trees.field_results import ComparatorResult, FieldResult, RowStatus
 from evalsuite.trees.field_totals import Tally, tally
-from evalsuite.trees.json_values import TreeLimitError, TreeLimits, alternatives_of, python_name, same
+from evalsuite.trees.json_values import ByObject, TreeLimitError, TreeLimits, alternatives_of, python_name, same
 from evalsuite.types import Fault
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ class Walk:
         self.rate, self.has_chosen = 1.0, False
         self.order = ContentOrder()
         self.key_codes: dict[Any, int] = {}
-        self.judged: dict[Any, list[tuple[Rows, list[str]]]] = {}
-        self._lists: dict[tuple[str, int, int], Lists] = {}
+        self.judged: ByObject[list[tuple[Rows, list[str]]]] = ByObject()
+        self._lists: ByObject[Lists] = ByObject()
 
     def worth(self, counts: Tally) -> float:
         """What some rows add to the record at its rate: their scores twice, less the rate times their weight."""
@@ -57,10 +57,7 @@ class Walk:
 
     def lists_of(self, plan: Plan, gold: list[Any], extracted: list[Any]) -> Lists:
         """Two lists crossed; once for a record, whatever its rate."""
-        key = plan.path, id(gold), id(extracted)
-        if key not in self._lists:
-            self._lists[key] = Lists(self, plan, [gold], [extracted])
-        return self._lists[key]
+        return self._lists.get(plan.path, (gold, extracted), lambda: Lists(self, plan, [gold], [extracted]))
 
     def pair(self, plan: Plan, gold: Any, extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """Rows for two values that are both there (None is a value)."""
@@ -246,10 +243,9 @@ class Walk:
     def best_of(self, plan: Plan, choices: list[Any], extracted: Any, path: str, aligned: Aligned, out: Rows) -> None:
         """The rows of the accepted value that is worth most at the record's rate; of equals the first. Judged once for a record."""
         self.has_chosen = True
-        key = plan.path, id(choices), path, aligned
-        options = self.judged.get(key, [])
-        if not options:
-            before = self.missing
+
+        def options_of() -> list[tuple[Rows, list[str]]]:
+            options, before = [], self.missing
             for choice in choices:
                 rows: Rows = []
                 self.missing = []
@@ -258,8 +254,9 @@ class Walk:
                     self.dispatch(rows)
                 options.append((rows, self.missing))
             self.missing = before
-            if plan.any_batch:
-                self.judged[key] = options
+            return options
+
+        options = self.judged.get((path, aligned), (choices,), options_of) if plan.any_batch else options_of()
         worth = [self.worth(tally(rows)) for rows, _ in options]
         rows, missing = options[worth.index(max(worth))]
         self.missing = self.missing + missing

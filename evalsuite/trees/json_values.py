@@ -3,10 +3,10 @@
 Past a limit there is an error with path and sizes, never a silent change of method.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from json import JSONEncoder, dumps
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from evalsuite.errors import FaultError
 
@@ -23,6 +23,21 @@ class _Absent:
 
 
 ABSENT: Any = _Absent()
+T = TypeVar("T")
+
+
+class ByObject(Generic[T]):
+    """What was made once for a name and some lists or objects, told apart by identity; it holds them, so none can take another's place."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[Any, ...], tuple[T, tuple[Any, ...]]] = {}
+
+    def get(self, name: Any, objects: tuple[Any, ...], make: Callable[[], T]) -> T:
+        """What was made for these, made now where it was not."""
+        key = (name, *map(id, objects))
+        if key not in self._made:
+            self._made[key] = make(), objects
+        return self._made[key][0]
 
 
 def json_name(value: Any) -> str:
