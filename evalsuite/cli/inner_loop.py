@@ -3,7 +3,8 @@
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,20 +124,14 @@ def snapshot(folders: Sequence[Path]) -> Snapshot:
     """Path -> (time of change in ns, size in bytes) of every file below the folders; links are not followed."""
     found: Snapshot = {}
     for folder in folders:
-        for path in _files(folder):
-            try:
-                stat = os.lstat(path)
-            except OSError:
-                continue
-            found[path] = (stat.st_mtime_ns, stat.st_size)
+        for place, inner, names in os.walk(folder):
+            # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
+            inner[:] = [name for name in inner if not name.startswith(".")]
+            for path in (os.path.join(place, name) for name in names if not name.startswith(".")):  # noqa: PTH118 - asked often
+                with suppress(OSError):
+                    stat = os.lstat(path)
+                    found[path] = (stat.st_mtime_ns, stat.st_size)
     return found
-
-
-def _files(folder: Path) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
-        # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
-        folders[:] = [name for name in folders if not name.startswith(".")]
-        yield from (str(Path(place) / name) for name in names if not name.startswith("."))
 
 
 def _next_change(folders: Sequence[Path], before: Snapshot) -> tuple[list[str], Snapshot]:

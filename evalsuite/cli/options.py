@@ -65,7 +65,12 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     parameters = []
     for parameter in signature.parameters.values():
         group = groups.get(parameter.name)
-        parameters += [parameter.replace(kind=parameter.KEYWORD_ONLY)] if group is None else _options(group)
+        if group is None:
+            parameters.append(parameter.replace(kind=parameter.KEYWORD_ONLY))
+        else:
+            hints = get_type_hints(group, include_extras=True)
+            kind = parameter.KEYWORD_ONLY
+            parameters += [inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name]) for one in fields(group)]
 
     @functools.wraps(command)
     def called(**given: Any) -> Any:
@@ -74,13 +79,6 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
 
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return called
-
-
-def _options(group: Any) -> list[inspect.Parameter]:
-    """The fields of a group as parameters, each with its annotation and its default."""
-    hints = get_type_hints(group, include_extras=True)
-    kind = inspect.Parameter.KEYWORD_ONLY
-    return [inspect.Parameter(one.name, kind, default=one.default, annotation=hints[one.name]) for one in fields(group)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -150,15 +150,10 @@ def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
         return list(given)
     if len(given) > 1:
         raise UsageError(f"--prediction is given {len(given)} times", hint=f"{entry.name} judges one")
-    if entry.marker.reads == "tree":
-        return _tree(given[0])
-    return given[0] if entry.marker.gold_files is not None else _text(given[0])
-
-
-def _tree(given: str) -> str:
-    """JSON text, or the name of a .json or .jsonl file, with or without @ in front."""
-    named = given.removeprefix("@")
-    return named if named.lower().endswith((".json", ".jsonl")) else _text(given)
+    if entry.marker.reads == "tree" and given[0].lower().endswith((".json", ".jsonl")):
+        # The name of a file, with or without @ in front; any other text is the JSON itself.
+        return given[0].removeprefix("@")
+    return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _text(given[0])
 
 
 def _text(given: str) -> str:
@@ -167,19 +162,16 @@ def _text(given: str) -> str:
         return given[1:]
     if given != "-" and not given.startswith("@"):
         return given
-    data, where = (sys.stdin.buffer.read(), "stdin") if given == "-" else (_content(given[1:]), given[1:])
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise FaultError("BAD_ENCODING", where=where) from None
-
-
-def _content(path: str) -> bytes:
     from evalsuite.readers.limits import DEFAULT_LIMITS
     from evalsuite.readers.paths import open_trusted
 
+    where = "stdin" if given == "-" else given[1:]
     try:
-        with open_trusted(Path(path), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
-            return handle.read()
+        if given == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
+        with open_trusted(Path(where), limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
+            return handle.read().decode("utf-8")
+    except UnicodeDecodeError:
+        raise FaultError("BAD_ENCODING", where=where) from None
     except FaultError as error:
-        raise FaultError(error.fault.code, error.fault.detail, where=path) from None
+        raise FaultError(error.fault.code, error.fault.detail, where=where) from None

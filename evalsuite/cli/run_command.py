@@ -32,6 +32,8 @@ def run_command(
     gold: GoldDir = Path("gold"),
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
+    from evalsuite.reports import check_writable
+    from evalsuite.reports.reference_files import reference_places
     from evalsuite.run.scoring import Options
 
     how.load()
@@ -49,7 +51,8 @@ def run_command(
         return EXIT_OK
     with place.local(gold, options) as (folder, options):
         if shown.reference_files:
-            _check_reference_files(folder)
+            for path in reference_places(folder):
+                check_writable(path)
         once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst)
         if saving.watch and options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")
@@ -63,7 +66,7 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
 
     try:
         with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
-            finished = _run(folder, gold, options, progress, exitfirst=exitfirst)
+            finished = _finished(folder, gold, options, progress, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _stopped(failure, gold, shown.reveal)
     if not shown.quiet:
@@ -76,11 +79,19 @@ def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown
     if shown.github:
         n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = with_lost(*gates.verdict(finished), n_lost)
-    _print(finished, record, line, shown)
+    seen = revealed(record, shown.reveal)
+    with _for_github(finished, seen) if shown.github else nullcontext():
+        if shown.json_:
+            print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
+        elif shown.quiet:
+            print(line)
+        else:
+            shown.print(seen, line)
     return code
 
 
-def _run(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *, exitfirst: bool) -> "Run":
+def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *, exitfirst: bool) -> "Run":
+    """The whole run. Raises `FirstFailure` under `exitfirst`, where one is found."""
     from evalsuite.run.scoring import run
 
     if not exitfirst:
@@ -111,19 +122,6 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
     return EXIT_GATE
 
 
-def _print(run: "Run", record: "Record", line: str, shown: Printing) -> None:
-    from evalsuite.reports.record import revealed
-
-    seen = revealed(record, shown.reveal)
-    with _for_github(run, seen) if shown.github else nullcontext():
-        if shown.json_:
-            print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
-        elif shown.quiet:
-            print(line)
-        else:
-            shown.print(seen, line)
-
-
 @contextmanager
 def _for_github(run: "Run", record: "Record") -> Iterator[None]:
     """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
@@ -133,15 +131,6 @@ def _for_github(run: "Run", record: "Record") -> Iterator[None]:
         print(command)
     with fenced(sys.stdout):
         yield
-
-
-def _check_reference_files(result_dir: Path) -> None:
-    """Raise `OutputError` where the files that the reference leaves behind cannot be written; called before any scoring."""
-    from evalsuite.reports import check_writable
-    from evalsuite.reports.reference_files import reference_places
-
-    for path in reference_places(result_dir):
-        check_writable(path)
 
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:

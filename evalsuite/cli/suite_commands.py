@@ -45,7 +45,7 @@ def suite_create(
     plugins: Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and reference outputs."""
-    from evalsuite.suites.store import SuiteError, folder_of
+    from evalsuite.suites.stored_suites import SuiteError, folder_of
     from evalsuite.suites.test_suite import TestSuite
 
     load_plugins(plugins)
@@ -97,7 +97,7 @@ def _judge_of(file: Path | None) -> dict[str, Any] | None:
 def suite_list() -> int:
     """List the suites with their scorer, number of cases and runs."""
     from evalsuite.store.history import find_runs
-    from evalsuite.suites.store import list_suites
+    from evalsuite.suites.stored_suites import list_suites
 
     runs = find_runs()
     suites = list_suites()
@@ -113,7 +113,7 @@ def suite_list() -> int:
 def suite_show(name: SuiteName) -> int:
     """Show a suite: what it is, its first cases, and its runs."""
     from evalsuite.store.history import find_runs
-    from evalsuite.suites.store import folder_of, load_suite
+    from evalsuite.suites.stored_suites import folder_of, load_suite
 
     suite = load_suite(name)
     rows = [("name", suite.name), ("id", suite.id), ("description", suite.description), ("scorer", suite.scorer)]
@@ -147,7 +147,7 @@ def suite_run(
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.output_streams import complain
     from evalsuite.reports.words import verdict_line
-    from evalsuite.suites.store import SuiteError, load_suite
+    from evalsuite.suites.stored_suites import SuiteError, load_suite
     from evalsuite.suites.test_suite import TestSuite
 
     if run_name is not None and len(sources) > 1:
@@ -189,7 +189,7 @@ def suite_run(
 
 def suite_delete(name: SuiteName) -> int:
     """Delete a suite; the run folders of its history stay."""
-    from evalsuite.suites.store import delete_suite
+    from evalsuite.suites.stored_suites import delete_suite
 
     delete_suite(name)
     print(f"deleted suite {name!r}")
@@ -198,7 +198,7 @@ def suite_delete(name: SuiteName) -> int:
 
 def suite_rename(name: SuiteName, new: Annotated[str, typer.Argument(help="the new name")]) -> int:
     """Give a suite another name."""
-    from evalsuite.suites.store import rename_suite
+    from evalsuite.suites.stored_suites import rename_suite
 
     rename_suite(name, new)
     print(f"renamed suite {name!r} to {new!r}")

@@ -15,9 +15,8 @@ from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, find_runs
 from evalsuite.store.run_files import write_atomically
 from evalsuite.store.run_folder import RunFolder, new_folder
-from evalsuite.suites.names import slug
-from evalsuite.suites.sources import REFERENCE_COLUMN, candidates_of, reference_data_of
-from evalsuite.suites.store import (
+from evalsuite.suites.case_data import REFERENCE_COLUMN, candidates_of, reference_data_of
+from evalsuite.suites.stored_suites import (
     ROOT,
     StoredSuite,
     SuiteError,
@@ -28,6 +27,7 @@ from evalsuite.suites.store import (
     needs,
     new_suite,
     save_suite,
+    slug,
     write_gold,
 )
 

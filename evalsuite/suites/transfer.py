@@ -9,10 +9,9 @@ from typing import Any
 
 from evalsuite.errors import UsageError, cannot_write
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
-from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_files import result_line, write_atomically
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
-from evalsuite.suites.names import slug
-from evalsuite.suites.store import ROOT, StoredSuite, folder_of, from_json, load_suite, new_suite, save_suite
+from evalsuite.suites.stored_suites import ROOT, StoredSuite, folder_of, from_json, load_suite, new_suite, save_suite, slug
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 
@@ -42,7 +41,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
 def _run_json(entry: RunEntry) -> dict[str, Any]:
     folder = Path(str(entry.run["submission"]["folder"]))
     parts = {part: (folder / part).read_text(encoding="utf-8") for part in _PARTS if (folder / part).is_file()}
-    results = [_result_json(result) for result in entry.results()]
+    results = [json.loads(result_line(result)) for result in entry.results()]
     return {"name": entry.name, "run": dict(entry.run), "results": results, "tags": list(entry.tags), "submission": parts}
 
 
@@ -198,13 +197,6 @@ def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, nam
         folder = new_folder(runs, slug(str(run.get("metadata", {}).get("run_name", "imported"))), now=now)
     RunFolder(folder).open({"submission": run["submission"].get("hash", "")}).finish(results, run)
     return folder
-
-
-def _result_json(result: Result) -> dict[str, Any]:
-    from evalsuite.store.run_files import result_line
-
-    data: dict[str, Any] = json.loads(result_line(result))
-    return data
 
 
 def _read_json(path: Path) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError
 from evalsuite.reports.record import Record
 from evalsuite.store.history import RunEntry
-from evalsuite.suites.store import Case, StoredSuite, data_hash
+from evalsuite.suites.stored_suites import Case, StoredSuite, data_hash
 from evalsuite.suites.transfer import bench_run
 from evalsuite.summary import summarise
 from evalsuite.web.ids import safe_id, utc

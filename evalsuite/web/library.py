@@ -11,7 +11,7 @@ from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
-from evalsuite.suites.store import StoredSuite, from_json
+from evalsuite.suites.stored_suites import StoredSuite, from_json
 from evalsuite.types import Check
 from evalsuite.web.bench import BenchFolder, cases_of, is_bench
 from evalsuite.web.ids import made_at, safe_id, utc

@@ -6,7 +6,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
-from evalsuite.suites.store import load_suite
+from evalsuite.suites.stored_suites import load_suite
 from tests.judge.conftest import Serve, serve
 
 __all__ = ["serve"]

@@ -7,7 +7,7 @@ import pytest
 from evalsuite.errors import UsageError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
-from evalsuite.suites.store import SuiteError
+from evalsuite.suites.stored_suites import SuiteError
 from evalsuite.suites.test_suite import TestSuite
 from tests.judge.conftest import Serve, serve
 from tests.judge.server import prompt_of

@@ -11,8 +11,7 @@ import pytest
 from evalsuite.errors import UsageError
 from evalsuite.registry import UnknownScorerError
 from evalsuite.store.history import find_runs, one_run, query, tag_run
-from evalsuite.suites.names import slug
-from evalsuite.suites.store import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite
+from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
 from evalsuite.suites.test_suite import TestSuite
 from tests.processes import finished
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
@@ -147,6 +146,16 @@ def test_a_blank_cell_is_named_by_its_row(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("input,reference_output\na,x\nb,\n")
     with pytest.raises(UsageError, match="row 2: the reference column 'reference_output' is blank"):
         TestSuite("s", "string_match", reference_data_path=tmp_path / "d.csv", root=tmp_path)
+
+
+def test_a_text_may_hold_any_end_of_a_line(tmp_path: Path) -> None:
+    """U+2028 in a JSONL file or a name ends no line: the case is read whole, and a renamed suite keeps a readable suite.yaml."""
+    row = {"input": "a\u2028b\x85c", "reference_output": "x\u2028y"}
+    (tmp_path / "d.jsonl").write_text(json.dumps(row, ensure_ascii=False) + "\r\n\n", encoding="utf-8", newline="")
+    made = TestSuite("line\u2028end", "string_match", reference_data_path=tmp_path / "d.jsonl", root=tmp_path)
+    assert [(case.input, case.reference_output) for case in made.suite.test_cases] == [(row["input"], row["reference_output"])]
+    rename_suite("line\u2028end", "plain", tmp_path)
+    assert (tmp_path / "suites" / "plain" / "gold" / "suite.yaml").read_text(encoding="utf-8") == 'name: "plain"\n'
 
 
 def test_runs_are_refused_with_both_numbers(tmp_path: Path) -> None:

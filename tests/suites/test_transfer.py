@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.errors import UsageError
 from evalsuite.store.history import find_runs, one_run, tag_run
-from evalsuite.suites.store import SuiteError, load_suite
+from evalsuite.suites.stored_suites import SuiteError, load_suite
 from evalsuite.suites.test_suite import TestSuite
 from evalsuite.suites.transfer import export_suite, import_suites
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals

@@ -1,20 +1,71 @@
-"""Reference and candidate data from files, frames or lists -> columns of text; a blank cell is an error that names its row."""
+"""Where a suite's cases and a run's candidates come from: files, frames or lists -> texts; a blank cell is an error that names its row."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.readers.csv_table import read_named_rows
 
 Columns = Mapping[str, Sequence[str | None]]
+REFERENCE_COLUMN: Final = "reference_output"
 FILE_KINDS = (".csv", ".jsonl", ".parquet")
 _HINT = "give a path to a CSV, JSONL or Parquet file"
 
 
+def reference_data_of(
+    frame: Any,
+    path: str | Path | None,
+    inputs: Sequence[str] | None,
+    references: Sequence[str] | None,
+    input_column: str,
+    reference_column: str,
+    allow_empty: bool,
+) -> tuple[list[str], list[str] | None] | None:
+    """(inputs, references) from the first source that was given: frame, file, lists; None where none was. Raises `UsageError`."""
+    source = frame if frame is not None else path
+    if source is None:
+        if inputs is None:
+            return None
+        equal_lengths(inputs=inputs, references=references)
+        return all_texts(inputs, what="input"), references_of(references)
+    data = read_columns(source)
+    questions = column(data, input_column, what="input", allow_empty=allow_empty)
+    # A column that was named must be there; the default one may be absent where a scorer needs no reference.
+    wanted = reference_column in data or reference_column != REFERENCE_COLUMN
+    answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
+    equal_lengths(inputs=questions)
+    return questions, answers
+
+
+def candidates_of(
+    frame: Any,
+    path: str | Path | None,
+    outputs: Sequence[str] | None,
+    candidate_column: str,
+    context_column: str | None,
+    contexts: Sequence[str] | None,
+) -> tuple[list[str], list[str] | None]:
+    """(candidate outputs, contexts) from the first source that was given. Raises `UsageError` where none was."""
+    source = frame if frame is not None else path
+    if source is None:
+        if outputs is None:
+            raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
+        equal_lengths(candidates=outputs, contexts=contexts)
+        return all_texts(outputs, what="candidate"), None if contexts is None else all_texts(contexts, what="context")
+    if contexts is not None:
+        raise UsageError("a list of contexts goes with a list of candidates", hint="name the context column of the data instead")
+    data = read_columns(source)
+    answers = column(data, candidate_column, what="candidate", allow_empty=True)
+    return answers, column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
+
+
 def read_columns(source: Any) -> Columns:
-    """The columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells of text or None each."""
+    """The columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells of text or None each.
+
+    Raises `UsageError` for anything else, and for a file that cannot be read.
+    """
     if isinstance(source, str | Path):
         return _read_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
@@ -47,7 +98,7 @@ def equal_lengths(**lists: Sequence[Any] | None) -> int:
     return n
 
 
-def texts(values: Sequence[Any], *, what: str) -> list[str]:
+def all_texts(values: Sequence[Any], *, what: str) -> list[str]:
     """The list, all of it text. Raises `UsageError` that names the first entry that is something else, None too."""
     for row, value in enumerate(values, start=1):
         if not isinstance(value, str):
@@ -62,7 +113,7 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
     missing = [row for row, value in enumerate(values, start=1) if value is None]
     if missing:
         raise UsageError(f"some references are null and some are not: entry {missing[0]} is null", hint="all or none")
-    return texts(values, what="reference")
+    return all_texts(values, what="reference")
 
 
 def _read_file(path: Path) -> Columns:
@@ -80,20 +131,16 @@ def _read_file(path: Path) -> Columns:
 
 
 def _read_jsonl(path: Path) -> Columns:
-    records = []
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), start=1):
+    records: list[dict[str, Any]] = []
+    # Not `splitlines`: a text may hold other ends of a line, as U+2028.
+    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
         if line.strip():
             try:
                 records.append(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 raise UsageError(f"{path}:{number}: not valid JSON", hint="one JSON object a line") from None
             if not isinstance(records[-1], dict):
                 raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object a line")
-    return _by_column(records)
-
-
-def _by_column(records: Iterable[Mapping[str, Any]]) -> Columns:
-    records = list(records)
     names = dict.fromkeys(name for record in records for name in record)
     return {name: [_text(record.get(name)) for record in records] for name in names}
 

@@ -3,7 +3,9 @@
 import hashlib
 import inspect
 import json
+import re
 import shutil
+import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -15,10 +17,10 @@ from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import write_atomically
-from evalsuite.suites.names import slug
 
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
+MAX_SLUG = 60
 # What scorers read that no case of a suite can be.
 _FILES = frozenset({"table", "tables", "database"})
 
@@ -117,15 +119,11 @@ def _check_name(name: str) -> None:
 
 def kind_of(scorer: str) -> str:
     """`built_in`, `plugin` (a file or an installed package brings it), or `custom`: an object of the process that made the suite."""
-    from evalsuite.scorers import SCORERS
-
     return "built_in" if scorer in SCORERS.bundled else "custom" if scorer in SCORERS.objects else "plugin"
 
 
 def needs_reference(scorer: str) -> bool:
     """Whether a scorer compares with a reference: it says so by `requires_reference` (Arthur Bench's way), or its `gold` has no default."""
-    from evalsuite.scorers import SCORERS
-
     asked = getattr(SCORERS.objects.get(scorer), "requires_reference", None)
     return bool(asked()) if callable(asked) else needs(scorer, "gold")
 
@@ -150,6 +148,20 @@ def data_hash(inputs: Sequence[str], references: Sequence[str] | None) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
+def slug(name: str) -> str:
+    """A folder name for any non-empty name: lower-case ASCII letters, digits and hyphens, never empty, never a path.
+
+    Two names that look alike as slugs keep apart by a hash, where the slug loses anything but case and spaces.
+    """
+    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
+    text = re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:MAX_SLUG].strip("-")
+    lossless = re.fullmatch(r"[A-Za-z0-9 _-]+", name) is not None and len(name) <= MAX_SLUG and bool(text)
+    if lossless:
+        return text
+    mark = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:6]
+    return f"{text}-{mark}" if text else mark
+
+
 def folder_of(name: str, root: Path = ROOT) -> Path:
     """Where a suite of that name lies."""
     return root / "suites" / slug(name)
@@ -167,7 +179,10 @@ def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
         hint = "choose another name, or `evalsuite suite delete` the old one"
         raise SuiteError(f"there is a suite {suite.name!r} already", hint=hint)
     write_gold(suite, folder / "gold")
-    write_atomically(folder / "gold" / "suite.yaml", _suite_yaml(suite))
+    # JSON is YAML, so the texts need no quoting rules of their own.
+    about = {"name": suite.name, "description": suite.description, "judge": suite.extra.get("judge")}
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items() if value)
+    write_atomically(folder / "gold" / "suite.yaml", "".join(lines))
     _write_suite(suite, folder)
     return folder
 
@@ -211,7 +226,7 @@ def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
 
 
 def from_json(data: Mapping[str, Any]) -> StoredSuite:
-    """A suite from the object of its `suite.json`."""
+    """A suite from the object of its `suite.json`. Raises `KeyError` or `TypeError` where it is none."""
     cases = tuple(Case(**{key: case.get(key) for key in ("id", "input", "reference_output")}) for case in data["test_cases"])
     return StoredSuite(**{**data, "test_cases": cases})
 
@@ -245,15 +260,9 @@ def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     _write_suite(renamed, target)
     yaml = target / "gold" / "suite.yaml"
     # Whatever else somebody wrote there stays.
-    rest = [line for line in yaml.read_text(encoding="utf-8").splitlines(keepends=True) if not line.startswith("name:")]
-    write_atomically(yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "".join(rest))
+    rest = [line for line in yaml.read_text(encoding="utf-8").split("\n") if not line.startswith("name:")]
+    write_atomically(yaml, f"name: {json.dumps(new, ensure_ascii=False)}\n" + "\n".join(rest))
     return renamed
-
-
-def _suite_yaml(suite: StoredSuite) -> str:
-    # JSON is YAML, so the texts need no quoting rules of their own.
-    lines = {"name": suite.name, "description": suite.description, "judge": suite.extra.get("judge")}
-    return "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items() if value)
 
 
 def _now() -> str:
