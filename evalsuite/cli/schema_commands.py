@@ -4,14 +4,13 @@ import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalsuite.cli.options import Group, Json
-from evalsuite.errors import EXIT_GATE, EXIT_OK, FAULTS, FaultError, UsageError, describe
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
@@ -81,29 +80,19 @@ def schema_check(
 
 def _records(path: Path) -> list[Any]:
     """The records of a file: those of a list, or the one it is."""
-    found = _read_json(path)
+    from evalsuite.readers.json_text import read_named_json
+
+    found = read_named_json(path)
     return found if isinstance(found, list) else [found]
 
 
 def _schema(path: Path) -> dict[str, Any]:
-    found = _read_json(path)
+    from evalsuite.readers.json_text import read_named_json
+
+    found = read_named_json(path)
     if not isinstance(found, dict):
         raise UsageError(f"{path}: a schema is a JSON object", hint="evalsuite schema infer GOLD makes one")
     return found
-
-
-def _read_json(path: Path) -> Any:
-    """The JSON value of a file; raises `UsageError` that names it."""
-    from evalsuite.readers.json_text import read_tree
-    from evalsuite.readers.limits import DEFAULT_LIMITS
-    from evalsuite.readers.paths import open_trusted
-
-    try:
-        with open_trusted(path, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
-            return read_tree(handle, name=path.name, limits=DEFAULT_LIMITS)
-    except FaultError as error:
-        hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
-        raise UsageError(describe(replace(error.fault, where=str(path))), hint=hint) from None
 
 
 @contextmanager

@@ -4,20 +4,21 @@ The two halves are never called with both sides' folders: a process that reads a
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FAULTS, FaultError
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
+from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
 from evalsuite.tables.digested import AnswerFaultError
-from evalsuite.types import Fault, Table
-
-Limits = Mapping[str, int | float]
+from evalsuite.types import Table
 
 
 def read_answer(
@@ -101,33 +102,35 @@ def read_gold_files(
     An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested.
     """
 
-    def blame(name: str) -> Callable[[FaultError], Exception]:
-        return lambda error: FaultError("BAD_GOLD_FILE", _gold_detail(instance_id, name, error.fault))
-
     def one(name: str) -> Any:
-        path = _gold_path(folder, instance_id, name)
-        if form == "database":
-            return read_trusted_duckdb(
-                path, names=parameters.get("condition_tabs"), limits=limits, blame=blame(name) if as_it_comes else None
-            )
-        if as_it_comes:
-            return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
-        with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
-            return read_tree(handle, name=name, limits=limits) if form == "tree" else read_csv_table(handle, name=str(name), limits=limits)
+        with _blamed_on_gold(instance_id, name):
+            path = folder / inside(instance_id, name)
+            if form == "database":
+                blame = partial(_gold_fault, instance_id, name) if as_it_comes else None
+                return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
+            if as_it_comes:
+                return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
+            with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+                read = read_tree if form == "tree" else read_csv_table
+                return read(handle, name=str(name), limits=limits)
+
+    def or_fault(name: str) -> Any:
+        try:
+            return one(name)
+        except FaultError as error:
+            return error.fault
 
     gold = parameters["gold"]
     if form == "tree":
         named = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
         try:
-            return {key: _tree(value, lambda name: _blaming_gold(instance_id, name, one), limits) for key, value in named.items()}
+            return {key: _tree(value, one, limits) for key, value in named.items()}
         except FaultError as error:
-            if error.side == "gold":
-                raise
             # The text of gold's own entry is no fault of the answer.
             raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
-    if isinstance(gold, str):
-        return {"gold": _blaming_gold(instance_id, gold, one)}
-    return {"gold": [_or_fault(instance_id, name, one) for name in gold]}
+        except (MemoryError, RecursionError):
+            raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
+    return {"gold": one(gold) if isinstance(gold, str) else list(map(or_fault, gold))}
 
 
 def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
@@ -139,12 +142,25 @@ def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
 
 def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
     """The base tables of a gold database, in file order. Raises `FaultError` of gold."""
+    with _blamed_on_gold(instance_id, name):
+        return tuple(trusted_table_names(folder / inside(instance_id, name), limits=limits))
 
-    def listed(file_name: str) -> tuple[str, ...]:
-        return tuple(trusted_table_names(_gold_path(folder, instance_id, file_name), limits=limits))
 
-    names: tuple[str, ...] = _blaming_gold(instance_id, name, listed)
-    return names
+@contextmanager
+def _blamed_on_gold(instance_id: str, name: str) -> Iterator[None]:
+    """Whatever keeps a file of gold from being read is gold's fault; its names stay below the instance's folder, but may be links."""
+    try:
+        yield
+    except (FaultError, MemoryError, RecursionError) as error:
+        raise _gold_fault(instance_id, name, error) from error
+
+
+def _gold_fault(instance_id: str, name: str, error: Exception) -> FaultError:
+    place = name if isinstance(name, FromRoot) else f"{instance_id}/{name}"
+    why = "it does not fit into memory_mib, or nests too deep"
+    if isinstance(error, FaultError):
+        why = error.fault.detail or FAULTS[error.fault.code].message
+    return FaultError("BAD_GOLD_FILE", f"gold file {place}: {why}")
 
 
 def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
@@ -152,9 +168,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tupl
 
     Raises `FaultError`.
     """
-    from evalsuite.readers.limits import resolve_limits
-
-    limits = resolve_limits()
+    limits = DEFAULT_LIMITS
     names = parameters.get("condition_tabs")
 
     def one(path: Any) -> Any:
@@ -180,29 +194,3 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tupl
         names = tuple(read)
     several = isinstance(prediction, list | tuple)
     return ([one(path) for path in prediction] if several else one(prediction)), {"gold": read}
-
-
-def _gold_path(folder: Path, instance_id: str, name: str) -> Path:
-    """Where a gold file lies; gold may use links, but its names stay below the instance's folder. Raises `FaultError`."""
-    return folder / inside(instance_id, name)
-
-
-def _blaming_gold(instance_id: str, name: str, read: Callable[[str], Any]) -> Any:
-    try:
-        return read(name)
-    except FaultError as error:
-        raise FaultError("BAD_GOLD_FILE", _gold_detail(instance_id, name, error.fault)) from error
-
-
-def _or_fault(instance_id: str, name: str, read: Callable[[str], Any]) -> Any:
-    try:
-        return read(name)
-    except FaultError as error:
-        return Fault(code="BAD_GOLD_FILE", detail=_gold_detail(instance_id, name, error.fault))
-
-
-def _gold_detail(instance_id: str, name: str, fault: Fault) -> str:
-    from evalsuite.errors import FAULTS
-
-    place = name if isinstance(name, FromRoot) else f"{instance_id}/{name}"
-    return f"gold file {place}: {fault.detail or FAULTS[fault.code].message}"

@@ -1,17 +1,26 @@
-"""Strict JSON: no key twice, no NaN or infinity, no number too long, no value too deep.
+"""JSON that somebody else wrote is read strictly: no key twice, no NaN or infinity, no number too long, no value too deep.
 
-`decode_object` and `decode_value` give what begins somewhere in a text, for readers that go through one; `parse_tree` what a text is;
-`read_tree` what a file is, a JSONL as the list of its records.
+- *within*, `decode_object` and `decode_value`: what begins somewhere in a text, because whoever goes through many objects stops nowhere.
+  Numbers are values, or with `numbers="text"` the characters that stand there, because an answer `17.50` is judged as it was written.
+- *whole*, `parse_tree` and `read_tree`: what a text or a file is and nothing beside it, a JSONL as the list of its records, because trees
+  are compared whole; `read_named_json` the same for a file that a person names, because what is wrong with it is then the command's error.
+- *records*, `jsonl.read_objects`: one object after the other however they are laid out, because a broken one must not cost the others;
+  `plain_lines` reads runs of plain ones at once and gives the same.
+
+What this program wrote itself is read by `store.run_files`, what a model replied by `judge.parsing`.
 """
 
 import json
 import math
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import FaultError
-from evalsuite.readers.limits import Limits
+from evalsuite.errors import FAULTS, FaultError, UsageError, describe
+from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
+from evalsuite.readers.paths import open_trusted
 
 Obj = dict[str, Any]
 
@@ -133,6 +142,16 @@ def read_tree(handle: BinaryIO, *, name: str, limits: Limits) -> Any:
         if line.strip():
             records.append(parse_tree(line, limits=limits, where=f"line {number}: "))
     return records
+
+
+def read_named_json(path: Path) -> Any:
+    """The JSON value of a file that a person named. Raises `UsageError` that names it."""
+    try:
+        with open_trusted(path, limit_bytes=DEFAULT_LIMITS["file_bytes"]) as handle:
+            return read_tree(handle, name=path.name, limits=DEFAULT_LIMITS)
+    except FaultError as error:
+        hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
+        raise UsageError(describe(replace(error.fault, where=str(path))), hint=hint) from None
 
 
 def read_text(handle: BinaryIO, *, limit_bytes: float) -> str:
