@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import UsageError
+from evalsuite.explain.evidence import explain_results
 from evalsuite.reports.explain import evidence_text
 from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence
 from evalsuite.run.scoring import Options, run
-from evalsuite.trust.evidence import explain_results
 from evalsuite.types import Suite
 from tests.conftest import ROOT
 

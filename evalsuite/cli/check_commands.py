@@ -127,7 +127,7 @@ def validate_command(
     json_: Json = False,
 ) -> int:
     """Say whether a submission folder is ready to hand in: lines, ids, answer types, and whether each file can be read."""
-    from evalsuite.trust.validate import told, validate
+    from evalsuite.audit.readiness import told, validate
 
     found = validate(submission, gold, layout=layout, mode=mode)
     if json_:

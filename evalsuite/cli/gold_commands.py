@@ -34,11 +34,11 @@ def gold_check(
     Exit code 1 where an instance's gold does not get full marks under its own rules, or a gold file is not there, and neither
     gold.errata.yaml nor the instance's lint_ignore answers for it.
     """
+    from evalsuite.audit.own_gold import check_gold
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
     from evalsuite.reports.gold import gold_check_lines, gold_check_verdict
     from evalsuite.store.ceiling import CEILINGS_FOLDER, WITHOUT, keep_ceiling
-    from evalsuite.trust.gold_check import check_gold
 
     share(fail_under, "--fail-under")
     how = workers.options()
@@ -73,8 +73,8 @@ def gold_lint(
     plugin: Plugins = None,
 ) -> int:
     """Say what can be seen wrong with gold without scoring anything: errors, likely mistakes, and what official rules misread."""
+    from evalsuite.audit.lint import CODES, fixes, lint
     from evalsuite.reports.gold import LINT_FORMATS, lint_text
-    from evalsuite.trust.lint import CODES, fixes, lint
 
     load_plugins(plugin)
     one_of(form, LINT_FORMATS, "--format")
@@ -106,11 +106,10 @@ def gold_contamination(
     json_: Json = False,
 ) -> int:
     """Say how much of gold (questions, answers, table cells) stands in given text files, such as training data."""
+    from evalsuite.audit.contamination import GoldText, contamination, gold_texts, text_files
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.gold import contamination_lines
-    from evalsuite.trust.contamination import contamination, text_files
-    from evalsuite.trust.gold_texts import GoldText, gold_texts
 
     share(fail_over, "--fail-over")
     if not against:

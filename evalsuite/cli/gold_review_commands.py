@@ -58,8 +58,8 @@ def gold_audit(
     plugin: Plugins = None,
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
+    from evalsuite.audit.mutation import audit_gold
     from evalsuite.reports.audit import FORMATS, audit_text
-    from evalsuite.trust.audit.audit import audit_gold
 
     share(fail_under, "--fail-under")
     if seconds is not None and seconds <= 0:
@@ -97,9 +97,9 @@ def gold_suspects(
     json_: Json = False,
 ) -> int:
     """List the instances whose gold may be wrong: submissions agree against it, nobody solves it, or better submissions do worse."""
+    from evalsuite.audit.suspects import suspects
     from evalsuite.reports.gold import suspects_lines
     from evalsuite.store.history import one_run
-    from evalsuite.trust.suspects import suspects
 
     load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]

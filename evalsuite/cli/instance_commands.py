@@ -13,8 +13,8 @@ from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
 
 if TYPE_CHECKING:
+    from evalsuite.explain.smallest_case import Bundle
     from evalsuite.store.history import RunEntry
-    from evalsuite.trust.bundle import Bundle
     from evalsuite.types import Result, Rule
 
 
@@ -72,8 +72,8 @@ def evidence(
     limits: Mapping[str, int | float] | None = None,
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level. Raises what reading the folders raises."""
+    from evalsuite.explain.evidence import explain_results
     from evalsuite.reveal import reveal_evidence
-    from evalsuite.trust.evidence import explain_results
 
     saved = {instance_id: result}
     found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved))[instance_id]
@@ -102,8 +102,8 @@ def bundle_command(
     """
     from tempfile import TemporaryDirectory
 
-    from evalsuite.trust.bundle import bundle
-    from evalsuite.trust.bundle_files import scored, verdict, write
+    from evalsuite.explain.bundle_files import scored, verdict, write
+    from evalsuite.explain.smallest_case import bundle
 
     load_plugins(plugin)
     _check_place(output)
@@ -174,8 +174,8 @@ def _check_place(output: Path | None) -> None:
 
 def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
     """Print the bundle, or write it and say where. Raises `OutputError`."""
+    from evalsuite.explain.bundle_files import write
     from evalsuite.reports.bundle import bundle_markdown
-    from evalsuite.trust.bundle_files import write
 
     text = bundle_markdown(found, signature=signature)
     if output is None:

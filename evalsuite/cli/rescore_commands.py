@@ -17,7 +17,7 @@ from evalsuite.store.history import one_run
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from evalsuite.trust.verify import Verified
+    from evalsuite.audit.verification import Verified
 
 
 # How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
@@ -97,7 +97,7 @@ def verify_command(
     Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
     the run's own word is listed as not verified.
     """
-    from evalsuite.trust.verify import verify
+    from evalsuite.audit.verification import verify
 
     code.load()
     if sample is not None and sample < 1:

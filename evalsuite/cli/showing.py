@@ -15,9 +15,9 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from evalsuite.explain.run_evidence import RunEvidence
     from evalsuite.reports.document import Document
     from evalsuite.reports.record import Record
-    from evalsuite.trust.run_evidence import RunEvidence
 
 Outputs = Annotated[
     list[Path] | None, typer.Option("-o", "--output", help="also write a report; the ending says the format; may be repeated")
@@ -79,7 +79,7 @@ def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Docu
     from evalsuite.reports.run_document import run_document
 
     def find_evidence(record: "Record", ids: Sequence[str]) -> "RunEvidence":
-        from evalsuite.trust.run_evidence import evidence_of_run
+        from evalsuite.explain.run_evidence import evidence_of_run
 
         return evidence_of_run(record, ids)
 

@@ -8,7 +8,7 @@ from evalsuite.reports.clean import clean
 from evalsuite.types import RULES, Rule
 
 if TYPE_CHECKING:
-    from evalsuite.trust.audit.found import Audit, Audited
+    from evalsuite.audit.holes import Audit, Audited
 
 FORMATS: Final = ("text", "json", "md")
 MOST_SHOWN: Final = 20
@@ -95,14 +95,14 @@ def _verdict(check: "Audited") -> str:
 
 def _holes(check: "Audited", rules: Rule) -> Iterator[str]:
     """Each kind of hole with what closes it."""
-    from evalsuite.trust.audit.holes import advice
+    from evalsuite.audit.holes import advice
 
     for kind, right in dict.fromkeys((one.kind, one.right) for one in check.holes(rules)):
         yield f"{'refuses' if right else 'takes'} {kind} -> {advice(kind, rules, check.scorer, right=right)}"
 
 
 def _notes(found: "Audit") -> Iterator[str]:
-    from evalsuite.trust.audit.found import reasons
+    from evalsuite.audit.holes import reasons
 
     unfit = {rule: sum(rule in check.unfit for check in found.checks) for rule in RULES}
     for rule, n in unfit.items():

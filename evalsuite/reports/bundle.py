@@ -7,10 +7,10 @@ import json
 import re
 
 from evalsuite import __version__
+from evalsuite.explain.bundle_files import CASE, SPEC, File, files_of, spec_of
+from evalsuite.explain.smallest_case import Bundle
 from evalsuite.reports.clean import clean
 from evalsuite.reports.markdown import code
-from evalsuite.trust.bundle import Bundle
-from evalsuite.trust.bundle_files import CASE, SPEC, File, files_of, spec_of
 
 _LANGUAGES = {"csv": "csv", "json": "json", "jsonl": "json", "duckdb": "sql"}
 

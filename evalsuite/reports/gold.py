@@ -9,11 +9,11 @@ from evalsuite.reports.clean import clean
 from evalsuite.reports.words import counted, percent
 
 if TYPE_CHECKING:
-    from evalsuite.trust.contamination import Contamination
-    from evalsuite.trust.gold_check import GoldCheck, Unsatisfied
-    from evalsuite.trust.lint import Lint
-    from evalsuite.trust.lint.book import Found
-    from evalsuite.trust.suspects import Suspects
+    from evalsuite.audit.contamination import Contamination
+    from evalsuite.audit.lint import Lint
+    from evalsuite.audit.lint.book import Found
+    from evalsuite.audit.own_gold import GoldCheck, Unsatisfied
+    from evalsuite.audit.suspects import Suspects
 
 LINT_FORMATS = ("text", "json", "github")
 _LEVELS = {"error": "error", "warning": "warning", "note": "notice"}

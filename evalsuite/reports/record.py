@@ -9,9 +9,9 @@ from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
 if TYPE_CHECKING:
+    from evalsuite.explain.run_evidence import RunEvidence
     from evalsuite.run.scoring import Run
     from evalsuite.store.history import RunEntry
-    from evalsuite.trust.run_evidence import RunEvidence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

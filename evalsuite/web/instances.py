@@ -6,8 +6,8 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.explain.run_evidence import RunEvidence, evidence_of_run
 from evalsuite.reports.page_list import opened_row
-from evalsuite.trust.run_evidence import RunEvidence, evidence_of_run
 from evalsuite.web import figures, views
 from evalsuite.web.answers import contexts, outputs, submission_of
 from evalsuite.web.kept import Kept, stamp_of

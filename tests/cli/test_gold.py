@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.audit.lint import REFUSING, lint
+from evalsuite.audit.own_gold import check_gold
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
 from evalsuite.readers.gold_files import gold_hash
 from evalsuite.store.ceiling import ceiling_of
-from evalsuite.trust.gold_check import check_gold
-from evalsuite.trust.lint import REFUSING, lint
+from tests.audit.lint_plants import PLANTED, Plant
+from tests.audit.made_gold import Made, clean
 from tests.conftest import ROOT
 from tests.processes import finished
-from tests.trust.lint_plants import PLANTED, Plant
-from tests.trust.made_gold import Made, clean
 
 QUESTION = "In which country was the first store abroad opened?"
 

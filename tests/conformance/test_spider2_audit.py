@@ -2,10 +2,10 @@
 
 import pytest
 
+from evalsuite.audit.holes import Audit
+from evalsuite.audit.made_answers import OWN
+from evalsuite.audit.mutation import audit_gold
 from evalsuite.gold.layouts import read_gold
-from evalsuite.trust.audit.audit import audit_gold
-from evalsuite.trust.audit.found import Audit
-from evalsuite.trust.audit.made import OWN
 from evalsuite.types import Check
 from tests.conformance.recorded import gold_folder
 from tests.conftest import corpus, is_default_corpus

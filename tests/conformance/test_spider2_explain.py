@@ -11,8 +11,8 @@ from typing import Any, Final
 
 import pytest
 
+from evalsuite.explain.evidence import explain_results
 from evalsuite.gold.layouts import read_gold
-from evalsuite.trust.evidence import explain_results
 from evalsuite.types import Gold
 from tests.conformance.recorded import expected, gold_folder, submission_folder, submissions
 from tests.conftest import corpus, is_default_corpus

@@ -14,7 +14,7 @@ from evalsuite.readers.gold_files import gold_hash
 from evalsuite.reports.record import record_of_run, revealed
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
-from tests.trust.small import TABLE, scored, write_gold, write_submission
+from tests.audit.small import TABLE, scored, write_gold, write_submission
 
 TAIL = "  author: A. Person\n  reason: the source says so\n  evidence: https://example.org/1\n  expires: 2027-06-30\n"
 DAY = date(2026, 11, 21)

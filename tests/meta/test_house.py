@@ -16,7 +16,7 @@ from tests.processes import finished
 
 PACKAGE = ROOT / "evalsuite"
 # The rooms around the core, which are loaded when a command or gold asks for them.
-AROUND = ("sql", "web", "judge", "trust", "suites", "board")
+AROUND = ("sql", "web", "judge", "causes", "audit", "explain", "suites", "board")
 HEAVY = {
     "pandas",
     "numpy",

@@ -1,0 +1,132 @@
+"""Lint: what can be seen wrong with gold without any submission. A new finding is one function and one line in its family's table.
+
+Severities: an `error` keeps a check from judging, or makes it judge what nobody meant, under every reading; a `warning` is likely a
+mistake; a `note` is sound gold that the official rules misread, or that asks little. Notes never fail a gate.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evalsuite.audit.lint import cell_lint, file_lint, spec_lint, table_lint, text_lint
+from evalsuite.audit.lint.book import IGNORE_KEY, Book, Found, Kind, Severity, open_book
+from evalsuite.errors import did_you_mean
+
+
+def _ignored(book: Book) -> Iterator[Found]:
+    """Codes to ignore that do not exist."""
+    for instance in book.instances:
+        given = instance.extra.get(IGNORE_KEY, [])
+        for code in given if isinstance(given, list) else [given]:
+            if code not in CODES:
+                message = f"{IGNORE_KEY} names {code!r}, which is no code"
+                hint = did_you_mean(str(code), CODES)
+                yield Found(code="unknown-ignore", where=instance.where, instance_id=instance.instance_id, message=message, hint=hint[:200])
+
+
+_PER_BOOK: dict[str, Kind] = {
+    **spec_lint.PER_BOOK,
+    "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist"),
+    **file_lint.PER_BOOK,
+    **spec_lint.PER_TREE,
+}
+_PER_CHECK: dict[str, Kind] = {**spec_lint.PER_CHECK, **text_lint.PER_CHECK, **file_lint.PER_CHECK, **table_lint.PER_CHECK}
+_PER_TABLE: dict[str, Kind] = {**file_lint.PER_TABLE, **table_lint.PER_TABLE, **cell_lint.PER_TABLE, **table_lint.PER_DATABASE}
+# code -> (severity, function, summary)
+CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **file_lint.AFTER_TABLES, **_PER_TABLE}
+# Beside the errors, under which gold's own answer can be refused by a rule.
+REFUSING = frozenset(
+    {"exclude-text", "flat-table_lint", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
+)
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lint:
+    """The findings of a gold folder in the cell_lint of its lines; those that were told to keep quiet are `ignored`."""
+
+    book: Book
+    findings: tuple[Found, ...]
+    ignored: tuple[Found, ...] = ()
+
+    @property
+    def n_ignored(self) -> int:
+        """How many were told to keep quiet."""
+        return len(self.ignored)
+
+    def count(self, severity: Severity) -> int:
+        """How many findings are that bad."""
+        return sum(found.severity == severity for found in self.findings)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same as a JSON object."""
+        counts = {severity: self.count(severity) for severity in SEVERITIES}
+        return {
+            "n_instances": len(self.book.instances),
+            "counts": counts,
+            "n_ignored": self.n_ignored,
+            "findings": [found.to_json() for found in self.findings],
+        }
+
+
+def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
+    """Everything found in a gold folder, nothing scored. Raises `GoldError` where there is no spec_lint file that can be opened.
+
+    `ignore` leaves codes out everywhere; an instance's `lint_ignore` (a list of codes beside `evaluation`) leaves them out there.
+    """
+    book = open_book(folder)
+    found = sorted(_all(book), key=_line)
+    unwanted = set(ignore)
+    quiet = {instance.instance_id: set(_listed(instance.extra.get(IGNORE_KEY))) for instance in book.instances}
+
+    def is_quiet(one: Found) -> bool:
+        return one.code in unwanted or one.code in quiet.get(one.instance_id, ())
+
+    kept = _joined(one for one in found if not is_quiet(one))
+    return Lint(book=book, findings=tuple(kept), ignored=tuple(filter(is_quiet, found)))
+
+
+def _joined(findings: Iterable[Found]) -> Iterator[Found]:
+    """The findings, those of one code in one check and file joined: twenty empty table_lint are one thing to look at."""
+    groups: dict[tuple[str, ...], list[Found]] = {}
+    for at, one in enumerate(findings):
+        # Repairs stay apart: each mends something of its own.
+        key = (one.code, one.where, one.about, str(at) if one.change is not None else "")
+        groups.setdefault(key, []).append(one)
+    for first, *more in groups.values():
+        yield replace(first, message=f"{first.message} (and {len(more)} more)") if more else first
+
+
+def _all(book: Book) -> Iterator[Found]:
+    for found in _unrated(book):
+        yield found if found.severity else replace(found, severity=CODES[found.code].severity)
+
+
+def _unrated(book: Book) -> Iterator[Found]:
+    for look in _functions(_PER_BOOK):
+        yield from look(book)
+    for spot in book.spots():
+        for look in _functions(_PER_CHECK):
+            yield from look(spot)
+    twins, looks = file_lint.Twins(), _functions(_PER_TABLE)
+    for table in book.tables():
+        for look in looks:
+            yield from look(table)
+        yield from twins.table(table)
+    for look in _functions(file_lint.AFTER_TABLES):
+        yield from look(book)
+
+
+def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[Found]]]:
+    """Each function of a table once, in cell_lint: one may find several codes."""
+    return list(dict.fromkeys(kind.function for kind in kinds.values()))
+
+
+def _listed(value: Any) -> list[str]:
+    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
+
+
+def _line(found: Found) -> tuple[str, int]:
+    name, _, line = found.where.rpartition(":")
+    return (name, int(line)) if line.isdigit() else (found.where, 0)

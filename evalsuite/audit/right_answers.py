@@ -1,0 +1,105 @@
+"""Right answers in another form: what a check should take as well as gold itself."""
+
+import random
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from evalsuite.audit.made_answers import Edit, Made
+from evalsuite.causes.table_pairs import TablePair
+from evalsuite.causes.value_pairs import decimals, number, plain, write_number
+
+# Inside both rules' tolerance: strict accepts 1e-4 of a value, official 0.01.
+RELATIVE: Final = Decimal("2e-5")
+ABSOLUTE: Final = Decimal("0.004")
+# The same for numbers in texts: strict 1e-6 of a value, official 0.0001.
+TEXT_RELATIVE: Final = Decimal("4e-7")
+TEXT_ABSOLUTE: Final = Decimal("0.00004")
+
+
+def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
+    """Each right table: rows and columns in another order where that is free, other headers, noise inside the tolerance, another form."""
+    gold, width = pair.gold, len(pair.gold.columns)
+    if not pair.ordered and gold.n_rows > 1:
+        rows = list(range(gold.n_rows))
+        random_.shuffle(rows)
+        yield Edit(kind="rows reordered", rows=rows)
+    yield Edit(kind="headers renamed", header=[f"c{k + 1}" for k in range(width)])
+    if width > 1:
+        yield Edit(kind="columns reordered", columns=list(range(width))[::-1])
+    if gold.types is None:
+        yield Edit(kind="column added", columns=list(range(width + 1)))
+        yield Edit(kind="fields quoted", quoted=True)
+    noise = _noise(pair)
+    if noise:
+        yield Edit(kind="jitter inside tolerance", cells=noise)
+    zeros = _zeros(pair)
+    if zeros:
+        yield Edit(kind="zeros at the end", cells=zeros)
+
+
+def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
+    """(column, row, value, number) of each cell that is written with decimals."""
+    native = pair.gold.types is not None
+    for k, column in enumerate(pair.gold.columns):
+        for row, value in enumerate(column):
+            found = number(value, native=native)
+            if found is not None and decimals(found) > 0 and isinstance(value, str | float) and "e" not in str(value).lower():
+                yield k, row, value, found
+
+
+def _noise(pair: TablePair) -> dict[int, dict[int, Any]]:
+    cells: dict[int, dict[int, Any]] = {}
+    for k, row, value, found in _decimals(pair):
+        step = min(ABSOLUTE, RELATIVE * abs(found)) * (1 if row % 2 else -1)
+        if step:
+            cells.setdefault(k, {})[row] = write_number(found + step, value)
+    return cells
+
+
+def _zeros(pair: TablePair) -> dict[int, dict[int, Any]]:
+    if pair.gold.types is not None:
+        return {}
+    cells: dict[int, dict[int, Any]] = {}
+    for k, row, value, _ in _decimals(pair):
+        cells.setdefault(k, {})[row] = f"{str(value).strip()}0"
+    return cells
+
+
+def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
+    """Right texts: in a sentence, in another case, with spaces around."""
+    own = " and ".join(golds) if every else golds[0]
+    yield Made(kind="sentence around", right=True, value=f"The answer is {own}.")
+    if own.upper() != own and own.upper().casefold() == own.casefold():
+        yield Made(kind="another case", right=True, value=own.upper())
+    yield Made(kind="spaces around", right=True, value=f"  {own} \n")
+
+
+def number_variants(golds: Sequence[Decimal], *, every: bool) -> Iterator[Made]:
+    """Right numbers: in a sentence, with separators between thousands, with a zero at the end, with noise inside the tolerance."""
+    own = list(golds) if every else list(golds[:1])
+    yield Made(kind="sentence around", right=True, value=f"The answer is {' and '.join(map(plain, own))}.")
+    if any(abs(one) >= 1000 for one in own):
+        yield Made(kind="thousands separators", right=True, value="; ".join(_grouped(one) for one in own))
+    if all(decimals(one) for one in own):
+        yield Made(kind="zeros at the end", right=True, value=" and ".join(f"{plain(one)}0" for one in own))
+        noisy = [one + min(TEXT_ABSOLUTE, TEXT_RELATIVE * abs(one)) for one in own]
+        yield Made(kind="jitter inside tolerance", right=True, value=" and ".join(map(plain, noisy)))
+
+
+def _grouped(value: Decimal) -> str:
+    whole, _, rest = plain(abs(value)).partition(".")
+    return ("-" if value < 0 else "") + f"{int(whole):,}" + (f".{rest}" if rest else "")
+
+
+def tree_variants(tree: Any) -> Iterator[Made]:
+    """The same tree with its keys in another order."""
+    turned = _turned(tree)
+    if repr(turned) != repr(tree):
+        yield Made(kind="keys reordered", right=True, value=turned)
+
+
+def _turned(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {key: _turned(tree[key]) for key in reversed(tree)}
+    return [_turned(item) for item in tree] if isinstance(tree, list) else tree

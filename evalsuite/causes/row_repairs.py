@@ -1,0 +1,269 @@
+"""What can go wrong with the rows and columns of a table as a whole, each as a generator of repaired tables.
+
+Each gets an `Alignment` and yields (repaired prediction, what was found in plain words, where): the search asks the scorer of each. The
+words never hold a cell; `where` does, and is shown only where cells may be.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, pairwise
+from typing import Any, Final
+
+from evalsuite.causes.table_alignment import Alignment, any_order
+from evalsuite.types import Table
+
+MOST_FILTERS: Final = 8
+MOST_SWAPPED: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """A table made right: what was found, and where with cells named."""
+
+    table: Table
+    says: str
+    where: str = ""
+
+
+Repair = Callable[[Alignment], Iterator[Repaired]]
+
+
+def rows_of(table: Table) -> list[tuple[Any, ...]]:
+    """The table's rows, n_rows tuples of n_columns cells."""
+    return list(zip(*table.columns, strict=True)) if table.columns else []
+
+
+def with_rows(table: Table, rows: Sequence[Sequence[Any]]) -> Table:
+    """The table with other rows of the same width."""
+    columns = tuple(list(column) for column in zip(*rows, strict=True)) if rows else tuple([] for _ in table.columns)
+    return replace(table, columns=columns, n_rows=len(rows))
+
+
+def pick(table: Table, rows: Sequence[int]) -> Table:
+    """The table with some of its rows, in the given order."""
+    return replace(table, columns=tuple([column[row] for row in rows] for column in table.columns), n_rows=len(rows))
+
+
+def with_column(table: Table, k: int, cells: Sequence[Any], *, like: str = "") -> Table:
+    """The table with column `k` replaced; in a database's table it gets the type `like`, where one is given."""
+    types = table.types
+    if types is not None and like:
+        types = (*types[:k], like, *types[k + 1 :])
+    return replace(table, columns=(*table.columns[:k], list(cells), *table.columns[k + 1 :]), types=types)
+
+
+def wrong_order(a: Alignment) -> Iterator[Repaired]:
+    """The right rows in the wrong order, where the order counts."""
+    if not a.ordered or a.gold.n_rows != a.prediction.n_rows:
+        return
+    free = any_order(a)
+    if free.n_wrong or free.missing or free.extra:
+        return
+    yield Repaired(pick(a.prediction, [p for _, p in free.pairs]), "the rows are gold's in another order")
+
+
+def scrambled(a: Alignment) -> Iterator[Repaired]:
+    """Each column holds gold's cells, but rows were put together wrongly."""
+    cells = a.columns
+    if a.gold.n_rows != a.prediction.n_rows or None in a.partners:
+        return
+    table, moved = a.prediction, 0
+    for j, k in enumerate(a.partners):
+        if k is None or cells.gold_bags[j] != cells.predicted_bags[k]:
+            return
+        if cells.gold_keys[j] == cells.predicted_keys[k]:
+            continue
+        places: dict[Any, list[int]] = {}
+        for row, name in enumerate(cells.predicted_keys[k]):
+            places.setdefault(name, []).append(row)
+        order = [places[name].pop(0) for name in cells.gold_keys[j]]
+        table, moved = with_column(table, k, [a.prediction.columns[k][row] for row in order]), moved + 1
+    if moved:
+        yield Repaired(table, "each column holds gold's cells, but the rows are put together wrongly")
+
+
+def swapped_cells(a: Alignment) -> Iterator[Repaired]:
+    """Two columns whose cells are exchanged in the rows that differ."""
+    apart = _rows_apart(a)
+    partners = [k for k in a.partners if k is not None]
+    if apart is None or not apart[0] or len(apart[0]) != len(apart[1]) or len(partners) > MOST_SWAPPED:
+        return
+    for x, y in combinations(range(len(partners)), 2):
+        left = Counter(a.gold_row(row) for row in apart[0])
+        for row in apart[1]:
+            keys = list(a.predicted_row(row))
+            if keys[x] is None or keys[y] is None:
+                break
+            keys[x], keys[y] = keys[y], keys[x]
+            left[tuple(keys)] -= 1
+        if any(left.values()):
+            continue
+        one, other = list(a.prediction.columns[partners[x]]), list(a.prediction.columns[partners[y]])
+        for row in apart[1]:
+            one[row], other[row] = other[row], one[row]
+        table = with_column(with_column(a.prediction, partners[x], one), partners[y], other)
+        where = " and ".join(f"column {k + 1} {a.prediction.header[k]!r}" for k in (partners[x], partners[y]))
+        yield Repaired(table, f"two columns are exchanged in {len(apart[1])} rows", where)
+
+
+def duplicated(a: Alignment) -> Iterator[Repaired]:
+    """Rows that stand several times, as after a join that fans out: each k times, or some more often than others."""
+    table, gold = a.prediction, a.gold
+    if table.n_rows <= gold.n_rows or a.missing or not gold.n_rows:
+        return
+    seen: Counter[Any] = Counter(a.predicted_row(row) for row in range(table.n_rows))
+    times, rest = divmod(table.n_rows, gold.n_rows)
+    if not rest and all(n % times == 0 for n in seen.values()):
+        kept, used = [], Counter[Any]()
+        for row in range(table.n_rows):
+            name = a.predicted_row(row)
+            used[name] += 1
+            if used[name] <= seen[name] // times:
+                kept.append(row)
+        yield Repaired(pick(table, kept), f"every row stands {times} times, as after a join that fans out")
+    golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
+    if all(name in golds for name in seen):
+        kept = sorted(p for _, p in a.pairs)
+        yield Repaired(pick(table, kept), f"{table.n_rows - gold.n_rows} rows stand more often than in gold, as after a join that fans out")
+
+
+def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
+    """The last places of a ranking: rows beyond the cut have the same value as gold's last row."""
+    if not a.gold.n_rows or not a.prediction.n_rows or (not a.extra and not _replaced(a)):
+        return
+    if len(a.missing) > len(a.extra):
+        return
+    for j, k in enumerate(a.partners):
+        numbers = [cell for cell in a.gold.columns[a.needed[j]] if cell is not None]
+        if k is None or len(numbers) != a.gold.n_rows or not _falls(a, j):
+            continue
+        last = a.columns.gold_keys[j][a.gold.n_rows - 1]
+        rows = _rows_apart(a)
+        if rows is None or not rows[1] or any(a.columns.predicted_keys[k][row] != last for row in rows[1]):
+            continue
+        if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
+            continue
+        where = f"{_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
+        yield Repaired(
+            _put(a, rows[0], rows[1]), f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken", where
+        )
+
+
+def _falls(a: Alignment, j: int) -> bool:
+    """Whether gold is ranked by this column: its numbers never rise, or never fall, and are not all one."""
+    keys = a.columns.gold_keys[j]
+    if not all(isinstance(name, int | float) for name in keys) or len(set(keys)) < 2:
+        return False
+    steps = list(pairwise(keys))
+    return all(x >= y for x, y in steps) or all(x <= y for x, y in steps)
+
+
+def _replaced(a: Alignment) -> bool:
+    return a.n_wrong > 0
+
+
+def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
+    """(gold rows that the prediction lacks, predicted rows that gold lacks), wherever they stand."""
+    left = Counter(a.gold_row(row) for row in range(a.gold.n_rows))
+    extra = []
+    for row in range(a.prediction.n_rows):
+        name = a.predicted_row(row)
+        if left[name] > 0:
+            left[name] -= 1
+        else:
+            extra.append(row)
+    missing = []
+    for row in range(a.gold.n_rows - 1, -1, -1):
+        if left[a.gold_row(row)] > 0:
+            left[a.gold_row(row)] -= 1
+            missing.append(row)
+    return (missing[::-1], extra) if len(missing) <= len(extra) else None
+
+
+def _put(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
+    """The prediction with gold's rows in the places of some extra ones, and without the other extra ones."""
+    rows = rows_of(a.prediction)
+    for gold_row, row in zip(missing, extra, strict=False):
+        rows[row] = _as_predicted(a, gold_row)
+    dropped = set(extra[len(missing) :])
+    return with_rows(a.prediction, [row for i, row in enumerate(rows) if i not in dropped])
+
+
+def _as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
+    cells: list[Any] = [None] * len(a.prediction.columns)
+    for j, k in enumerate(a.partners):
+        if k is not None:
+            cells[k] = a.gold.columns[a.needed[j]][gold_row]
+    return tuple(cells)
+
+
+def missing_filter(a: Alignment) -> Iterator[Repaired]:
+    """Extra rows that share a value which no wanted row has: the condition on that column was left out."""
+    if not a.extra or a.missing or len(a.extra) < 2 or not a.pairs:
+        return
+    kept, extra = [p for _, p in a.pairs], list(a.extra)
+    found = 0
+    for k in _by_surprise(a):
+        column = a.prediction.columns[k]
+        values = {str(column[row]) if column[row] is not None else None for row in extra}
+        others = {str(column[row]) if column[row] is not None else None for row in kept}
+        if len(values) != 1 or values & others:
+            continue
+        value = next(iter(values))
+        where = f"{a.prediction.header[k]!r} is {'NULL' if value in (None, '') else repr(value)} in each of them and in no wanted row"
+        yield Repaired(
+            pick(a.prediction, sorted(kept)), f"{len(extra)} extra rows share one value of column {k + 1}: a filter is missing", where
+        )
+        found += 1
+        if found == MOST_FILTERS:
+            return
+
+
+def _by_surprise(a: Alignment) -> list[int]:
+    """The predicted columns with few values first: a filter is set on a class sooner than on a number."""
+    return sorted(range(len(a.prediction.columns)), key=lambda k: (len(a.columns.predicted_bags[k]), k))
+
+
+def extra_rows(a: Alignment) -> Iterator[Repaired]:
+    """Rows too many."""
+    if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
+        kept = sorted(p for _, p in a.pairs)
+        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} row{'s are' if len(a.extra) > 1 else ' is'} too many")
+
+
+def missing_rows(a: Alignment) -> Iterator[Repaired]:
+    """Rows too few; all that are there are gold's."""
+    if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
+        return
+    rows = rows_of(a.prediction)
+    partner = dict(a.pairs)
+    whole = [rows[partner[row]] if row in partner else _as_predicted(a, row) for row in range(a.gold.n_rows)]
+    kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and len(a.missing) > 1 else ""
+    n = len(a.missing)
+    yield Repaired(with_rows(a.prediction, whole), f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}")
+
+
+def missing_column(a: Alignment) -> Iterator[Repaired]:
+    """A gold column that was not handed in: with it put in, the rest is right."""
+    headers = {header.strip().casefold() for header in a.prediction.header}
+    if a.prediction.n_rows != a.gold.n_rows or len(a.prediction.columns) >= len(a.gold.columns) or not a.pairs:
+        return
+    absent = [
+        j for j, k in enumerate(a.partners) if k is None or (a.wrong[j] and a.gold.header[a.needed[j]].strip().casefold() not in headers)
+    ]
+    if not absent:
+        return
+    partner = {p: g for g, p in a.pairs}
+    table = a.prediction
+    for j in absent:
+        cells = [a.gold.columns[a.needed[j]][partner[row]] for row in range(table.n_rows)]
+        types = (*table.types, (a.gold.types or ())[a.needed[j]]) if table.types is not None else None
+        table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
+    n = len(absent)
+    where = "gold's " + ", ".join(_header(a, j) for j in absent)
+    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where)
+
+
+def _header(a: Alignment, j: int) -> str:
+    return f"column {a.needed[j] + 1} {a.gold.header[a.needed[j]]!r}"

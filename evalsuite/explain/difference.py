@@ -1,0 +1,259 @@
+"""The difference between an answer and gold as people read it, as JSON-safe data that every report cuts and draws in its own way.
+
+`kind` is table, tables, number, text, tree or judge; shown rows are capped, and each cap stands beside the whole count. Texts are cut, but
+not made printable: that is the report's work.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from evalsuite.causes.table_alignment import Alignment
+from evalsuite.causes.table_pairs import TablePair, table_pairs
+from evalsuite.explain.search_trees import differing, shown_path
+from evalsuite.registry import Scorer
+from evalsuite.types import Fault, Result, Rule, Table
+
+MOST_ROWS: Final = 50
+MOST_COLUMNS: Final = 30
+MOST_LEAVES: Final = 100
+LONGEST_CELL: Final = 200
+LONGEST_TEXT: Final = 2000
+LONGEST_DIFF: Final = 500
+
+Data = dict[str, Any]
+
+
+def difference(
+    scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, result: Result, most_rows: int = MOST_ROWS
+) -> Data:
+    """The difference of one check as data, at most `most_rows` rows a table; `{"kind": "none", "note": ...}` where nothing can be shown."""
+    reads = scorer.marker.reads
+    if isinstance(form, Fault):
+        return {"kind": "none", "note": result.reason}
+    if reads in ("table", "tables", "database"):
+        return _tables(form, parameters, reads, rules, most_rows)
+    if reads == "tree":
+        return tree_difference(parameters.get("gold"), form, result.details)
+    if reads == "batch":
+        return judge_difference(result)
+    numbers = result.details.get("numbers")
+    if scorer.name == "number_match" or isinstance(numbers, list):
+        return number_difference(str(form), parameters)
+    return text_difference(str(form), parameters)
+
+
+def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, most_rows: int) -> Data:
+    pairs = table_pairs(form, parameters, reads, rules)
+    if reads == "table":
+        # Of several accepted golds the one the answer comes nearest to.
+        shown = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
+        n_golds = len(pairs)
+        best = min(shown, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
+        return {**best, "n_golds": n_golds}
+    tables = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
+    gold = parameters["gold"]
+    n_gold = len(parameters.get("condition_tabs") or gold)
+    missing = [] if reads == "tables" else [n for n in (parameters.get("condition_tabs") or gold) if not _handed_in(n, form)]
+    counts = {"gold": n_gold, "predicted": len(form)}
+    return {"kind": "tables", "tables": tables, "n_tables": counts, "missing": missing}
+
+
+def _handed_in(name: str, form: Mapping[str, Any]) -> bool:
+    return any(key.lower() == name.lower() and isinstance(form[key], Table) for key in form)
+
+
+def _distance(data: Data) -> float:
+    counts = data.get("counts")
+    if counts is None:
+        return math.inf
+    rows: float = counts["rows_changed"] + counts["rows_missing"] + counts["rows_extra"]
+    return rows + sum(column["predicted"] is None for column in data["columns"])
+
+
+def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS) -> Data:
+    """One table beside gold's: column pairs, unmatched columns, counts, and the first rows that differ with their wrong cells marked."""
+    shape = {"gold": pair.gold.n_rows, "predicted": pair.prediction.n_rows}
+    data: Data = {"kind": "table", "name": pair.name, "ordered": pair.ordered, "n_rows": shape, "rules": rules}
+    a = pair.align(rules)
+    if a is None:
+        return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
+    changed = Counter(pair for rows in a.wrong for pair in rows)
+    wrong_rows = sorted(changed)
+    rows = [*_rows(a, wrong_rows[:most_rows])]
+    rows += [_lone(a, row, gold=True) for row in a.missing[: max(0, most_rows - len(rows))]]
+    rows += [_lone(a, row, gold=False) for row in a.extra[: max(0, most_rows - len(rows))]]
+    n_differing = len(wrong_rows) + len(a.missing) + len(a.extra)
+    counts = {
+        "rows_equal": len(a.pairs) - len(wrong_rows),
+        "rows_changed": len(wrong_rows),
+        "rows_missing": len(a.missing),
+        "rows_extra": len(a.extra),
+        "cells_wrong": a.n_wrong,
+    }
+    shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": n_differing - len(rows)}
+    return {**data, **_columns(a), "counts": counts, **shown, "note": _note(a, counts)}
+
+
+def _note(a: Alignment, counts: Mapping[str, int]) -> str:
+    """What the rows cannot show: columns that agree one by one, or rows in another order."""
+    if counts["rows_changed"] or counts["rows_missing"] or counts["rows_extra"]:
+        return ""
+    if None in a.partners:
+        return "a gold column has no partner"
+    return "every cell shown agrees by itself: see the reason"
+
+
+def _columns(a: Alignment) -> Data:
+    columns = [
+        {
+            "gold": a.needed[j] + 1,
+            "gold_header": _cut(a.gold.header[a.needed[j]]),
+            "predicted": None if k is None else k + 1,
+            "predicted_header": None if k is None else _cut(a.prediction.header[k]),
+            "n_wrong": len(a.wrong[j]),
+        }
+        for j, k in enumerate(a.partners)
+    ]
+    taken = {k for k in a.partners if k is not None}
+    further = [
+        {"predicted": k + 1, "predicted_header": _cut(a.prediction.header[k])} for k in range(len(a.prediction.columns)) if k not in taken
+    ]
+    unneeded = [i + 1 for i in range(len(a.gold.columns)) if i not in a.needed]
+    return {
+        "columns": columns[:MOST_COLUMNS],
+        "n_columns": {"needed": len(columns), "gold": len(a.gold.columns), "predicted": len(a.prediction.columns)},
+        "unmatched_predicted": further[:MOST_COLUMNS],
+        "n_unmatched_predicted": len(further),
+        "gold_not_needed": unneeded[:MOST_COLUMNS],
+    }
+
+
+def _rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data]:
+    wrong = [set(rows) for rows in a.wrong]
+    for pair in pairs:
+        cells = []
+        for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
+            gold = _safe(a.gold.columns[a.needed[j]][pair[0]])
+            predicted = None if k is None else _safe(a.prediction.columns[k][pair[1]])
+            cells.append({"gold": gold, "predicted": predicted, "equal": k is not None and pair not in wrong[j]})
+        yield {"status": "changed", "gold_row": pair[0] + 1, "predicted_row": pair[1] + 1, "cells": cells}
+
+
+def _lone(a: Alignment, row: int, *, gold: bool) -> Data:
+    """A row that only one side has."""
+    cells = []
+    for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
+        value = _safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _safe(a.prediction.columns[k][row]))
+        cells.append({"gold": value if gold else None, "predicted": None if gold else value, "equal": False})
+    side = {"gold_row": row + 1, "predicted_row": None} if gold else {"gold_row": None, "predicted_row": row + 1}
+    return {"status": "missing" if gold else "extra", **side, "cells": cells}
+
+
+def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
+    """The numbers of an answer with their distance to the nearest gold, and the tolerance they are held to."""
+    from evalsuite.texts.number_reading import find_numbers, read_number
+    from evalsuite.texts.numbers import exact_of
+
+    gold = parameters.get("gold", [])
+    golds = [read_number(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
+    tolerance = 10.0 ** -int(parameters.get("precision", 4))
+    numbers = []
+    for found in find_numbers(answer):
+        value = float(exact_of(found.readings[0]))
+        nearest = min(golds, key=lambda item: abs(float(exact_of(item)) - value), default=None)
+        if nearest is not None:
+            distance = abs(float(exact_of(nearest) - exact_of(found.readings[0])))
+            numbers.append(
+                {
+                    "text": _cut(found.text),
+                    "value": _safe(value),
+                    "nearest_gold": _safe(float(exact_of(nearest))),
+                    "distance": _safe(distance),
+                    "within": distance <= tolerance,
+                }
+            )
+    shown = sorted(numbers, key=lambda row: not row["within"])[:MOST_ROWS]
+    return {
+        "kind": "number",
+        "gold": [str(exact_of(item)) for item in golds][:MOST_ROWS],
+        "conj": parameters.get("conj", "or"),
+        "tolerance": tolerance,
+        "numbers": shown,
+        "n_numbers": len(numbers),
+        "answer": _cut(answer, LONGEST_TEXT),
+        "n_characters": len(answer),
+    }
+
+
+def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
+    """The accepted texts, which of them the answer holds, and the answer against the nearest one in segments."""
+    gold = parameters.get("gold", parameters.get("reference", ""))
+    golds = [str(item) for item in (gold if isinstance(gold, list | tuple) else [gold])]
+    given = parameters.get("exclude") or ()
+    excluded = [given] if isinstance(given, str) else list(map(str, given))
+    lowered = answer.casefold()
+    return {
+        "kind": "text",
+        "gold": [{"text": _cut(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
+        "n_gold": len(golds),
+        "conj": parameters.get("conj", "or"),
+        "excluded": [_cut(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
+        "segments": _segments(_lacking(golds, lowered), answer),
+        "answer": _cut(answer, LONGEST_TEXT),
+        "n_characters": len(answer),
+    }
+
+
+def _lacking(golds: Sequence[str], lowered: str) -> str:
+    return next((text for text in golds if text.casefold() not in lowered), golds[0] if golds else "")
+
+
+def _segments(gold: str, answer: str) -> list[dict[str, str]]:
+    """How gold becomes the answer: equal, insert, delete and replace, over the first 500 characters of each."""
+    a, b = gold[:LONGEST_DIFF], answer[:LONGEST_DIFF]
+    codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
+    return [{"op": op, "gold": a[i:j], "predicted": b[k:m]} for op, i, j, k, m in codes]
+
+
+def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
+    """Rows by JSON path with a status: the scorer's own where it gives them, else every place where the two values differ."""
+    for key, total in (("wrong", "n_wrong"), ("rows", "n_leaves")):
+        rows = details.get(key)
+        if isinstance(rows, list) and rows and total in details and key == "wrong":
+            shown = [
+                {"path": row.get("path") or "(root)", **{k: _safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")}}
+                for row in rows[:MOST_LEAVES]
+            ]
+            return {"kind": "tree", "rows": shown, "n_rows": details[total], "n_rows_shown": len(shown), "note": ""}
+    rows, n = [], 0
+    for leaf in differing(gold, form):
+        n += 1
+        if n <= MOST_LEAVES:
+            word = {"wrong": "mismatch", "missing": "omission", "extra": "hallucination"}[leaf.status]
+            rows.append({"path": shown_path(leaf.path), "status": word, "expected": _safe(leaf.gold), "got": _safe(leaf.predicted)})
+    note = "lists are compared in step here; the scorer may pair their elements in another way"
+    return {"kind": "tree", "rows": rows, "n_rows": n, "n_rows_shown": len(rows), "note": note}
+
+
+def judge_difference(result: Result | None) -> Data:
+    """The verdict and the rationale of a judge, from the details of its result."""
+    details = result.details if result is not None else {}
+    reply = details.get("judge")
+    shown = {str(key): _safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _safe(reply)}
+    return {"kind": "judge", "verdict": result.score if result else None, "reason": result.reason if result else "", "judge": shown}
+
+
+def _safe(value: Any) -> Any:
+    """A value that JSON can hold, long ones cut."""
+    if value is None or isinstance(value, bool | int):
+        return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    return _cut(value if isinstance(value, str) else str(value))
+
+
+def _cut(text: str, longest: int = LONGEST_CELL) -> str:
+    return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"

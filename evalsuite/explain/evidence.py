@@ -1,0 +1,250 @@
+"""Differences and explanations of a submission's instances, collected behind the same walls as their scores.
+
+What a submission handed in is read by one worker and looked at by another, which sends back plain data; text answers stay in this process.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.errors import FaultError, describe
+from evalsuite.explain.search import Budget, Cause, Judge, joined
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.outcome import failing_rule
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.paths import FromRoot
+from evalsuite.registry import Scorer
+from evalsuite.run.judged import is_batch
+from evalsuite.run.plan import plan
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Check, Fault, Result, Rule, Task
+from evalsuite.workers.pool import Pool
+from evalsuite.workers.requests import applicable
+from evalsuite.workers.stages import Prediction, judge, usable_parameters
+
+WHAT: Final = ("difference", "explain")
+_ORDERS: Final = {
+    ("difference",): "evalsuite.explain.evidence:collect_difference",
+    ("explain",): "evalsuite.explain.evidence:collect_explanation",
+    WHAT: "evalsuite.explain.evidence:collect",
+}
+_KEY: Final = "evidence"
+ROOM: Final = 10
+
+Data = dict[str, Any]
+
+
+def explain_results(
+    gold_dir: Path,
+    result_dir: Path,
+    ids: Sequence[str],
+    limits: Mapping[str, int | float] | None = None,
+    what: Sequence[str] = WHAT,
+    *,
+    rules: Rule | None = None,
+    results: Mapping[str, Result] | None = None,
+    isolation: str = "process",
+    jobs: int = 1,
+) -> Iterator[tuple[str, Data]]:
+    """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
+
+    Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
+    `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
+    are those of the run, from which a judge's rationale comes. Raises what reading the folders raises, `UsageError` for an unknown id.
+    """
+    gold = read_gold(gold_dir)
+    resolved = resolve_limits(gold.suite.limits, limits or {})
+    # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
+    roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
+    submission = read_submission(result_dir, resolved, layout=gold.layout)
+    tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
+    judged = [task for task in tasks if is_batch(task)]
+    for task in judged:
+        name = task.instance.instance_id
+        yield name, _of_judge((results or {}).get(name))
+    order = _ORDERS[tuple(word for word in WHAT if word in what)]
+    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=order)
+    try:
+        for result in pool.results([task for task in tasks if task not in judged]):
+            yield result.instance_id, _evidence_of(result)
+    finally:
+        pool.close()
+
+
+def collect(task: Task, prediction: Prediction) -> Result:
+    """The result of a task whose details hold both kinds of evidence. Runs in the worker that reads gold."""
+    return _collect(task, prediction, WHAT)
+
+
+def collect_difference(task: Task, prediction: Prediction) -> Result:
+    """The same with the difference alone."""
+    return _collect(task, prediction, ("difference",))
+
+
+def collect_explanation(task: Task, prediction: Prediction) -> Result:
+    """The same with the explanation alone."""
+    return _collect(task, prediction, ("explain",))
+
+
+def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
+    result = judge(task, prediction)
+    rules = failing_rule(result, task.rules)
+    found: Data = {"rules": rules, "status": result.status, "reason": _reason(result, rules)}
+    if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
+        found |= _looked_at(task, prediction, result, rules, what)
+    return replace(result, details={_KEY: found})
+
+
+def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, what: Sequence[str]) -> Data:
+    """The evidence of the check that decided, and the explanation of whichever check proves one."""
+    from evalsuite.explain.difference import difference
+
+    found: Data = {}
+    unproved: Data | None = None
+    for check in _deciding_first(task, result):
+        entry = SCORERS.load(check.scorer)
+        form = prediction.forms.get(entry.marker.reads)
+        try:
+            parameters = usable_parameters(task, check, entry)
+        except FaultError:
+            continue
+        if form is None or isinstance(form, Fault):
+            continue
+        if "difference" in what and "difference" not in found:
+            found["difference"] = difference(entry, form, parameters, rules=rules, result=result)
+            found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
+        if "explain" in what and not (unproved or {}).get("proved"):
+            if entry.marker.asks is not None and entry.marker.asks(parameters):
+                said = explanation([], Budget(), rules, note="a judge decides here, and was not asked again")
+            else:
+                said = explain(entry, form, parameters, rules=rules)
+            unproved = said if unproved is None or said["proved"] else unproved
+    return found | ({"explanation": unproved} if unproved is not None else {})
+
+
+def _deciding_first(task: Task, result: Result) -> list[Check]:
+    assert task.answer is not None
+    checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
+    return sorted(checks, key=lambda check: check.scorer != result.scorer)
+
+
+def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
+    """The DuckDB statements that show the differing rows of each wrong table."""
+    from evalsuite.causes.table_pairs import table_pairs
+    from evalsuite.explain.difference_sql import table_sql
+
+    reads = entry.marker.reads
+    if reads not in ("table", "tables", "database") or task.answer is None:
+        return
+    gold, value = check.parameters["gold"], task.answer.value
+    golds = [gold] if isinstance(gold, str) else list(gold)
+    handed_in = [value] if isinstance(value, str) else list(value)
+    for i, pair in enumerate(table_pairs(form, parameters, reads, rules)):
+        if reads == "table" and len(golds) > 1:
+            # One statement is enough: the gold it came nearest to cannot be told from names alone.
+            i = next((k for k, name in enumerate(golds) if name == pair.gold.name), i)
+        gold_file = _place(task.gold_folder, task, golds[i if reads != "database" else 0])
+        prediction_file = _place(task.submission_folder, task, handed_in[i if reads == "tables" else 0])
+        yield table_sql(pair, gold=gold_file, prediction=prediction_file, rules=rules)
+
+
+def _place(folder: Path, task: Task, name: str) -> Path:
+    return folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
+
+
+def _reason(result: Result, rules: Rule | None) -> str:
+    reasons = result.details.get("reasons")
+    return str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
+
+
+def _evidence_of(result: Result) -> Data:
+    """What the worker found; a result that another place made (not handed in, timed out) has its status and reason only."""
+    found = result.details.get(_KEY)
+    if isinstance(found, dict):
+        return found
+    return {"rules": None, "status": result.status, "reason": result.reason}
+
+
+def _of_judge(result: Result | None) -> Data:
+    from evalsuite.explain.difference import judge_difference
+
+    status, reason = (
+        (result.status, result.reason) if result is not None else ("unscored", "a judge decides; the run's results say what it said")
+    )
+    return {"rules": None, "status": status, "reason": reason, "difference": judge_difference(result), "sql": ""}
+
+
+_SEARCHES: Final[dict[str, str]] = {
+    "table": "evalsuite.explain.search_tables:explain_table",
+    "tables": "evalsuite.explain.search_tables:explain_tables",
+    "database": "evalsuite.explain.search_tables:explain_database",
+    "text": "evalsuite.explain.search_texts:explain_text",
+    "number": "evalsuite.explain.search_texts:explain_text",
+    "tree": "evalsuite.explain.search_trees:explain_tree",
+}
+
+
+def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, budget: Budget | None = None) -> dict[str, Any]:
+    """The explanation of one check as data: `proved`, `cause` (its name, empty where unproved), `causes`, `n_attempts`, `notes`.
+
+    `form` is what a reader made of the answer, `parameters` hold gold read. At most 60 tries, and 20,000,000 cells tried together; `notes`
+    say where that, or the size of a table, ended the search. Where the rules refuse gold itself the search is made under the other ones
+    (`rules` says under which the cause was proved, `notes` why).
+    """
+    budget = budget or Budget()
+    if isinstance(form, Fault):
+        return explanation([], budget, rules, note=describe(form))
+    judge = Judge(scorer, parameters, rules, budget)
+    search = _search(scorer.marker.reads)
+    if search is None:
+        return explanation([], budget, rules, note=f"answers that {scorer.name} reads are not searched")
+    found = search(judge, form)
+    if found or takes_gold(judge):
+        return explanation(found or [], budget, rules)
+    # Where a rule refuses gold itself no undoing can pass; the other one may still say what is wrong.
+    other: Rule = "strict" if rules == "official" else "official"
+    note = f"{rules} rules refuse gold itself"
+    judge = replace(judge, rules=other, budget=Budget(attempts=budget.attempts, cells=budget.cells))
+    if judge.passes(form) or not takes_gold(judge):
+        return explanation([], budget, rules, note=note)
+    found = search(judge, form)
+    budget.used += judge.budget.used
+    return explanation(found, budget, other, note=note) if found else explanation([], budget, rules, note=note)
+
+
+def takes_gold(judge: Judge) -> bool:
+    """Whether the scorer accepts gold as the answer under the judge's rule: any of several where one is enough; costs no try."""
+    reads, gold = judge.scorer.marker.reads, judge.parameters.get("gold", judge.parameters.get("reference"))
+    golds = gold if isinstance(gold, list | tuple) else [gold]
+    if reads in ("text", "number"):
+        texts = [str(one) for one in golds]
+        answers: list[Any] = [", ".join(texts)] if judge.parameters.get("conj") == "and" else texts
+    else:
+        answers = list(golds) if reads == "table" else [gold]
+    own = replace(judge, budget=Budget())
+    return any(own.passes(answer) for answer in answers if not isinstance(answer, Fault))
+
+
+def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
+    """The data of an explanation from the proved causes, none of them meaning that nothing is proved."""
+    return {
+        "proved": bool(causes),
+        "rules": rules,
+        "cause": joined(causes),
+        "causes": [cause.to_json() for cause in causes],
+        "n_attempts": budget.used,
+        "notes": [*([note] if note else []), *budget.notes],
+    }
+
+
+def _search(reads: str) -> Callable[[Judge, Any], list[Cause] | None] | None:
+    from importlib import import_module
+
+    target = _SEARCHES.get(reads)
+    if target is None:
+        return None
+    module, _, name = target.partition(":")
+    found: Callable[[Judge, Any], list[Cause] | None] = getattr(import_module(module), name)
+    return found

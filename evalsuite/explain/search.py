@@ -1,0 +1,113 @@
+"""What every search for a cause shares: the scorer as the judge of each try, a budget that is counted, and what was found."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from evalsuite.causes import general_sentence
+from evalsuite.errors import FaultError
+from evalsuite.registry import Scorer
+from evalsuite.types import Rule, Table
+
+MOST_ATTEMPTS: Final = 60
+MOST_CELLS: Final = 20_000_000
+SHOWN: Final = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One cause: its name, what was found (counts and places, no values), and where (headers, values)."""
+
+    name: str
+    says: str = ""
+    where: str = ""
+
+    def to_json(self) -> dict[str, str]:
+        """As data; `general` says what the cause means without anything of either side."""
+        return {
+            "name": self.name,
+            "general": general_sentence(self.name),
+            "says": self.says or general_sentence(self.name),
+            "where": self.where,
+        }
+
+
+@dataclass(slots=True)
+class Budget:
+    """How often the scorer may still be asked, and of how many cells in all: counted and not timed, so that load changes no answer."""
+
+    attempts: int = MOST_ATTEMPTS
+    cells: int = MOST_CELLS
+    used: int = 0
+    used_cells: int = 0
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def spent(self) -> bool:
+        """Whether the search has to end; what ended it is noted once."""
+        if self.used >= self.attempts:
+            self.note(f"the search ended after {self.attempts} tries")
+        elif self.used_cells >= self.cells:
+            self.note(f"the search ended after {self.used} tries of {self.used_cells:,} cells together")
+        else:
+            return False
+        return True
+
+    def note(self, text: str) -> None:
+        """Remember what was not looked at."""
+        if text not in self.notes:
+            self.notes.append(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """The scorer of one check with its parameters (gold read), under one rule."""
+
+    scorer: Scorer
+    parameters: Mapping[str, Any]
+    rules: Rule
+    budget: Budget
+
+    def passes(self, prediction: Any) -> bool:
+        """Whether the scorer gives a full score; False too where the budget is spent, or where the scorer cannot judge it."""
+        if self.budget.spent:
+            return False
+        self.budget.used += 1
+        self.budget.used_cells += n_cells(prediction)
+        try:
+            return self.scorer.score(prediction, **self.parameters).value(self.rules) == 1.0
+        except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
+            # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
+            return False
+
+    def with_parameters(self, **changed: Any) -> "Judge":
+        """The same scorer with some parameters changed."""
+        return Judge(self.scorer, {**self.parameters, **changed}, self.rules, self.budget)
+
+
+Passes = Callable[[Any], bool]
+
+
+def n_cells(form: Any) -> int:
+    """How many cells an answer has: those of its tables, 1 for everything else."""
+    if isinstance(form, Table):
+        return form.n_rows * len(form.columns)
+    if isinstance(form, Mapping):
+        return sum(map(n_cells, form.values()))
+    return sum(map(n_cells, form)) if isinstance(form, list | tuple) else 1
+
+
+def show(value: Any) -> str:
+    """A value in a sentence."""
+    text = "NULL" if value is None else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= SHOWN else text[: SHOWN - 3] + "..."
+
+
+def plural(n: int, noun: str) -> str:
+    """`1 cell`, `2 cells`."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def joined(causes: Sequence[Cause]) -> str:
+    """The names of several causes in one."""
+    return " and ".join(dict.fromkeys(cause.name for cause in causes))

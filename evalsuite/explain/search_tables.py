@@ -1,0 +1,211 @@
+"""The causes of wrong tables: repairs of one table against one gold table, then of lists of tables and of databases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from evalsuite.causes import LAWS, TABLE_CAUSES, TableCause
+from evalsuite.causes.laws import Fixed, Law
+from evalsuite.causes.row_repairs import Repaired, with_column
+from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
+from evalsuite.causes.table_pairs import TablePair, table_pairs
+from evalsuite.explain.search import Cause, Judge, Passes, plural, show
+from evalsuite.types import Fault, Table
+
+MOST_ALTERNATIVES: Final = 3
+MOST_SWAPPED: Final = 6
+
+
+def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
+    """The proved causes of a wrong table, against whichever accepted gold proves any; None where nothing is proved."""
+    pairs = table_pairs(form, judge.parameters, "table", judge.rules)
+    for pair in sorted(pairs, key=lambda pair: (-_n_shared_headers(pair), abs(pair.gold.n_rows - pair.prediction.n_rows))):
+        found = _search(pair, judge, judge.passes)
+        if found is not None:
+            return found[0]
+    return None
+
+
+def _n_shared_headers(pair: TablePair) -> int:
+    return len({header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header})
+
+
+def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] | None:
+    """The proved causes where several tables are handed in: another order of them, or each wrong one's own."""
+    golds = list(judge.parameters["gold"])
+    if len(form) != len(golds) or any(isinstance(table, Fault) for table in form):
+        return None
+    swapped = _swapped(judge, form, len(golds))
+    if swapped is not None:
+        return swapped
+    repaired, causes = list(form), list[Cause]()
+    for i, pair in enumerate(table_pairs(form, judge.parameters, "tables", judge.rules)):
+        one = _only(judge, i, gold=[golds[i]])
+        if one.passes([form[i]]):
+            continue
+        found = _search(pair, judge, lambda table, one=one: one.passes([table]))  # type: ignore[misc]
+        if found is None:
+            return None
+        causes += [_in_table(cause, i, pair.name) for cause in found[0]]
+        repaired[i] = found[1]
+    return causes if causes and judge.passes(repaired) else None
+
+
+def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Cause] | None:
+    """The proved causes of the wrong tables of a database."""
+    names = list(judge.parameters.get("condition_tabs") or judge.parameters["gold"])
+    pairs = {pair.name: pair for pair in table_pairs(form, judge.parameters, "database", judge.rules)}
+    if len(pairs) < len(names):
+        return None
+    repaired, causes = dict(form), list[Cause]()
+    for i, name in enumerate(names):
+        one = _only(judge, i, condition_tabs=[name])
+        key = next(key for key in form if key.lower() == name.lower())
+        if one.passes({key: form[key]}):
+            continue
+        found = _search(pairs[name], judge, lambda table, one=one, key=key: one.passes({key: table}))  # type: ignore[misc]
+        if found is None:
+            return None
+        causes += [_in_table(cause, i, name) for cause in found[0]]
+        repaired[key] = found[1]
+    return causes if causes and judge.passes(repaired) else None
+
+
+def _only(judge: Judge, i: int, **changed: Any) -> Judge:
+    """The judge for the i-th table alone."""
+    for key in ("condition_cols", "ignore_orders"):
+        given = judge.parameters.get(key)
+        if isinstance(given, list | tuple) and i < len(given):
+            changed[key] = [given[i]]
+    return judge.with_parameters(**changed)
+
+
+def _in_table(cause: Cause, i: int, name: str) -> Cause:
+    return Cause(cause.name, f"table {i + 1}: {cause.says}", f"table {name!r}: {cause.where}" if cause.where else f"table {name!r}")
+
+
+def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
+    """The tables in another order, where each finds its own gold so."""
+    if not 2 <= n <= MOST_SWAPPED:
+        return None
+    order: list[int] = []
+    for i in range(n):
+        one = _only(judge, i, gold=[judge.parameters["gold"][i]])
+        place = next((k for k in [i, *range(n)] if k not in order and one.passes([form[k]])), None)
+        if place is None:
+            return None
+        order.append(place)
+    if order == list(range(n)) or not judge.passes([form[k] for k in order]):
+        return None
+    return [Cause("tables swapped", f"{sum(k != i for i, k in enumerate(order))} tables stand in another place than gold's")]
+
+
+def _search(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause], Table] | None:
+    """(the causes, the repaired table that passes), the cheapest and simplest first."""
+    start = pair.align(judge.rules)
+    if start is None:
+        judge.budget.note("the tables are too large to search cell by cell")
+        return None
+    even = pair.gold.n_rows == pair.prediction.n_rows
+    order = ["file", "wrong order", "columns swapped", *(["values", "rows"] if even else ["rows", "values"]), "columns"]
+    half_way: list[tuple[Cause, Table]] = []
+    for phase in order:
+        if phase == "values":
+            found = _values(start, passes)
+            if found is not None:
+                return found
+            continue
+        for cause, repaired in _repairs(start, phase):
+            if passes(repaired.table):
+                return [cause], repaired.table
+            if len(half_way) < MOST_ALTERNATIVES:
+                half_way.append((cause, repaired.table))
+        if judge.budget.spent:
+            return None
+    return _in_two_steps(pair, judge, passes, half_way)
+
+
+def _in_two_steps(
+    pair: TablePair, judge: Judge, passes: Passes, half_way: Sequence[tuple[Cause, Table]]
+) -> tuple[list[Cause], Table] | None:
+    """A repair of rows that did not suffice, and then one of values or columns."""
+    for cause, table in half_way:
+        again = replace(pair, prediction=table).align(judge.rules)
+        found = _values(again, passes) if again is not None else None
+        if found is not None:
+            return [cause, *found[0]], found[1]
+    return None
+
+
+def _repairs(a: Alignment, phase: str) -> Iterator[tuple[Cause, Repaired]]:
+    for entry in TABLE_CAUSES:
+        if not _tried_in(entry, phase):
+            continue
+        for repaired in entry.repair(a):
+            yield Cause(entry.name, repaired.says, repaired.where), repaired
+
+
+def _tried_in(entry: TableCause, phase: str) -> bool:
+    # A cause of its own name is tried early, and not again with its phase.
+    return entry.name == phase or (entry.phase == phase and entry.name not in ("wrong order", "columns swapped"))
+
+
+def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
+    """A law for each column with wrong cells, so that all of them together pass.
+
+    First as the rows are paired, then as they stand in the files, then sorted; each also with the cells that the tolerance hides, because
+    the official rules sort them too.
+    """
+    if a.missing or a.extra:
+        return None
+    tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
+    for view in [a] if a.ordered else [a, in_place(a), by_rank(a)]:
+        for shown in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
+            if shown.wrong in tried:
+                continue
+            tried.add(shown.wrong)
+            found = _values_in(shown, passes)
+            if found is not None:
+                return found
+    return None
+
+
+def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
+    wrong = [j for j, rows in enumerate(a.wrong) if rows]
+    fitting = {j: list(_fitting(a, j)) for j in wrong}
+    if not wrong or not all(fitting.values()):
+        return None
+    for attempt in range(MOST_ALTERNATIVES):
+        if attempt and all(attempt >= len(found) for found in fitting.values()):
+            return None
+        table, causes = a.prediction, []
+        for j in wrong:
+            law, fixed = fitting[j][min(attempt, len(fitting[j]) - 1)]
+            k = a.partners[j]
+            assert k is not None
+            cells = list(table.columns[k])
+            for (_, row), value in zip(a.wrong[j], fixed.values, strict=True):
+                cells[row] = value
+            table = with_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
+            causes.append(_cause(a, j, law, fixed))
+        if passes(table):
+            return causes, table
+    return None
+
+
+def _fitting(a: Alignment, j: int) -> Iterator[tuple[Law, Fixed]]:
+    pairs = a.values(j, a.wrong[j])
+    for law in LAWS:
+        fixed = law.fix(pairs)
+        if fixed is not None:
+            yield law, fixed
+
+
+def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
+    k, rows = a.partners[j], a.wrong[j]
+    assert k is not None
+    first = a.values(j, rows[:1])[0]
+    place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
+    at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
+    where = f"{at}: gold {show(first.gold)}, handed in {show(first.predicted)}"
+    return Cause(law.name, f"{fixed.says or law.says}, in {place}", f"{fixed.where}; {where}" if fixed.where else where)

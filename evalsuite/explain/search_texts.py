@@ -1,0 +1,240 @@
+"""The causes of wrong text answers: a number or a phrase found in the answer, made right in its place."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from typing import Any, Final
+
+from evalsuite.causes import LAWS
+from evalsuite.causes.laws import Law
+from evalsuite.causes.text_laws import alphanumeric
+from evalsuite.causes.value_pairs import Pair, decorated_number, plain
+from evalsuite.explain.search import Cause, Judge, show
+
+MOST_TOKENS: Final = 12
+MOST_WINDOWS: Final = 400
+LONGEST_ANSWER: Final = 20_000
+_TOKEN: Final = re.compile(
+    r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"
+    r"(?:[eE][+-]?\d+)?\s?(?:%|bn\b|[kKmMB]\b|thousand\b|million\b|billion\b)?"
+)
+_THOUSANDS_APART: Final = re.compile(r"\d[ '\u00a0\u202f]\d{3}")
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding")
+_TEXT_LAWS: Final = ("spaces", "case", "quotes", "accents", "characters lost", "encoding", "punctuation")
+# Words may be joined by hyphens or underscores instead of spaces.
+_WORD: Final = re.compile(r"[^\s_\-]+")
+_PART: Final = re.compile(r"(?<=[.!?;])\s+|\n+|,\s+|\s[-\u2013\u2014]\s|:\s+")
+_BESIDE: Final = " .,'"
+_STOPS: Final = ",.;:!?"
+_MARKS: Final = "*_`\"'()[]{}.,;:!? "
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """A number of the answer: where it stands and how it is written."""
+
+    start: int
+    end: int
+    text: str
+
+
+def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
+    """The proved causes of a wrong text answer; None where nothing is proved."""
+    if len(answer) > LONGEST_ANSWER:
+        judge.budget.note(f"the answer is longer than {LONGEST_ANSWER} characters and was not searched")
+        return None
+    golds = _golds(judge.parameters)
+    tries = [_without_excluded(judge.parameters, answer), *_by_number(golds, answer), _alone(answer), _by_phrase(judge, golds, answer)]
+    for candidates in (*tries, _completed(judge, golds, answer)):
+        for causes, text in candidates:
+            if text != answer and judge.passes(text):
+                return causes
+            if judge.budget.spent:
+                return None
+    return None
+
+
+def _golds(parameters: Mapping[str, Any]) -> list[Any]:
+    gold = parameters.get("gold", parameters.get("reference", []))
+    return list(gold) if isinstance(gold, list | tuple) else [gold]
+
+
+Tries = Iterator[tuple[list[Cause], str]]
+
+
+def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
+    given = parameters.get("exclude") or ()
+    words = [given] if isinstance(given, str) else [word for word in given if isinstance(word, str)]
+    text = answer
+    for word in filter(None, words):
+        text = re.sub(re.escape(word), " ", text, flags=re.IGNORECASE)
+    found = [word for word in words if word and word.casefold() in answer.casefold()]
+    if found:
+        where = ", ".join(map(show, found[:3]))
+        yield [Cause("excluded text", f"the answer holds {len(found)} of the texts that exclude it", where)], text
+
+
+def _by_number(golds: Sequence[Any], answer: str) -> list[Tries]:
+    numbers = [number for number in map(_decimal, golds) if number is not None]
+    tokens = [_Token(*span, answer[slice(*span)]) for span in map(_core, _TOKEN.finditer(answer))][:MOST_TOKENS]
+    if not numbers or not tokens:
+        return []
+    one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
+    together = _all_at_once(numbers, tokens, answer)
+    # Of many numbers it is likelier that all are wrong, and 12 of them by 6 laws are more tries than there are.
+    return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
+
+
+def _core(match: re.Match[str]) -> tuple[int, int]:
+    """(start, end) of a number without the marks beside it, which part it from the next one."""
+    text = match.group()
+    return match.start() + len(text) - len(text.lstrip(_BESIDE)), match.end() - (len(text) - len(text.rstrip(_BESIDE)))
+
+
+def _decimal(gold: Any) -> Decimal | None:
+    if isinstance(gold, bool) or not isinstance(gold, int | float | str):
+        return None
+    text = str(gold).replace(",", "").strip()
+    try:
+        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
+
+
+def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:
+    for token in tokens:
+        text = token.text
+        if text != answer.strip():
+            says = (
+                f"the answer holds {len(tokens)} numbers, and one of them alone is right"
+                if len(tokens) > 1
+                else "text stands beside the number"
+            )
+            yield [Cause("extra text", says, f"right alone: {show(text)}")], text
+
+
+def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+    """One number of the answer made right by one law: in its place, then alone."""
+    for alone in (False, True):
+        for law in _laws(_NUMBER_LAWS):
+            for token in tokens:
+                for number in numbers:
+                    fixed = _fix_number(law, number, token.text)
+                    if fixed is None:
+                        continue
+                    where = f"gold {plain(number)}, handed in {show(token.text)}"
+                    causes = [Cause(law.name, fixed[1], where), *_grouped(law, token.text)]
+                    if alone:
+                        yield [*causes, Cause("extra text", "text stands beside the number")], fixed[0]
+                    else:
+                        yield causes, answer[: token.start] + fixed[0] + answer[token.end :]
+
+
+def _all_at_once(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+    """Every gold number found by the same law, where all of them are asked for."""
+    for law in _laws(_NUMBER_LAWS):
+        text, causes, shift = answer, list[Cause](), 0
+        for i, token in enumerate(tokens):
+            # A number in gold's place is more likely to be that one than another that is alike.
+            likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
+            fixed = next((f for number in (*likely, *numbers) if (f := _fix_number(law, number, token.text)) is not None), None)
+            if fixed is not None:
+                text = text[: token.start + shift] + fixed[0] + text[token.end + shift :]
+                shift += len(fixed[0]) - len(token.text)
+                causes = list(dict.fromkeys([Cause(law.name, fixed[1]), *causes[1:], *_grouped(law, token.text)]))
+        if causes:
+            yield causes, text
+
+
+def _grouped(law: Law, token: str) -> list[Cause]:
+    """The second cause of a number whose thousands stand apart too: it is undone with the first, so it is named with it."""
+    if law.name == "number in text" or not _THOUSANDS_APART.search(token):
+        return []
+    return [Cause("number in text", "the numbers are written with spaces between thousands")]
+
+
+def _fix_number(law: Law, gold: Decimal, token: str) -> tuple[str, str] | None:
+    """(the token made right, what was found) where the law holds for it."""
+    readings: list[str] = [token] if law.name == "number in text" else list(dict.fromkeys(plain(v) for v, _ in decorated_number(token)))
+    if law.name == "number in text" and (written := _with_exponent(token)) is not None:
+        return written, "the numbers are written with an exponent"
+    for reading in readings:
+        pair = Pair(plain(gold), reading)
+        fixed = law.fix([pair])
+        if fixed is not None:
+            return str(fixed.values[0]), fixed.says or law.says
+    return None
+
+
+def _with_exponent(token: str) -> str | None:
+    """The digits of a number that is written with an exponent, None for any other."""
+    text = token.replace("\u2212", "-")
+    if not re.fullmatch(r"[+-]?\d{1,40}(?:\.\d{1,40})?[eE][+-]?\d{1,2}", text, re.ASCII):
+        return None
+    return plain(Decimal(text))
+
+
+def _laws(names: Sequence[str]) -> list[Law]:
+    return [law for law in LAWS if law.name in names]
+
+
+def _alone(answer: str) -> Tries:
+    """Each part of the answer by itself: a line, a sentence, what stands after a colon, the text without marks."""
+    parts = [part for part in _PART.split(answer) if part and part.strip()]
+    candidates = [answer.strip(_MARKS), *(part.strip(_MARKS) for part in parts), *(part.strip() for part in parts)]
+    for text in list(dict.fromkeys(filter(None, candidates)))[:MOST_TOKENS]:
+        yield [Cause("extra text", "a part of the answer alone is right", f"right alone: {show(text)}")], text
+
+
+def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+    """A phrase of the answer that is gold's but for one law, made gold's in its place; then each gold in turn, all at once."""
+    texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
+    one_is_enough = judge.parameters.get("conj") != "and"
+    everything, found = answer, list[Cause]()
+    for gold in texts:
+        bare = alphanumeric(gold)
+        for start, stop in _windows(answer, gold):
+            window = answer[start:stop]
+            if window.isascii() and gold.isascii() and alphanumeric(window) != bare:
+                continue
+            law, fixed = next(((law, f) for law in _laws(_TEXT_LAWS) if (f := law.fix([Pair(gold, window)])) is not None), (None, None))
+            if law is None or fixed is None:
+                continue
+            cause = Cause(law.name, fixed.says or law.says, f"gold {show(gold)}, handed in {show(window)}")
+            if one_is_enough:
+                yield [cause], answer[:start] + gold + answer[stop:]
+            everything, found = everything.replace(window, gold), [*found, cause]
+            break
+    if len(found) > one_is_enough:
+        yield found, everything
+
+
+def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:
+    """(start, end) of the phrases of the answer that may be gold's: about as many words, cut at words."""
+    words = [match.span() for match in _WORD.finditer(answer)]
+    n, seen = len(_WORD.findall(gold)), 0
+    for size in sorted({max(1, n + d) for d in (-3, -2, -1, 0, 1, 2)}, key=lambda size: abs(size - n)):
+        for i in range(len(words) - size + 1):
+            seen += 1
+            if seen > MOST_WINDOWS:
+                return
+            start, stop = words[i][0], words[i + size - 1][1]
+            while stop > start + 1 and answer[stop - 1] in _STOPS and not gold.endswith(answer[stop - 1]):
+                stop -= 1
+            yield start, stop
+
+
+def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
+    """The answer with what it lacks, where it holds a part of what all is asked for."""
+    texts = [gold for gold in golds if isinstance(gold, str | int | float) and not isinstance(gold, bool)]
+    if judge.parameters.get("conj") != "and" or len(texts) < 2:
+        return
+    lacking = [gold for gold in texts if not judge.with_parameters(gold=[gold]).passes(answer)]
+    if 0 < len(lacking) < len(texts):
+        where = "missing: " + ", ".join(map(show, lacking[:3]))
+        yield (
+            [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where)],
+            f"{answer}, {', '.join(map(str, lacking))}",
+        )

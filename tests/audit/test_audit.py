@@ -1,0 +1,209 @@
+"""The audit of specs: what is made is wrong, or right, as it says; holes are found, counted and shown, and a limit keeps to its word."""
+
+import json
+import random
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from evalsuite.audit.holes import Audit, advice
+from evalsuite.audit.made_answers import OWN, Edit, edited
+from evalsuite.audit.mutation import audit_gold
+from evalsuite.audit.right_answers import number_variants, table_variants, text_variants, tree_variants
+from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
+from evalsuite.causes.table_pairs import TablePair
+from evalsuite.cli import main
+from evalsuite.errors import UsageError
+from evalsuite.reports.audit import audit_text
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Table
+from tests.conftest import ROOT
+
+GOLD = Table(
+    header=("day", "city", "total", "share", "note"),
+    columns=(
+        ["2024-01-01", "2024-01-02", "2024-01-03", "2024-01-04"],
+        ["Bergen", "Oslo", "Roma", "Zürich"],
+        ["1200", "3400", "5600", "7800"],
+        ["0.125", "2.5", "17.25", "8.125"],
+        ["a", "", "c", "d"],
+    ),
+    n_rows=4,
+)
+TREE = [{"name": "Ada", "total": 12.5, "tags": ["a", "b"]}, {"name": "Bo", "total": 7, "tags": []}]
+
+
+def pair(*, ordered: bool, needed: tuple[int, ...] = ()) -> TablePair:
+    """The gold table beside itself."""
+    return TablePair(GOLD, GOLD, needed, ordered)
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+@pytest.mark.parametrize("seed", range(5))
+def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
+    """Strict rules refuse every wrong table, and each kind that gold allows is made."""
+    about = pair(ordered=ordered)
+    wrong = [*table_mutants(about, random.Random(seed)), scrambled(about, random.Random(seed))]
+    kinds = {edit.kind for edit in wrong if edit is not None}
+    always = {"rows scrambled", "row dropped", "row doubled", "one cell", "value lost", "times 100", "sign", "off by one", "off by one day"}
+    assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
+    for edit in wrong:
+        assert edit is not None
+        assert SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered).strict == 0, edit
+
+
+@pytest.mark.parametrize("ordered", [True, False])
+def test_right_tables_are_right(ordered: bool) -> None:
+    """Both rules take every right variant of a plain table, and rows move only where the order is free."""
+    kinds = set()
+    for edit in table_variants(pair(ordered=ordered), random.Random(1)):
+        found = SCORERS.load("table_match").function(edited(GOLD, edit), gold=GOLD, ignore_order=not ordered)
+        assert (found.official, found.strict) == (1, 1), edit.kind
+        kinds.add(edit.kind)
+    assert ("rows reordered" in kinds) is not ordered
+    assert {"headers renamed", "columns reordered", "jitter inside tolerance", "zeros at the end"} <= kinds
+
+
+def test_only_needed_columns_are_made_wrong() -> None:
+    """What a spec does not ask for is no error, and neither is one of two equal columns."""
+    for seed in range(10):
+        for edit in table_mutants(pair(ordered=True, needed=(2,)), random.Random(seed)):
+            assert set(edit.cells) <= {2}
+    twin = Table(header=("a", "b", "c"), columns=(["1", "2", "3"], ["1", "2", "3"], ["x", "y", "z"]), n_rows=3)
+    edits = list(table_mutants(TablePair(twin, twin, (), True), random.Random(0)))
+    assert {k for edit in edits for k in edit.cells} == {2}
+
+
+def test_one_column_cannot_be_scrambled() -> None:
+    """Rows of one needed column, or of equal rows, have nothing to be put together wrongly."""
+    same = Table(header=("a", "b"), columns=(["1", "1"], ["x", "y"]), n_rows=2)
+    assert scrambled(pair(ordered=False, needed=(2,)), random.Random(0)) is None
+    assert scrambled(TablePair(same, same, (), False), random.Random(0)) is None
+
+
+def test_wrong_and_right_texts() -> None:
+    """Each wrong text names another answer or more than gold; the right ones hold gold; strict rules tell all numbers apart."""
+    golds, others = ["Bergen"], ["Oslo", "Roma", "bergen airport"]
+    kinds = {made.kind: made.value for made in text_mutants(golds, every=False, others=others, random_=random.Random(0))}
+    assert kinds["another answer"] in ("Oslo", "Roma")
+    assert kinds["inside a word"] == "xBergenx"
+    assert "Bergen" in kinds["all candidates listed"]
+    assert all("bergen" in made.value.casefold() for made in text_variants(golds, every=False))
+    numbers = [Decimal("12.5"), Decimal("1300.25")]
+    parameters = {"gold": [str(number) for number in numbers], "conj": "and"}
+    for made in number_mutants(numbers, every=True, percentage=False, others=[Decimal(7), Decimal(9)], random_=random.Random(0)):
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 0, made
+    for made in number_variants(numbers, every=True):
+        assert SCORERS.load("number_match").function(made.value, **parameters).strict == 1, made
+
+
+def test_wrong_and_right_trees() -> None:
+    """A wrong tree is another value, a right one the same in another order of keys."""
+    for made in tree_mutants(TREE, random.Random(3)):
+        assert made.value != TREE, made.kind
+    (right,) = tree_variants(TREE)
+    assert right.value == TREE
+    assert list(right.value[0]) == ["tags", "total", "name"]
+
+
+@pytest.fixture(scope="module")
+def example() -> Audit:
+    """The audit of some of the project's own gold: a scrambled table, a text, a number, a database, a JSON record."""
+    return audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4)
+
+
+def test_the_holes_of_the_example(example: Audit) -> None:
+    """Scrambled rows, hedged and negated texts and signs are taken under official rules; strict ones take fewer."""
+    by_id = {check.instance_id: check for check in example.checks}
+    assert "rows scrambled" in {one.kind for one in by_id["sales_007"].holes("official")}
+    assert "rows scrambled" not in {one.kind for one in by_id["sales_007"].holes("strict")}
+    assert {"negated text", "inside a word"} <= {one.kind for one in by_id["sales_003"].holes("official")}
+    assert "sign" in {one.kind for one in by_id["sales_010"].holes("official")}
+    official, strict = (example.caught(rule) for rule in ("official", "strict"))
+    assert official is not None
+    assert strict is not None
+    assert official < strict < 1
+    assert not [check for check in example.checks if check.unfit]
+
+
+def test_it_is_repeatable(example: Audit) -> None:
+    """The same seed makes the same answers, whatever keeps the files apart."""
+    again = audit_gold(ROOT / "gold", only=("sales_007", "sales_003", "sales_010", "ops_001"), seed=4, isolation="none", jobs=1)
+    assert again.to_json("official") == example.to_json("official")
+
+
+def test_the_weakest_come_first(example: Audit) -> None:
+    """The order is by the shares of wrong answers taken and right ones refused."""
+    weakness = [check.weakness("official") for check in example.weakest("official")]
+    assert weakness == sorted(weakness, reverse=True)
+    assert all(weakness)
+
+
+def test_limits(example: Audit) -> None:
+    """`most` bounds a check's answers, `kinds` what is made, and no time means that checks are left and said to be."""
+    few = audit_gold(ROOT / "gold", only=("sales_007",), most=2, isolation="none")
+    assert [len(check.verdicts) for check in few.checks] == [3]
+    one = audit_gold(ROOT / "gold", only=("sales_007",), kinds=("rows scrambled",), isolation="none")
+    assert [one.kind for one in one.checks[0].verdicts] == [OWN, "rows scrambled"]
+    late = audit_gold(ROOT / "gold", seconds=1e-9, isolation="none")
+    assert (late.checks, late.n_left) == ((), sum(1 for _ in late.untried) + late.n_left)
+    assert "left when the time was over" in audit_text(late, "text", rules="official")
+    with pytest.raises(UsageError):
+        audit_gold(ROOT / "gold", only=("nobody",))
+
+
+def test_a_database_keeps_its_types(tmp_path: Path) -> None:
+    """An edited copy of a gold database has the edit, and the types and the other tables as they were."""
+    import duckdb
+
+    from evalsuite.audit.made_answers import Made, NotMadeError, write_database
+
+    gold = tmp_path / "gold.duckdb"
+    with duckdb.connect(str(gold)) as made:
+        made.execute('CREATE TABLE "a b" AS SELECT 1::TINYINT AS x, 2.50::DECIMAL(5, 2) AS y UNION ALL SELECT 2::TINYINT, 7.25')
+        made.execute("CREATE TABLE other AS SELECT DATE '2024-01-01' AS d")
+    edit = Edit(kind="one cell", rows=[1, 0, 0], cells={1: {0: Decimal("9.5")}}, header=["p", "q"], columns=[1, 0])
+    answer = write_database(Made(kind="one cell", right=False, value=edit, table="a b"), gold, tmp_path, "i")
+    with duckdb.connect(str(tmp_path / "i" / str(answer.value)), read_only=True) as seen:
+        assert seen.execute('SELECT * FROM "a b"').fetchall() == [(Decimal("9.50"), 2), (Decimal("2.50"), 1), (Decimal("2.50"), 1)]
+        assert [row[:2] for row in seen.execute('DESCRIBE "a b"').fetchall()] == [("q", "DECIMAL(5,2)"), ("p", "TINYINT")]
+        assert seen.execute("SELECT count(*) FROM other").fetchall() == [(1,)]
+    too_large = Edit(kind="times 100", cells={0: {0: 100000}})
+    with pytest.raises(NotMadeError):
+        write_database(Made(kind="times 100", right=False, value=too_large, table="a b"), gold, tmp_path, "j")
+
+
+def test_advice_names_a_parameter() -> None:
+    """What closes a hole depends on the kind, and where it matters on the scorer and the rules."""
+    assert "ignore_order" in advice("rows scrambled", "official", "table_match", right=False)
+    assert "one gold as text" in advice("all candidates listed", "official", "number_match", right=False)
+    assert "exclude" in advice("all candidates listed", "official", "string_match", right=False)
+    assert "ignore_order on" in advice("rows reordered", "strict", "table_match", right=True)
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    """The three formats say the same, the gate is held to the share caught, and mistakes have a hint."""
+    words = ["gold", "audit", str(ROOT / "gold"), "--only", "sales_007", "--isolation", "none"]
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    assert "takes rows scrambled -> " in shown
+    assert main([*words, "--format", "json", "--fail-under", "1"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert data["checks"][0]["official"]["holes"][0]["kind"] == "rows scrambled"
+    assert main([*words, "--format", "md", "--rules", "strict", "--fail-under", "1"]) == 0
+    assert "0 of 1 checks have a hole under strict rules" in capsys.readouterr().out
+    for mistake in (["--format", "html"], ["--seconds", "0"], ["--only", "nobody"]):
+        assert main([*words, *mistake]) == 2
+        assert "hint:" in capsys.readouterr().err
+
+
+def test_reports_make_text_harmless(tmp_path: Path) -> None:
+    """What a spec names itself cannot draw a table or obey in a terminal."""
+    (tmp_path / "suite.yaml").write_text('name: "a|b\\e[31m"\n')
+    check = {"func": "string_match", "parameters": {"gold": ["Paris"]}}
+    (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
+    found = audit_gold(tmp_path, isolation="none")
+    for form in ("text", "md"):
+        assert "\x1b" not in audit_text(found, form, rules="official")
+    assert "q\\|1" in audit_text(found, "md", rules="official")

@@ -1,0 +1,110 @@
+"""n-grams of gold in other texts, held to a plain model that reads everything at once."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from evalsuite.audit import contamination as subject
+from evalsuite.audit.contamination import GoldText, contamination, gold_texts, text_files
+from evalsuite.errors import UsageError
+from evalsuite.gold.layouts import read_gold
+from evalsuite.readers.limits import resolve_limits
+from tests.conftest import ROOT
+
+QUESTION = "What revenue did each sales region bring in during the last fiscal year of all?"
+
+
+def text(*pieces: str, part: str = "question") -> GoldText:
+    """A text of gold."""
+    return GoldText(instance_id="q1", part=part, where="gold.jsonl:1", pieces=pieces)
+
+
+def plain(pieces: tuple[str, ...], content: str, n: int) -> tuple[int, int, int]:
+    """(n-grams, found ones, longest stretch) by looking every one up in a list of all n-grams of the file."""
+    words = [w for piece in pieces for w in re.findall(r"\w+", piece.lower())]
+    size = min(n, len(words))
+    if size < min(n, subject.SHORTEST):
+        return 0, 0, 0
+    grams = {tuple(words[i : i + size]) for i in range(len(words) - size + 1)}
+    there = re.findall(r"\w+", content.lower())
+    hits = [tuple(there[i : i + size]) in grams for i in range(len(there) - size + 1)]
+    longest = run = 0
+    for hit in hits:
+        run = run + 1 if hit else 0
+        longest = max(longest, run + size - 1 if run else 0)
+    found = {tuple(there[i : i + size]) for i, hit in enumerate(hits) if hit}
+    return len(grams), len(found), longest
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "B", "x", "y,", "\n", "z\n"]), max_size=40).map(" ".join)
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(gold=words, content=words, n=st.integers(1, 10), chunk=st.sampled_from([1, 3, 7, 1 << 20]))
+def test_the_streaming_search_finds_what_a_plain_one_finds(tmp_path: Path, gold: str, content: str, n: int, chunk: int) -> None:
+    """Shares equal the plain model's whatever the size of the pieces; the longest stretch too where none is cut."""
+    file = tmp_path / "t.txt"
+    file.write_text(content)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subject, "_CHUNK", chunk)
+        found = contamination([text(gold)], [file], n_words=n)
+    n_grams, n_found, longest = plain((gold,), content, n)
+    assert sum(one.n_found for one in found.overlaps) == n_found
+    assert all(one.n_grams == n_grams for one in found.overlaps)
+    if chunk == 1 << 20:
+        assert max((one.longest.n_words for one in found.overlaps), default=0) == longest
+
+
+def test_layout_case_and_punctuation_do_not_hide(tmp_path: Path) -> None:
+    """The question in capitals, broken over lines and without its marks is found whole, at its first line."""
+    file = tmp_path / "corpus.txt"
+    file.write_text("nothing here\n\n" + QUESTION.upper().replace(" ", "\n").replace("?", "") + "\n")
+    (found,) = contamination([text(QUESTION)], [file]).overlaps
+    assert (found.share, found.longest.n_words, found.longest.line) == (1.0, 15, 3)
+
+
+def test_a_stretch_over_two_texts_of_the_file_is_no_hit(tmp_path: Path) -> None:
+    """Twelve words in a row and the thirteenth elsewhere are not thirteen in a row."""
+    file = tmp_path / "corpus.txt"
+    first = QUESTION.split()
+    file.write_text(" ".join(first[:8]) + " but " + " ".join(first[8:]))
+    assert contamination([text(QUESTION)], [file]).overlaps == ()
+
+
+def test_short_texts_are_counted_not_sought(tmp_path: Path) -> None:
+    """`Paris` stands in every corpus; it says nothing, and the report says how many texts are like it."""
+    file = tmp_path / "corpus.txt"
+    file.write_text("Paris")
+    found = contamination([text("Paris")], [file])
+    assert (found.overlaps, found.n_too_short) == ((), 1)
+    assert contamination([text("Paris")], [file], n_words=1).overlaps[0].share == 1
+
+
+def test_packed_files_folders_and_odd_bytes(tmp_path: Path) -> None:
+    """A gzip file in a folder is read; bytes that are no UTF-8 do no harm."""
+    (tmp_path / "more").mkdir()
+    (tmp_path / "more" / "c.txt.gz").write_bytes(gzip.compress(b"\xff\xfe \n" + QUESTION.encode()))
+    (found,) = contamination([text(QUESTION)], text_files([tmp_path])).overlaps
+    assert found.longest.line == 2
+
+
+def test_a_broken_packed_file_is_named(tmp_path: Path) -> None:
+    """A file that cannot be unpacked is a usage error with its name."""
+    (tmp_path / "c.gz").write_bytes(b"no gzip")
+    with pytest.raises(UsageError, match=r"c\.gz"):
+        contamination([text(QUESTION)], [tmp_path / "c.gz"])
+
+
+def test_the_examples_gold_gives_its_questions_and_tables() -> None:
+    """Questions, answers and table cells of the project's own gold are texts; the file it lacks is a fault with a line."""
+    gold = read_gold(ROOT / "gold")
+    parts = list(gold_texts(gold, resolve_limits()))
+    texts = [part for part in parts if isinstance(part, GoldText)]
+    assert len(parts) - len(texts) == 1
+    assert {one.instance_id for one in texts} == {one.instance_id for one in gold.instances}
+    assert any(one.part == "readings.csv" and "line_speed" in one.pieces for one in texts)
+    assert any(one.part == "number_match gold" and one.pieces == ("48215.75",) for one in texts)

@@ -1,0 +1,128 @@
+"""Suspects: agreement against gold, instances that nobody solves, and items that the better submissions fail."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalsuite.audit.suspects import FEWEST_RUNS, Suspects, item_rest, suspects
+from evalsuite.cli import main
+from evalsuite.errors import UsageError
+from evalsuite.store.history import one_run
+from tests.audit.small import ANSWERS, TABLE, scored, write_gold, write_submission
+
+SHUFFLED = "total,number\n30,3\n21,2\n10,1\n"
+
+
+def runs(folder: Path, *answers: dict[str, str], models: tuple[str, ...] = ()) -> list[Path]:
+    """A run folder of each submission, all of one gold."""
+    gold, made = folder / "gold", []
+    if not gold.exists():
+        write_gold(gold)
+    for i, changed in enumerate(answers):
+        metadata = {"model_name": models[i]} if models else {}
+        submission = write_submission(folder / f"sub{i}", {**ANSWERS, **changed})
+        scored(submission, gold, folder / f"run{i}", metadata=metadata)
+        made.append(folder / f"run{i}")
+    return made
+
+
+def found(folders: list[Path]) -> Suspects:
+    """The suspects of these runs."""
+    return suspects([one_run(str(folder)) for folder in folders], isolation="none")
+
+
+def test_agreement_against_gold_comes_first(tmp_path: Path) -> None:
+    """The same wrong number in other words and the same wrong table in another order agree; different wrong answers do not."""
+    made = runs(
+        tmp_path,
+        {"total": "47 pieces", "capital": "Porto"},
+        {"total": "There are 47.0", "capital": "Faro", "table": SHUFFLED},
+        {"total": "about 47", "capital": "Lisbon", "table": TABLE},
+    )
+    listed = {one.instance_id: one for one in found(made).suspects}
+    assert next(iter(listed)) == "total"
+    assert listed["total"].agreeing == ("run0", "run1", "run2")
+    assert listed["total"].rank_value == 1.5
+    assert listed["total"].reasons == (
+        "3 of 3 independent submissions give the same answer, and gold calls it wrong",
+        "none of 3 submissions is right",
+    )
+    assert listed["table"].agreeing == ("run0", "run1")
+    assert "capital" not in listed
+
+
+def test_one_submission_or_model_is_one_voice(tmp_path: Path) -> None:
+    """The same files twice, or one model twice, agree with nobody but themselves."""
+    same = runs(tmp_path / "a", {}, {})
+    with pytest.raises(UsageError, match="at least two independent submissions"):
+        found(same)
+    model = runs(tmp_path / "b", {}, {"share": "12.50"}, {"total": "46"}, models=("m", "m", "n"))
+    assert found(model).n_voices == 2
+    assert "total" not in {one.instance_id for one in found(model).suspects if one.agreeing}
+
+
+def test_what_was_not_compared_says_nothing_of_gold(tmp_path: Path) -> None:
+    """An instance that nobody handed in is no suspect."""
+    made = runs(tmp_path, {}, {"share": "13"})
+    for i in range(2):
+        answers = {name: text for name, text in {**ANSWERS, "share": f"1{i + 2}.5"}.items() if name != "capital"}
+        scored(write_submission(tmp_path / f"less{i}", answers), tmp_path / "gold", tmp_path / f"run{i}")
+    assert "capital" not in {one.instance_id for one in found(made).suspects}
+
+
+def test_runs_of_other_golds_are_refused(tmp_path: Path) -> None:
+    """Answers to different golds are not compared."""
+    made = runs(tmp_path, {})
+    write_gold(tmp_path / "gold", table=TABLE + "4,40\n")
+    made += [tmp_path / "other"]
+    scored(write_submission(tmp_path / "sub9"), tmp_path / "gold", tmp_path / "other")
+    with pytest.raises(UsageError, match="scored different golds"):
+        found(made)
+
+
+def test_a_changed_submission_is_not_compared(tmp_path: Path) -> None:
+    """Its scores still count; its answers are not those of the run, and a note says so."""
+    made = runs(tmp_path, {"total": "47 pieces"}, {"total": "about 47"})
+    write_submission(tmp_path / "sub1", {**ANSWERS, "total": "1"})
+    listed = found(made)
+    assert any("run1 were not compared: its submission has changed" in note for note in listed.notes)
+    assert [one.agreeing for one in listed.suspects if one.instance_id == "total"] == [()]
+
+
+def test_item_rest_is_the_correlation_with_the_other_items() -> None:
+    """By hand: three items, five runs; the item that the better runs fail has r = -1 with the rest."""
+    scores = {f"run{i}": {"a": float(i > 1), "b": float(i > 1), "bad": float(i <= 1), "all": 1.0} for i in range(FEWEST_RUNS + 1)}
+    said = item_rest(scores, ["a", "b", "bad", "all"])
+    assert said["bad"] == pytest.approx(-1)
+    assert "all" not in said
+    # a with (b + bad + all) / 3 does not vary: b and bad add up to 1.
+    assert "a" not in said
+    assert item_rest(dict(list(scores.items())[: FEWEST_RUNS - 1]), ["bad"]) == {}
+
+
+def test_item_rest_equals_pearson_by_its_formula() -> None:
+    """Against the plain formula on graded scores."""
+    import math
+
+    values = [[0.1, 0.9, 0.4], [0.5, 0.2, 0.8], [1.0, 0.7, 0.1], [0.3, 0.3, 0.9], [0.8, 0.0, 0.2]]
+    scores: dict[str, dict[str, float | None]] = {f"r{i}": dict(zip("xyz", row, strict=True)) for i, row in enumerate(values)}
+    own, rest = [row[0] for row in values], [(row[1] + row[2]) / 2 for row in values]
+    mean_own, mean_rest = sum(own) / 5, sum(rest) / 5
+    top = sum((a - mean_own) * (b - mean_rest) for a, b in zip(own, rest, strict=True))
+    bottom = math.sqrt(sum((a - mean_own) ** 2 for a in own) * sum((b - mean_rest) ** 2 for b in rest))
+    assert item_rest(scores, ["x"])["x"] == pytest.approx(top / bottom)
+
+
+def test_the_command_ranks_and_explains(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each suspect comes with its reasons; hostile answers are printed as their escapes; `--json` holds the same list."""
+    made = runs(tmp_path, {"capital": "Porto\x1b[2J"}, {"capital": "porto\x1b[2J", "total": "46"})
+    assert main(["gold", "suspects", *map(str, made)]) == 0
+    out = capsys.readouterr().out
+    assert "\x1b" not in out
+    assert "2 of 2 independent submissions give the same answer, and gold calls it wrong" in out
+    assert "of 4 instances to look at, from 2 independent submissions in 2 runs" in out
+    assert main(["gold", "suspects", *map(str, made), "--json", "--isolation", "none"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one["instance_id"] for one in said["suspects"]] == ["capital", "table", "total"]
+    assert main(["gold", "suspects", str(made[0])]) == 2

@@ -1,0 +1,93 @@
+"""Differences as data: which columns and rows stand beside each other, honest counts, and SQL that shows the same rows."""
+
+import json
+from pathlib import Path
+
+from evalsuite.causes.table_pairs import TablePair
+from evalsuite.explain.difference import difference, judge_difference
+from evalsuite.explain.difference_sql import table_sql
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Result, Table
+
+GOLD = Table(header=("city", "n"), columns=(["Oslo", "Rome", "Kyiv", "Lima"], ["1", "2", "3", "4"]), n_rows=4)
+WRONG = Table(header=("N", "town", "x"), columns=(["1", "9", "3", "7"], ["Oslo", "Rome", "Kyiv", "Quito"], ["a"] * 4), n_rows=4)
+
+
+def result(**details: object) -> Result:
+    """A wrong result with some details."""
+    return Result(instance_id="q", status="scored", score=0, official=0, strict=0, scorer="s", reason="why", fault=None, details=details)
+
+
+def test_a_table_beside_gold() -> None:
+    """Columns are paired by what they hold, the wrong cell is marked, and the counts add up."""
+    data = difference(SCORERS.load("table_match"), WRONG, {"gold": GOLD, "ignore_order": True}, rules="strict", result=result())
+    assert [(c["gold"], c["predicted"], c["n_wrong"]) for c in data["columns"]] == [(1, 2, 1), (2, 1, 2)]
+    assert data["unmatched_predicted"] == [{"predicted": 3, "predicted_header": "x"}]
+    counts = data["counts"]
+    assert counts["rows_equal"] + counts["rows_changed"] + counts["rows_missing"] == 4
+    rome = next(row for row in data["rows"] if row["gold_row"] == 2)
+    assert rome["cells"] == [{"gold": "Rome", "predicted": "Rome", "equal": True}, {"gold": "2", "predicted": "9", "equal": False}]
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_missing_and_extra_rows() -> None:
+    """Rows that only one side has are named as such."""
+    short = Table(header=GOLD.header, columns=(["Oslo", "Rome", "Lima"], ["1", "2", "4"]), n_rows=3)
+    data = difference(SCORERS.load("table_match"), short, {"gold": GOLD}, rules="official", result=result())
+    assert [(row["status"], row["gold_row"]) for row in data["rows"]] == [("missing", 3)]
+    data = difference(SCORERS.load("table_match"), GOLD, {"gold": short}, rules="official", result=result())
+    assert [(row["status"], row["predicted_row"]) for row in data["rows"]] == [("extra", 3)]
+
+
+def test_big_tables_are_cut_with_honest_counts() -> None:
+    """At most N rows are shown, and how many are not stands beside them."""
+    n = 1000
+    gold = Table(header=("a",), columns=([str(i * 3) for i in range(n)],), n_rows=n)
+    wrong = Table(header=("a",), columns=([str(i * 3 + 50_000) for i in range(n)],), n_rows=n)
+    data = difference(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", result=result(), most_rows=20)
+    assert (len(data["rows"]), data["n_rows_shown"], data["n_rows_cut"]) == (20, 20, 980)
+    huge = Table(header=("a",), columns=(["1"] * 2_000_001,), n_rows=2_000_001)
+    data = difference(SCORERS.load("table_match"), huge, {"gold": huge}, rules="official", result=result())
+    assert data["counts"] is None
+    assert data["note"] == "too large to show cell by cell"
+
+
+def test_numbers_texts_trees_and_judges() -> None:
+    """Every other kind has its own data."""
+    data = difference(SCORERS.load("number_match"), "about 12.75", {"gold": 12.5}, rules="official", result=result())
+    assert (data["kind"], data["numbers"][0]["distance"], data["tolerance"]) == ("number", 0.25, 1e-4)
+    data = difference(SCORERS.load("string_match"), "Pariss", {"gold": ["Paris", "Lyon"], "conj": "and"}, rules="official", result=result())
+    assert [item["found"] for item in data["gold"]] == [True, False]
+    assert "".join(s["predicted"] for s in data["segments"]) == "Pariss"
+    assert "".join(s["gold"] for s in data["segments"]) == "Lyon"
+    data = difference(SCORERS.load("tree_match"), {"a": [1, 3]}, {"gold": {"a": [1, 2], "b": 1}}, rules="strict", result=result())
+    assert [(row["path"], row["status"]) for row in data["rows"]] == [("a[1]", "mismatch"), ("b", "omission")]
+    assert judge_difference(result(judge={"reply": "no: too short"}))["judge"] == {"reply": "no: too short"}
+
+
+def test_the_statement_runs_and_shows_the_differing_rows(tmp_path: Path) -> None:
+    """DuckDB answers the printed SQL with exactly the rows that differ, for files and for databases."""
+    import duckdb
+
+    for side, table in (("gold", GOLD), ("it's", WRONG)):
+        lines = [",".join(table.header), *(",".join(row) for row in zip(*table.columns, strict=True))]
+        (tmp_path / f"{side}.csv").write_text("\n".join(lines) + "\n")
+        with duckdb.connect(str(tmp_path / f"{side}.duckdb")) as connection:
+            connection.execute('CREATE TABLE "my table" AS SELECT * FROM read_csv(?, header = true)', [str(tmp_path / f"{side}.csv")])
+    pair = TablePair(WRONG, GOLD, (), False, "my table")
+    sql = table_sql(pair, gold=tmp_path / "gold.csv", prediction=tmp_path / "it's.csv", rules="official")
+    rows = duckdb.sql(sql).fetchall()
+    assert rows == [
+        ("only in gold", "Lima", 4.0),
+        ("only in gold", "Rome", 2.0),
+        ("only in prediction", "Quito", 7.0),
+        ("only in prediction", "Rome", 9.0),
+    ]
+    typed = [Table(header=t.header, columns=t.columns, n_rows=4, types=("VARCHAR",) * len(t.header)) for t in (WRONG, GOLD)]
+    sql = table_sql(
+        TablePair(typed[0], typed[1], (), False, "my table"),
+        gold=tmp_path / "gold.duckdb",
+        prediction=tmp_path / "it's.duckdb",
+        rules="official",
+    )
+    assert len(duckdb.connect().execute(sql).fetchall()) == 4
