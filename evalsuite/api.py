@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import allowing_programs, check_parameters
+from evalsuite.registry import Scorer, allowing_programs, check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
 
@@ -62,10 +62,7 @@ def score(
         UsageError: parameters that the scorer cannot use under either rule.
         FaultError: a file that cannot be read, or a scorer of your own that fails.
     """
-    entry = SCORERS.load(name)
-    for problem in check_parameters(entry, parameters):
-        if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
-            raise UsageError(problem.message, hint=problem.hint)
+    entry = checked_scorer(name, parameters)
     asked = _judge(judge)
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
@@ -78,6 +75,15 @@ def score(
         if asked is not None and entry.asks_judge(parameters):
             parameters["judge"] = asked
         return entry.score(prediction, **parameters)
+
+
+def checked_scorer(name: str, parameters: Mapping[str, Any]) -> Scorer:
+    """The scorer of that name, which can use these parameters. Raises `UnknownScorerError`, `UsageError`."""
+    entry = SCORERS.load(name)
+    for problem in check_parameters(entry, parameters):
+        if problem.blocks >= {"official", "strict"} or problem.message.startswith("unknown parameter"):
+            raise UsageError(problem.message, hint=problem.hint)
+    return entry
 
 
 def _judge(given: "Judge | Mapping[str, Any] | None") -> "Judge | None":

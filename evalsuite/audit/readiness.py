@@ -3,8 +3,10 @@
 Without gold a file's kind is told by its ending; with gold it is what the instance's checks read. Gold's own files are never needed.
 """
 
+import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from evalsuite.errors import FAULTS, FaultError, describe, did_you_mean
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answer_forms import read_answer
+from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
@@ -21,6 +24,7 @@ from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table
+from evalsuite.workers.calls import Calls
 from evalsuite.workers.requests import applicable
 
 FORMS_BY_ENDING = {
@@ -29,6 +33,7 @@ FORMS_BY_ENDING = {
     "txt": ("table", "text"),
     "md": ("text",),
 }
+_LOOK = "evalsuite.trust.validate:fault_and_note"
 _NOTE = re.compile(r"(.+?:\d+): ([A-Z_]+): (.*)", re.DOTALL)
 
 
@@ -91,8 +96,10 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
     submission = read_submission(folder, limits, layout=layout, mode=mode)
-    looker = _Looker(submission, gold, limits)
-    found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
+    hidden = [gold.folder] if gold is not None else []
+    with Calls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden) as calls:
+        looker = _Looker(submission, gold, limits, calls)
+        found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _notes(submission)
     problems = [*lost, *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
@@ -108,8 +115,8 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
 class _Looker:
     """Looks at one answer after the other, with the little of gold that it needs."""
 
-    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float]) -> None:
-        self.submission = submission
+    def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: Calls) -> None:
+        self.submission, self.calls = submission, calls
         self.limits = limits
         self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}
         self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
@@ -141,24 +148,22 @@ class _Looker:
     def _fault(self, answer: Answer, value: str, form: str, check: Check | None) -> Fault | None:
         """What keeps a text or file from being read in a form, None where it can be."""
         wanted = check.parameters.get("condition_tabs") if check is not None else None
+        names = wanted if form == "database" and _are_names(wanted) else None
+        place = (self.submission.folder, answer.instance_id, dict(self.limits), self.inodes)
+        reading = (AnswerFiles(*place), "table" if form == "tables" else form, answer.answer_type, value, names, dict(self.limits))
         try:
-            read = read_answer(
-                "table" if form == "tables" else form,
-                answer_type=answer.answer_type,
-                value=value,
-                files=AnswerFiles(self.submission.folder, answer.instance_id, self.limits, self.inodes),
-                table_names=wanted if form == "database" and _are_names(wanted) else None,
-                limits=self.limits,
-            )
-            if isinstance(read, UnreadTable):
-                # What its first rows do not show may stand in its last.
-                read.read()
-        except (FaultError, AnswerFaultError) as error:
+            if answer.answer_type == "answer":
+                fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
+            else:
+                with AnswerFiles(*place).open(value) as source:
+                    n_bytes = os.fstat(source.fileno()).st_size
+                    with unnamed_copy(source, n_bytes) if form == "database" else nullcontext() as copy:
+                        fault, note = self.calls.call(_LOOK, *reading, copy=copy, n_bytes=n_bytes)
+        except FaultError as error:
             return error.fault
-        if isinstance(read, Table | UnreadTable) and (other := other_delimiter(read.header)):
-            self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {other}")
-        tables = read.values() if form == "database" else ()
-        return next((table for table in tables if isinstance(table, Fault)), None)
+        if note:
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
+        return Fault(code=fault[0], detail=fault[1]) if fault else None
 
     def absent(self) -> Iterator[Finding]:
         """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
@@ -169,6 +174,37 @@ class _Looker:
             if id_ not in self.submission.answers:
                 kind = FAULTS["MISSING_INSTANCE"]
                 yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=kind.hint)
+
+
+def fault_and_note(
+    files: AnswerFiles,
+    form: str,
+    answer_type: str,
+    value: str,
+    names: Sequence[str] | None,
+    limits: Mapping[str, int | float],
+    private: Path | None = None,
+) -> tuple[tuple[str, str] | None, str]:
+    """((code, detail) of what keeps an answer from being read in a form, a note on its header). Runs in a worker."""
+    try:
+        read = read_answer(
+            form,
+            answer_type=answer_type,
+            value=value,
+            files=files,
+            table_names=names,
+            limits=limits,
+            private=None if private is None else str(private),
+        )
+        if isinstance(read, UnreadTable):
+            # What its first rows do not show may stand in its last.
+            read.read()
+    except (FaultError, AnswerFaultError) as error:
+        return (error.fault.code, error.fault.detail), ""
+    note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
+    tables = read.values() if form == "database" else ()
+    fault = next((table for table in tables if isinstance(table, Fault)), None)
+    return (None if fault is None else (fault.code, fault.detail)), note
 
 
 def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") -> Finding:

@@ -4,13 +4,15 @@ A plain call is read here without the command line parser, whose import would be
 """
 
 import json
+import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EXIT_OK, FAULTS, FaultError, UsageError, describe
-from evalsuite.types import RULES, Rule
+from evalsuite.types import RULES, Fault, Rule, Score
 
 if TYPE_CHECKING:
     from evalsuite.registry import Scorer
@@ -100,7 +102,11 @@ def check_prediction(
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
-        found = score(name, _prediction(entry, predictions), judge=_judge(judge), allow_programs=allow_programs, **parameters)
+        prediction, asked = _prediction(entry, predictions), _judge(judge)
+        if asked is None and _names_files(entry, prediction):
+            found = _score_behind_walls(entry, prediction, parameters)
+        else:
+            found = score(name, prediction, judge=asked, allow_programs=allow_programs, **parameters)
     except FaultError as error:
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
@@ -109,6 +115,62 @@ def check_prediction(
     else:
         print(score_text(name, found, warnings=warnings), end="")
     return found.value(rules)
+
+
+def _names_files(entry: "Scorer", prediction: Any) -> bool:
+    """Whether a prediction is read from files of a form that takes a parser."""
+    is_tree = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
+    return is_tree or (entry.marker.gold_files is not None and entry.marker.reads != "tree")
+
+
+def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:
+    """The score of files, read and compared in a worker that may read them and nothing else: none of them ends this process."""
+    from evalsuite.api import checked_scorer
+    from evalsuite.readers.duckdb_connections import unnamed_copy
+    from evalsuite.readers.limits import resolve_limits
+    from evalsuite.readers.paths import open_trusted
+    from evalsuite.workers.calls import Calls
+
+    checked_scorer(entry.name, parameters)
+    limits = resolve_limits()
+    given = prediction if isinstance(prediction, list) else [prediction]
+    named = [*given, *(value for key in ("gold", "schema") for value in _listed(parameters.get(key)))]
+    files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
+    n_bytes = sum(file.stat().st_size for file in files)
+    with ExitStack() as stack:
+        calls = stack.enter_context(Calls(readable=files, hostile=Path(str(given[0])), limits=limits))
+        copy = None
+        if entry.marker.reads == "database":
+            source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
+            copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
+        words = ("evalsuite.cli.prediction:score_files", str(Path.cwd()), entry.name, prediction, parameters)
+        told = calls.call(*words, copy=copy, n_bytes=n_bytes)
+    faults = {key: None if told[key] is None else Fault(**told[key]) for key in ("fault", "strict_fault")}
+    return Score(**{**told, **faults})
+
+
+def score_files(folder: str, name: str, prediction: Any, parameters: dict[str, Any], private: Path | None = None) -> dict[str, Any]:
+    """The fields of the score of files whose names are relative to `folder`. Runs in a worker."""
+    from dataclasses import asdict
+
+    from evalsuite.readers.answer_forms import read_pair
+    from evalsuite.scorers import SCORERS
+
+    os.chdir(folder)
+    entry = SCORERS.load(name)
+    read, gold = read_pair(entry.marker.reads, prediction, parameters, private=private)
+    return asdict(entry.score(read, **{**parameters, **gold}))
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple) else [value]
+
+
+def _is_there(name: str) -> bool:
+    try:
+        return Path(name).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def _judge(file: Path | None) -> Any:

@@ -163,18 +163,22 @@ def _gold_fault(instance_id: str, name: str, error: Exception) -> FaultError:
     return FaultError("BAD_GOLD_FILE", f"gold file {place}: {why}")
 
 
-def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
+def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, private: Path | None = None) -> tuple[Any, dict[str, Any]]:
     """Prediction and gold of a file scorer from plain paths or ready values, for a single check without folders.
 
-    Raises `FaultError`.
+    `private` is a copy of the prediction's database that nobody else can reach, where one was made. Raises `FaultError`.
     """
     limits = DEFAULT_LIMITS
     names = parameters.get("condition_tabs")
 
-    def one(path: Any) -> Any:
+    def one(path: Any, *, is_gold: bool = False) -> Any:
         if isinstance(path, Table | Mapping):
             return path
         try:
+            if form == "database" and is_gold:
+                return read_trusted_duckdb(Path(path), names=names, limits=limits)
+            if form == "database" and private is not None:
+                return read_duckdb(private, names=names, limits=limits)
             with open_trusted(Path(path), limit_bytes=limits["file_bytes"]) as handle:
                 if form == "database":
                     return read_duckdb(handle, names=names, limits=limits)
@@ -189,7 +193,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any]) -> tupl
         named = {key: _tree(parameters[key], one, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
         return _tree(str(prediction) if isinstance(prediction, Path) else prediction, one, limits), named
     gold = parameters["gold"]
-    read = [one(path) for path in gold] if isinstance(gold, list | tuple) else one(gold)
+    read = [one(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else one(gold, is_gold=True)
     if form == "database" and names is None:
         names = tuple(read)
     several = isinstance(prediction, list | tuple)

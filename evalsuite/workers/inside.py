@@ -41,7 +41,7 @@ def main(role: str, control: int, data: int) -> None:
     other = socket.socket(fileno=data) if data >= 0 else None
     setup = pickle.loads(receive(parent, most=MOST) or b"")
     _warm_up(role)
-    if role in ("judge", "fused"):
+    if role in ("judge", "fused", "calls"):
         from evalsuite.scorers import SCORERS
 
         for name, file, attribute in setup["plugins"]:
@@ -50,7 +50,8 @@ def main(role: str, control: int, data: int) -> None:
             SCORERS.bring_metric(name, spec)
     walls = lock_in(setup["readable"][role], setup["limits"]) if setup["walls"] else []
     send(parent, _json({"walls": walls}))
-    {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries}[role](parent, other, setup)
+    serving = {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries, "calls": _serve_calls}
+    serving[role](parent, other, setup)
 
 
 def _warm_up(role: str) -> None:
@@ -148,6 +149,12 @@ def _serve_queries(parent: socket.socket, _: socket.socket | None, __: Mapping[s
     from evalsuite.workers.query_worker import serve
 
     serve(parent)
+
+
+def _serve_calls(parent: socket.socket, _: socket.socket | None, __: Mapping[str, Any]) -> None:
+    from evalsuite.workers.calls import serve_calls
+
+    serve_calls(parent)
 
 
 def _result(result: Any) -> bytes:

@@ -1,0 +1,135 @@
+"""Single functions called in a worker: what reads a hostile file outside of a run (validate, check) reads it behind the same walls.
+
+The worker may read what it is told and writes nothing. A call that kills it, or that takes too long, costs that call and nothing else.
+"""
+
+import json
+import os
+import pickle
+import select
+import socket
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from importlib import import_module
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError
+from evalsuite.readers.duckdb_connections import place_of
+from evalsuite.registry.foreign import failure
+from evalsuite.scorers import SCORERS
+from evalsuite.walls.landlock import around, library_paths
+from evalsuite.workers.requests import COPY
+from evalsuite.workers.start import Worker, now, open_worker, undisturbed
+from evalsuite.workers.wire import ClosedError, receive, send
+
+_LONGEST = 64 << 20
+_STARTUP_SECONDS = 60.0
+# As for an instance of a run.
+_BYTES_PER_SECOND = 4_000_000
+
+
+class Calls:
+    """Calls of functions by name, one at a time, in a worker that is started when it is needed and ended with the block.
+
+    `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
+    """
+
+    def __init__(self, *, readable: Iterable[Path], hostile: Path, limits: Mapping[str, int | float], hidden: Iterable[Path] = ()) -> None:
+        hidden_paths = [str(path.resolve()) for path in hidden]
+        paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
+        self._readable = [kept for path in paths for kept in around(path, hidden_paths)]
+        self._hostile, self._limits = hostile.resolve(), limits
+        self._worker: Worker | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+
+    def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Any:
+        """What `function` (`module:name`) returns, as JSON has it; with a `copy` its argument `private` is where that is opened.
+
+        It has the seconds of an instance, and more for each of the `n_bytes` that it has to read.
+
+        Raises:
+            FaultError: what the function raised, LIMIT where memory ran out, TIMEOUT and WORKER_DIED.
+            EvalsuiteError: what the function raised of it, as such; a worker that cannot be started.
+        """
+        if sys.platform == "win32":
+            return _named(function)(*arguments)
+        worker, seconds = self._worker or self._start(), self._limits["seconds"] + n_bytes / _BYTES_PER_SECOND
+        try:
+            send(worker.control, pickle.dumps((function, arguments, copy is not None)))
+            if copy is not None:
+                socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
+            told = self._heard(worker, seconds)
+        except (ClosedError, OSError, ValueError):
+            self._end()
+            raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
+        if told is None:
+            self._end()
+            raise FaultError("TIMEOUT", f"the file was being read when its {seconds:.0f} s were over (limit seconds)")
+        kind, value = told
+        if kind == "fault" and value[0] in FAULTS:
+            raise FaultError(value[0], str(value[1]), where=str(value[2]))
+        if kind == "error":
+            raise EvalsuiteError(str(value[0]), hint=str(value[1]))
+        return value
+
+    def _start(self) -> Worker:
+        # Names of plugins travel, so that a scorer of the user's own is called like any other.
+        setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "gold_inodes": frozenset()}
+        setup |= {"plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}
+        with undisturbed():
+            self._worker = open_worker("calls", pickle.dumps(setup), self._hostile)
+        if self._heard(self._worker, _STARTUP_SECONDS) is None:
+            self._end()
+            raise EvalsuiteError("a worker process does not start")
+        return self._worker
+
+    def _heard(self, worker: Worker, seconds: float) -> Any:
+        """What the worker says within these seconds, None where it says nothing. Raises `ClosedError`, OSError, ValueError."""
+        deadline = now() + seconds
+        if not select.select([worker.control], [], [], seconds)[0]:
+            return None
+        worker.control.settimeout(max(1.0, deadline - now()))
+        frame = receive(worker.control, most=_LONGEST)
+        if frame is None:
+            raise ClosedError
+        return json.loads(frame)
+
+    def _end(self) -> None:
+        if self._worker is not None:
+            self._worker.kill()
+            self._worker = None
+
+
+def _named(function: str) -> Callable[..., Any]:
+    module, _, name = function.partition(":")
+    found: Callable[..., Any] = getattr(import_module(module), name)
+    return found
+
+
+def serve_calls(parent: socket.socket) -> None:
+    """Call what the parent names until it closes the socket."""
+    while (frame := receive(parent, most=_LONGEST)) is not None:
+        function, arguments, copied = pickle.loads(frame)
+        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
+        private = {"private": place_of(copies[0])} if copies else {}
+        try:
+            told = ["value", _named(function)(*arguments, **private)]
+        except FaultError as error:
+            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where]]
+        except EvalsuiteError as error:
+            told = ["error", [error.message, error.hint]]
+        except (MemoryError, RecursionError):
+            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", ""]]
+        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
+            fault = failure(function, error).fault
+            told = ["fault", [fault.code, fault.detail, ""]]
+        for copy in copies:
+            os.close(copy)
+        send(parent, json.dumps(told, default=str).encode())
