@@ -6,7 +6,6 @@ says what a check took or refused and what closes it.
 
 import random
 import shutil
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from evalsuite.gold.spec import check_ids
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.types import RULES, Check, Gold, GoldInstance, Result, Task
+from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.workers.executors import default_jobs
 from evalsuite.workers.pool import Pool
 
@@ -72,8 +72,8 @@ def audit_gold(
     maker = _Maker(gold, resolve_limits(gold.suite.limits), all_golds(gold), frozenset(kinds), most, seed)
     done, n_begun = list[_Waiting](), 0
     pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder))
-    with tempfile.TemporaryDirectory(prefix="evalsuite-audit-") as scratch:
-        for batch, n_taken in maker.batches(work, Path(scratch), until):
+    with ScratchFolder() as scratch:
+        for batch, n_taken in maker.batches(work, scratch, until):
             by_task = {name: waiting for waiting in batch for name in waiting.results}
             n_begun += n_taken
             for n, result in enumerate(pool.results(maker.tasks), 1):

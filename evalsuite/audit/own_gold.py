@@ -1,7 +1,6 @@
 """Gold as its own prediction through every check, by the pipeline that scores submissions: the ceiling, and what keeps it low."""
 
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.ceiling import Ceiling, signature_of
 from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Rule, Task
+from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.workers.executors import default_jobs
 from evalsuite.workers.pool import Pool
 
@@ -138,17 +138,18 @@ def check_gold(
     jobs = jobs or default_jobs()
     trials: list[_Trial] = []
     untried: list[Unsatisfied] = []
-    with tempfile.TemporaryDirectory(prefix="evalsuite-gold-") as made:
-        scratch = Path(made)
-        with closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked:
-            for task in asked.living_gold([_task(instance, None, gold, scratch, limits) for instance in gold.instances]).tasks:
-                for check in task.instance.checks:
-                    try:
-                        trials.append(_trial(gold, task, check))
-                    except NoOwnAnswerError as why:
-                        untried.append(_untried(task.instance, check, str(why)))
-            pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder))
-            _hand_in(trials, pool, gold, scratch, limits, progress)
+    with (
+        ScratchFolder() as scratch,
+        closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked,
+    ):
+        for task in asked.living_gold([_task(instance, None, gold, scratch, limits) for instance in gold.instances]).tasks:
+            for check in task.instance.checks:
+                try:
+                    trials.append(_trial(gold, task, check))
+                except NoOwnAnswerError as why:
+                    untried.append(_untried(task.instance, check, str(why)))
+        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder))
+        _hand_in(trials, pool, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]

@@ -100,10 +100,9 @@ def bundle_command(
 
     The case is written as files and scored again; exit 1 where that gives another verdict.
     """
-    from tempfile import TemporaryDirectory
-
     from evalsuite.explain.bundle_files import scored, verdict, write
     from evalsuite.explain.smallest_case import bundle
+    from evalsuite.walls.scratch import ScratchFolder
 
     load_plugins(plugin)
     _check_place(output)
@@ -119,9 +118,9 @@ def bundle_command(
         isolation=one_of(isolation, ("process", "none"), "--isolation"),
         **{name: asked.get(name) for name in ("limits", "layout", "mode")},
     )
-    with TemporaryDirectory(prefix="evalsuite-") as scratch:
-        write(found, Path(scratch))
-        again = scored(Path(scratch), rules=chosen)
+    with ScratchFolder() as scratch:
+        write(found, scratch)
+        again = scored(scratch, rules=chosen)
     _write_bundle(found, output, signature=str(entry.run.get("signature", "")) if entry is not None else "")
     if again != verdict(found):
         print(f"as files the case is {again[0]} under official and {again[1]} under strict: another verdict (exit 1)", file=sys.stderr)

@@ -96,10 +96,10 @@ def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBa
 
     if not exitfirst:
         return run(folder, gold, options, progress=progress)
-    from tempfile import TemporaryDirectory
+    from evalsuite.walls.scratch import ScratchFolder
 
-    with TemporaryDirectory(prefix="evalsuite-") as spare:
-        known = with_known_folder(options, folder.resolve().name, Path(spare) / "run")
+    with ScratchFolder() as spare:
+        known = with_known_folder(options, folder.resolve().name, spare / "run")
         place = known.resume or known.out
         assert place is not None
         stop = StopAtFirst(place, progress, saved=options.save, resumed=known.resume is not None)

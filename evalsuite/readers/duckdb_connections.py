@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
+from evalsuite.walls.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -78,8 +79,8 @@ def _private(source: BinaryIO, limit_bytes: int) -> Iterator[Path]:
         with unnamed_copy(source, limit_bytes) as copy:
             yield place_of(copy.fileno())
         return
-    with tempfile.TemporaryDirectory(prefix="evalsuite-") as folder:
-        place = Path(folder) / "answer.duckdb"
+    with ScratchFolder() as folder:
+        place = folder / "answer.duckdb"
         with place.open("wb") as target:
             _copy(source, target, limit_bytes)
         yield place

@@ -11,7 +11,6 @@ import math
 import os
 import re
 import stat
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
@@ -24,6 +23,7 @@ from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, inside, open_confined
 from evalsuite.readers.submission import read_metadata
 from evalsuite.types import METADATA, Result, Submission, Task
+from evalsuite.walls.scratch import ScratchFolder
 
 # A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
 _SETTLED_NS = 2_000_000_000
@@ -183,8 +183,8 @@ def copied(url: str, limits: Limits) -> Iterator[Path]:
         # Read where it lies: a copy would follow links that are refused there.
         yield Path(remote[1])
         return
-    with tempfile.TemporaryDirectory(prefix="evalsuite-remote-") as scratch:
-        folder = Path(scratch) / "submission"
+    with ScratchFolder() as scratch:
+        folder = scratch / "submission"
         folder.mkdir()
         try:
             if not _copy(remote, METADATA, folder, int(limits["metadata_bytes"])):

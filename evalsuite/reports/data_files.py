@@ -11,11 +11,11 @@ from importlib.resources import files
 from io import StringIO
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Document
+from evalsuite.walls.scratch import ScratchFolder
 
 # What a spreadsheet takes for the beginning of a formula, in both widths.
 _FORMULA = frozenset("=+-@＝＋－＠")
@@ -98,8 +98,8 @@ def as_parquet(document: Document) -> bytes:
 
     table = document.tables["parquet"]
     columns = table.of("parquet")
-    with TemporaryDirectory(prefix="evalsuite-") as folder:
-        lines, out = Path(folder) / "rows.jsonl", Path(folder) / "rows.parquet"
+    with ScratchFolder() as folder:
+        lines, out = folder / "rows.jsonl", folder / "rows.parquet"
         longest = _SMALLEST_OBJECT
         with lines.open("w", encoding="ascii") as file:
             for values in table.values("parquet"):

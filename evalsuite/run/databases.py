@@ -3,7 +3,6 @@
 Nothing is read, started or made where no gold and no answer needs a database.
 """
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from evalsuite.run.judged import Execute
 from evalsuite.run.living_gold import Living, LivingGold
 from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
 from evalsuite.types import Gold, Task
+from evalsuite.walls.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -53,7 +53,7 @@ class Databases:
         self._cache = cache
         self._connections: Connections | None = None
         self._opened: list[Queries] = []
-        self._place: tempfile.TemporaryDirectory[str] | None = None
+        self._place: ScratchFolder | None = None
 
     def living_gold(
         self, tasks: Sequence[Task], *, as_of: str | None = None, cache: Path | None = None, resumed: Path | None = None
@@ -97,7 +97,7 @@ class Databases:
         for queries in self._opened:
             queries.close()
         if self._place is not None:
-            self._place.cleanup()
+            self._place.close()
             self._place = None
 
     def _answering(self) -> "Queries":
@@ -122,7 +122,7 @@ class Databases:
 
     def _made(self, name: str) -> Path:
         if self._place is None:
-            self._place = tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True)
-        folder = Path(self._place.name) / name
+            self._place = ScratchFolder()
+        folder = self._place.path / name
         folder.mkdir(exist_ok=True)
         return folder

@@ -24,7 +24,6 @@ import struct
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,8 +31,10 @@ from functools import cache
 from pathlib import Path
 from typing import Final, Literal
 
+from evalsuite.errors import OutputError
 from evalsuite.walls.landlock import PACKAGE, around, landlock_version, restrict_files
 from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities
+from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.walls.seccomp import can_filter, restrict_calls
 
 Ended = Literal["passed", "failed", "timeout"]
@@ -195,12 +196,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 def _own_folder() -> Iterator[str]:
     """An empty folder that goes afterwards; behind walls that forbid writing, the file system's root."""
     try:
-        folder = tempfile.TemporaryDirectory(prefix="evalsuite-", ignore_cleanup_errors=True)
-    except OSError:
+        folder = ScratchFolder()
+    except OutputError:
         yield os.sep
         return
     with folder as path:
-        yield path
+        yield str(path)
 
 
 # What runs inside. It has the program, its test and the limits from standard input, and never a path or a word of the suite's.

@@ -1,0 +1,90 @@
+"""Folders for temporary files that do not outlive their process: of one that was killed, the next run removes what it left."""
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from evalsuite.errors import OutputError, reason_of
+
+_PREFIX: Final = "evalsuite-scratch-"
+
+
+class ScratchFolder:
+    """An empty folder of this process; it goes with `close`, with the block, or with the run that follows its death.
+
+    It is held by a lock on it, which the kernel takes back when the process ends, however that is. Raises `OutputError` where none can be
+    made.
+    """
+
+    def __init__(self) -> None:
+        self._lock: int | None = None
+        try:
+            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            while sys.platform != "win32" and not self._locked():
+                self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+        except OSError as error:
+            raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
+
+    def _locked(self) -> bool:
+        """Whether the folder is held and still there: between its making and the lock another run may have taken it for a dead one's."""
+        self._lock = _open_locked(self.path, wait=True)
+        if self._lock is None:
+            return False
+        if self.path.is_dir():
+            return True
+        os.close(self._lock)
+        return False
+
+    def close(self) -> None:
+        """Remove the folder with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    def __enter__(self) -> Path:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def sweep_scratch() -> None:
+    """Remove the folders that nobody holds any more: those of processes that were killed."""
+    if sys.platform == "win32":
+        return
+    for place in _left():
+        lock = _open_locked(place, wait=False)
+        if lock is not None:
+            shutil.rmtree(place, ignore_errors=True)
+            os.close(lock)
+
+
+def _left() -> Iterator[Path]:
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for entry in entries:
+            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def _open_locked(place: Path, *, wait: bool) -> int | None:
+    """The descriptor of a folder of this user under an exclusive lock, None where it is somebody else's or gone."""
+    import fcntl
+
+    try:
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return None
+    try:
+        if os.fstat(folder).st_uid == os.geteuid():
+            fcntl.flock(folder, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            return folder
+    except OSError:
+        pass
+    os.close(folder)
+    return None

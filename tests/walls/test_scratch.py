@@ -1,0 +1,77 @@
+"""Folders for temporary files: one that nobody holds goes with the next run, one that somebody holds stays."""
+
+
+import signal
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import OutputError
+from evalsuite.walls.scratch import ScratchFolder, sweep_scratch
+from tests.conftest import ROOT
+from tests.processes import started
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="folders are locked by descriptors of their own")
+HOLDS = """
+import sys, time
+from evalsuite.walls.scratch import ScratchFolder
+folder = ScratchFolder()
+(folder.path / 'inside').mkdir()
+print(folder.path, flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder for temporary files of these tests."""
+    found = tmp_path / "tmp"
+    found.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(found))
+    return found
+
+
+def test_what_a_killed_process_left_goes_with_the_next_run(place: Path) -> None:
+    """While it lives nobody takes its folder; when it was killed, a run of anything removes it."""
+    with started([sys.executable, "-c", HOLDS], cwd=ROOT, env={"TMPDIR": str(place)}, stdout=-1) as process:
+        assert process.stdout is not None
+        folder = Path(process.stdout.readline().strip())
+        sweep_scratch()
+        assert (folder / "inside").is_dir()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert (folder / "inside").is_dir()
+    assert main(["run", str(ROOT / "example_submission_folder"), "--gold", str(ROOT / "gold"), "-q", "--no-save", "--no-cache"]) == 0
+    assert list(place.iterdir()) == []
+
+
+def test_a_folder_goes_with_its_block(place: Path) -> None:
+    """With all that is in it, an error in the block or not, and twice is no error."""
+    folder = ScratchFolder()
+    with folder as path:
+        (path / "a" / "b").mkdir(parents=True)
+        sweep_scratch()
+        assert (path / "a" / "b").is_dir()
+    folder.close()
+    assert list(place.iterdir()) == []
+
+
+def test_what_is_not_ours_stays(place: Path) -> None:
+    """Files, links and other names are left alone, also where they look like ours."""
+    for name in ("evalsuite-scratch-file", "other"):
+        (place / name).write_text("x")
+    (place / "elsewhere").mkdir()
+    (place / "evalsuite-scratch-link").symlink_to(place / "elsewhere")
+    sweep_scratch()
+    assert sorted(path.name for path in place.iterdir()) == ["elsewhere", "evalsuite-scratch-file", "evalsuite-scratch-link", "other"]
+
+
+def test_no_folder_for_temporary_files(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error that a person can act on; sweeping finds nothing to do."""
+    monkeypatch.setattr(tempfile, "tempdir", str(place / "none"))
+    sweep_scratch()
+    with pytest.raises(OutputError, match="cannot make a temporary folder"):
+        ScratchFolder()
