@@ -33,7 +33,7 @@ FORMS_BY_ENDING = {
     "txt": ("table", "text"),
     "md": ("text",),
 }
-_LOOK = "evalsuite.trust.validate:fault_and_note"
+_LOOK = f"{__name__}:fault_and_note"
 _NOTE = re.compile(r"(.+?:\d+): ([A-Z_]+): (.*)", re.DOTALL)
 
 

@@ -143,7 +143,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
         if entry.marker.reads == "database":
             source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))
             copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
-        words = ("evalsuite.cli.prediction:score_files", str(Path.cwd()), entry.name, prediction, parameters)
+        words = (f"{__name__}:score_files", str(Path.cwd()), entry.name, prediction, parameters)
         told = calls.call(*words, copy=copy, n_bytes=n_bytes)
     faults = {key: None if told[key] is None else Fault(**told[key]) for key in ("fault", "strict_fault")}
     return Score(**{**told, **faults})

@@ -1,6 +1,5 @@
 """Folders for temporary files: one that nobody holds goes with the next run, one that somebody holds stays."""
 
-
 import signal
 import sys
 import tempfile
