@@ -72,7 +72,8 @@ def cannot_write(path: object, error: OSError, *, hint: str = LOOK) -> OutputErr
     return OutputError(f"cannot write {path}: {reason_of(error)}", hint=hint)
 
 
-Side = Literal["submission", "gold", "tool"]
+# `setup`: something that the grader has to provide is not here. `nobody`: all was done, and the answer just has no value.
+Side = Literal["submission", "gold", "tool", "setup", "nobody"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,41 +121,42 @@ FAULTS: dict[str, FaultKind] = {
     "SQL_NOT_ALLOWED": FaultKind(message="SQL answers are not accepted here", hint="hand in the result of the query as a CSV file"),
     "SQL_ERROR": FaultKind(message="the SQL statement failed", hint="run it against the database by hand"),
     "NEEDS_CONNECTION": FaultKind(
-        message="the gold must be computed through a connection", hint="configure one for this instance", side="gold"
+        message="a query must be run through a connection", hint="configure one for this instance in connections.yaml", side="setup"
     ),
+    "NEEDS_EXTRA": FaultKind(message="a package is not installed", hint="the reason holds the line that installs it", side="setup"),
     "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files lie in <gold>/<instance_id>/", side="gold"),
     "NO_JUDGE": FaultKind(
         message="no judge is configured",
         hint="add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml",
-        side="tool",
+        side="setup",
     ),
     "JUDGE_FAILED": FaultKind(
         message="the judge could not be asked",
         hint="look at judge.base_url, the key and the network, then run again: known replies are kept",
-        side="tool",
+        side="setup",
     ),
     "NO_VERDICT": FaultKind(
         message="the judge gave no verdict",
         hint="details.judge holds its reply; a larger max_tokens or another prompt may help",
-        side="tool",
+        side="nobody",
     ),
     "NO_JAIL": FaultKind(
         message="no jail can be had here, so a program is run with --allow-programs only (in Python allow_programs=True)",
         hint="`evalsuite run --allow-programs`, for programs you trust or inside a container: they can read and write what you can, "
         "and pass any test",
-        side="tool",
+        side="setup",
     ),
     "UNDEFINED": FaultKind(
         message="the metric has no value for this answer",
         hint="details say why; a metric without a fixed range needs `scale`",
-        side="tool",
+        side="nobody",
     ),
     "SCORER_ERROR": FaultKind(message="the scorer failed", hint="run with --debug and report it with `evalsuite check`", side="tool"),
 }
 
-# The scorer works, and yet nobody said what the answer is worth: status `unscored`.
-UNSCORED = frozenset({"NO_JUDGE", "JUDGE_FAILED", "NO_VERDICT", "NO_JAIL", "UNDEFINED"})
+# Nobody is at fault, and yet nobody said what the answer is worth: status `unscored`.
+UNSCORED = frozenset(code for code, kind in FAULTS.items() if kind.side in ("setup", "nobody"))
 
 
 class FaultError(Exception):

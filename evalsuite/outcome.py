@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
+from evalsuite.errors import Side
 from evalsuite.types import Result, Rule, Status
 
 Worth = Literal["judged", "zero", "unjudged"]
@@ -52,6 +53,14 @@ _TABLE: Final = (
     Kind(name="handed_in", words="handed in", sign="·", worth="judged", may_be_kept=True),
     Kind(name="right", words="right", sign="✓", worth="judged", may_be_kept=True),
 )
+# What became of an instance that nobody could judge, by the side of the fault.
+UNJUDGED_BY: Final[Mapping[Side, Status]] = {
+    "submission": "gold_fault",
+    "gold": "gold_fault",
+    "tool": "scorer_fault",
+    "setup": "unscored",
+    "nobody": "unscored",
+}
 KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _TABLE}
 RANKS: Final[Mapping[str, int]] = {name: at for at, name in enumerate(KINDS)}
 # In the order in which a line of counts names them.

@@ -24,7 +24,7 @@ from evalsuite.store.run_files import result_line
 from evalsuite.types import METADATA, Result
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
-_ABSENT: Final = frozenset({"NEEDS_CONNECTION"})
+_ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

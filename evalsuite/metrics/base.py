@@ -129,7 +129,7 @@ class Metric(ABC):
         try:
             measure = self.detailed_evaluate(prediction, gold)
         except MissingExtraError as error:
-            raise FaultError("SCORER_ERROR", f"{error.message}: {error.hint}") from error
+            raise FaultError("NEEDS_EXTRA", f"{error.message}: {error.hint}") from error
         if scale is None or measure.value is None:
             value = self.unit(measure.value)
         else:

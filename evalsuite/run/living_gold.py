@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.gold.spec import TEXTS, names_queries
 from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.csv_table import csv_rows
@@ -183,9 +183,9 @@ class LivingGold:
         """Write what a query gave, or note what kept it from giving anything."""
         name, outcome = answered.query.name, answered.outcome
         if isinstance(outcome, Fault):
-            lost = outcome.code == "NEEDS_CONNECTION"
-            text = outcome.detail if lost else f"the gold query failed: {describe(outcome)}"
-            self._faults[name] = Problem(code="NEEDS_CONNECTION" if lost else "BAD_GOLD_FILE", message=text)
+            absent = FAULTS[outcome.code].side == "setup"
+            text = outcome.detail if absent else f"the gold query failed: {describe(outcome)}"
+            self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
             return
         asked = self._asked[name]
         file = self._place / f"{asked.stem}.csv"

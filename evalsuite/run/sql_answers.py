@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, describe, in_one_sentence
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, describe, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answer_forms import is_sql, read_query
 from evalsuite.registry import CONNECTION_PARAMETERS
@@ -138,7 +138,7 @@ class SqlAnswers:
     def _failed(self, task: Task, answered: "Answered") -> Result:
         fault = answered.outcome
         assert isinstance(fault, Fault)
-        if fault.code == "NEEDS_CONNECTION":
+        if FAULTS[fault.code].side == "setup":
             return unjudged(task, fault, seconds=answered.seconds)
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
         return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]
@@ -164,6 +164,6 @@ def connection_of(task: Task, connections: "Connections") -> "Connection | None"
 
 
 def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
-    """The result of an instance that nobody can judge: what is missing is gold's part, not the submission's."""
-    score = Score(official=None, reason=describe(fault))
-    return combine(task, [Outcome(check=check, score=score, fault=fault) for check in task.instance.checks], seconds=seconds)
+    """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
+    score, side = Score(official=None, reason=describe(fault)), FAULTS[fault.code].side
+    return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)

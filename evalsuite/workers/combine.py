@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from evalsuite.errors import FAULTS, UNSCORED, Side, describe
+from evalsuite.errors import FAULTS, Side, describe
+from evalsuite.outcome import UNJUDGED_BY
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 
 
@@ -30,7 +31,8 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     status: Status = "scored"
     if score is None:
         decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
-        status = _unjudged(decided, task.rules)
+        own = decided.score.fault_under(task.rules) if decided.fault is None else None
+        status = UNJUDGED_BY[FAULTS[own.code].side if own is not None else decided.side]
     fault = decided.fault_under(task.rules)
     if score == 0 and fault is not None and FAULTS[fault.code].side == "submission":
         status = "submission_fault"
@@ -85,15 +87,6 @@ def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
 def _deciding(outcomes: Sequence[Outcome], rule: Rule) -> Outcome:
     """The first outcome with the best value under the rule."""
     return max(outcomes, key=lambda outcome: -1.0 if (value := outcome.score.value(rule)) is None else value)
-
-
-def _unjudged(outcome: Outcome, rule: Rule) -> Status:
-    """Why nobody could say what the answer is worth: a judge without a verdict, the tool, or gold."""
-    fault = outcome.fault_under(rule)
-    if fault is not None and fault.code in UNSCORED:
-        return "unscored"
-    side = FAULTS[fault.code].side if fault is not None and outcome.fault is None else outcome.side
-    return "scorer_fault" if side == "tool" else "gold_fault"
 
 
 def _reason(outcome: Outcome, rule: Rule, fault: Fault | None) -> str:

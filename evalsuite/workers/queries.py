@@ -101,8 +101,8 @@ class Queries:
                 outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
             except FaultError as error:
                 outcome = error.fault
-            except MissingExtraError:
-                raise
+            except MissingExtraError as error:
+                outcome = Fault(code="NEEDS_EXTRA", detail=in_one_sentence(error))
             except EvalsuiteError as error:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
             return Answered(query=query, outcome=outcome, seconds=now() - started)

@@ -22,7 +22,7 @@ from evalsuite.store.run_files import read_results, sealed
 from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.summary import summarise
 from tests.audit.small import ANSWERS, GOLD, scored, write_gold, write_submission
-from tests.readers.test_errata import entry, write
+from tests.gold.test_errata import entry, write
 
 Run = dict[str, Any]
 Rows = list[dict[str, Any]]
@@ -81,7 +81,7 @@ def forge(run: Path, said: Run, rows: Rows) -> None:
     run.mkdir(exist_ok=True)
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     (run / RESULTS).write_text(lines, encoding="utf-8")
-    (run / RUN).write_text(sealed(said, lines, default=str), encoding="utf-8")
+    (run / RUN).write_text(sealed(said, lines), encoding="utf-8")
 
 
 def refit(run: Path, said: Run, rows: Rows) -> None:

@@ -13,7 +13,7 @@ from evalsuite.cli import main
 from evalsuite.errors import UsageError
 from evalsuite.store.run_folder import RESULTS, RUN
 from tests.audit.small import scored, write_gold, write_submission
-from tests.readers.test_errata import entry, write
+from tests.gold.test_errata import entry, write
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def reseal(run: Path, change: Any) -> None:
 
     lines = "".join(json.dumps(row) + "\n" for row in rows)
     (run / RESULTS).write_text(lines)
-    (run / RUN).write_text(sealed(said, lines, default=str))
+    (run / RUN).write_text(sealed(said, lines))
     assert hashlib.sha256(lines.encode()).hexdigest() in (run / RUN).read_text()
 
 

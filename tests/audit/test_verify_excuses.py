@@ -16,7 +16,7 @@ from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.walls.jail import can_jail
 from tests.audit.small import ANSWERS, GOLD, TABLE, scored, write_gold, write_submission
 from tests.audit.test_forgery import contents, forge, refit, verified
-from tests.readers.test_errata import entry, write
+from tests.gold.test_errata import entry, write
 from tests.run import test_living_gold, test_sql_answers
 
 JUDGED = {"func": "llm_judge", "parameters": {"gold": "because"}}
@@ -139,7 +139,7 @@ def test_shards_and_their_whole(made: Path) -> None:
 
 
 def _expired() -> str:
-    from tests.readers.test_errata import TAIL
+    from tests.gold.test_errata import TAIL
 
     return TAIL.replace("2027-06-30", "2001-01-31")
 
@@ -252,7 +252,7 @@ def _line(change: Callable[[str], str]) -> Callable[[Path], None]:
         first, rest = (folder / RESULTS).read_text().split("\n", 1)
         text = change(first) + "\n" + rest
         (folder / RESULTS).write_bytes(text.encode("utf-8", "surrogateescape"))
-        (folder / RUN).write_text(sealed(json.loads((folder / RUN).read_text()), text, default=str), errors="surrogateescape")
+        (folder / RUN).write_text(sealed(json.loads((folder / RUN).read_text()), text), errors="surrogateescape")
 
     return changed
 

@@ -150,7 +150,7 @@ def test_a_name_that_leaves_the_folder(top: Path) -> None:
     for name in ("../dätä/shop.sqlite", f"{top}/shop data/dätä/shop.sqlite", "~/shop.sqlite"):
         spec.write_text(kept.replace("shop.sqlite", name))
         run = evalsuite.evaluate("../sub", "../gold", databases="../shop data/dätä", only=("living_lite",), save=False)
-        assert (run.results[0].status, run.results[0].score) == ("gold_fault", None)
+        assert (run.results[0].status, run.results[0].score) == ("unscored", None)
         assert "leaves the folder of --databases" in run.results[0].reason
 
 

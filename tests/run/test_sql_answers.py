@@ -100,11 +100,11 @@ def test_the_executed_table_handed_in_scores_the_same(place: Place) -> None:
 
 
 def test_a_connection_that_cannot_be_had_is_not_the_answers_fault(place: Place) -> None:
-    """A mapped instance whose database is not there is a gold fault, and the others are scored; nothing stops the run."""
+    """A mapped instance whose database is not there is unscored, and the others are scored; nothing stops the run."""
     place.ask("lost", RIGHT, engine="sqlite", database="gone.sqlite")
     place.ask("good", RIGHT, engine="sqlite", database="shop.sqlite")
     rows = place.run("--no-cache")
-    assert (rows["lost"]["score"], rows["lost"]["fault"], rows["lost"]["status"]) == (None, "NEEDS_CONNECTION", "gold_fault")
+    assert (rows["lost"]["score"], rows["lost"]["fault"], rows["lost"]["status"]) == (None, "NEEDS_CONNECTION", "unscored")
     assert rows["good"]["score"] == 1
 
 
