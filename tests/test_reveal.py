@@ -8,7 +8,8 @@ import pytest
 
 from evalsuite.errors import UsageError
 from evalsuite.explain.evidence import explain_results
-from evalsuite.reports.explain import evidence_text
+from evalsuite.reports.case_documents import explanation_document
+from evalsuite.reports.terminal import as_text
 from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence
 from evalsuite.run.scoring import Options, run
 from evalsuite.types import Suite
@@ -46,14 +47,16 @@ def test_nothing_of_gold_below_cells(known: dict[str, tuple[Any, dict[str, Any]]
     held = secrets()
     for name, (result, evidence) in known.items():
         cut = reveal_evidence(evidence, level, result=result)
-        shown = evidence_text(name, cut) + json.dumps(cut) + repr(replace(reveal(result, level), seconds=0.0)).replace(name, "")
+        shown = (
+            as_text(explanation_document(name, cut)) + json.dumps(cut) + repr(replace(reveal(result, level), seconds=0.0)).replace(name, "")
+        )
         assert [word for word in held[name] if word in shown] == []
 
 
 def test_cells_shows_gold(known: dict[str, tuple[Any, dict[str, Any]]]) -> None:
     """The test above can fail: at `cells` gold is there."""
     result, evidence = known["sales_004"]
-    shown = evidence_text("sales_004", reveal_evidence(evidence, "cells", result=result))
+    shown = as_text(explanation_document("sales_004", reveal_evidence(evidence, "cells", result=result)))
     assert "7353.75" in shown
     assert reveal(result, "cells") is result
 

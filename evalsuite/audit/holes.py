@@ -47,8 +47,12 @@ class Audited:
         """The share of wrong answers taken and that of right ones refused, added: 0 to 2, and 0 where nothing counts."""
         return sum(share(self.counted(rule, right=right), rule) or 0.0 for right in (False, True))
 
+    def advice(self, kind: str, rule: Rule, *, right: bool) -> str:
+        """What closes a hole of this check."""
+        return advice(kind, rule, self.scorer, right=right)
+
     def _hole(self, one: Verdict, rule: Rule) -> dict[str, Any]:
-        return {"kind": one.kind, "right": one.right, "advice": advice(one.kind, rule, self.scorer, right=one.right)}
+        return {"kind": one.kind, "right": one.right, "advice": self.advice(one.kind, rule, right=one.right)}
 
     def to_json(self) -> dict[str, Any]:
         """As data: the counts, and each hole with what closes it."""
@@ -120,13 +124,12 @@ class Audit:
         taken = share([one for check in self.checks for one in check.counted(rule, right=False)], rule)
         return None if taken is None else 1 - taken
 
-
-def reasons(audit: Audit) -> dict[str, int]:
-    """Why checks were not audited -> how many, most first."""
-    counted: dict[str, int] = defaultdict(int)
-    for _, why in audit.untried:
-        counted[why] += 1
-    return dict(sorted(counted.items(), key=lambda item: -item[1]))
+    def reasons(self) -> dict[str, int]:
+        """Why checks were not audited -> how many, most first."""
+        counted: dict[str, int] = defaultdict(int)
+        for _, why in self.untried:
+            counted[why] += 1
+        return dict(sorted(counted.items(), key=lambda item: -item[1]))
 
 
 _STRICT: Final = "--rules strict"

@@ -8,7 +8,7 @@ import typer
 
 from evalsuite.cli.options import Code, Databases, FailUnder, Json, Layout, Mode, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
-from evalsuite.cli.showing import Reveal
+from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.types import Rule
@@ -94,7 +94,7 @@ def check_command(
 def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, level: str | None, explain: bool, as_json: bool) -> None:
     """Print one scored instance, cut to what may be shown of gold; with `explain` also why it is wrong."""
     from evalsuite.cli.instance_commands import evidence
-    from evalsuite.reports.explain import evidence_text
+    from evalsuite.reports.case_documents import explanation_document
     from evalsuite.reports.instance import instance_text
     from evalsuite.reveal import level_for, reveal
     from evalsuite.store.run_files import result_line
@@ -111,7 +111,7 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
     print(instance_text(reveal(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
-        print(evidence_text(name, found), end="")
+        print_document(explanation_document(name, found))
 
 
 def validate_command(

@@ -1,6 +1,5 @@
 """`evalsuite compare`, `leaderboard` and `agree`: several runs or raters side by side."""
 
-import json
 import math
 import sys
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import RUNS, GoldDir, Json, Limit, Quiet, RunsFolder, Scoring, limits_of, one_of
-from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, print_document, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
@@ -189,15 +188,12 @@ def agree_command(
 ) -> int:
     """Say how far two raters agree beyond chance, and where they do not: two runs (two judges), or a run and labels of people."""
     from evalsuite.board.raters import agree, read_rater
-    from evalsuite.reports.agreement import agreement_lines
+    from evalsuite.reports.raters_document import raters_document
 
     if threshold is not None and math.isnan(threshold):
         raise UsageError("--threshold cannot be nan", hint="a number; labels of at least this count as 1")
     if most < 0:
         raise UsageError(f"--most cannot be {most}", hint="a number from 0")
     found = agree(read_rater(rater_a, runs), read_rater(rater_b, runs), threshold=threshold)
-    if json_:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        print("\n".join(agreement_lines(found, most=most)))
+    print_document(raters_document(found, most=most), "json" if json_ else "text")
     return EXIT_OK

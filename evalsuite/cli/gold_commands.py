@@ -9,6 +9,7 @@ import typer
 
 from evalsuite.cli.gold_review_commands import GoldFolder, GoldWorkers, gold_audit, gold_errata, gold_suspects
 from evalsuite.cli.options import Databases, Group, Json, Layout, Plugins, load_plugins, one_of, share
+from evalsuite.cli.showing import print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
@@ -37,7 +38,7 @@ def gold_check(
     from evalsuite.audit.own_gold import check_gold
     from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports import check_writable
-    from evalsuite.reports.gold import gold_check_lines, gold_check_verdict
+    from evalsuite.reports.gold_documents import gold_check_document, gold_check_verdict
     from evalsuite.store.ceiling import CEILINGS_FOLDER, WITHOUT, keep_ceiling
 
     share(fail_under, "--fail-under")
@@ -47,10 +48,8 @@ def gold_check(
         check_writable(CEILINGS_FOLDER / "ceiling.json", hint=WITHOUT)
     found = check_gold(gold, databases=databases, **how)
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
-    if json_:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        _say(*gold_check_lines(found))
+    print_document(gold_check_document(found, gold.name), "json" if json_ else "text", last_line="")
+    if not json_:
         _say(f"saved {kept}: reports of this suite print it" if kept else "not saved")
     ceiling = found.ceiling
     if fail_under is None:
@@ -74,7 +73,7 @@ def gold_lint(
 ) -> int:
     """Say what can be seen wrong with gold without scoring anything: errors, likely mistakes, and what official rules misread."""
     from evalsuite.audit.lint import CODES, fixes, lint
-    from evalsuite.reports.gold import LINT_FORMATS, lint_text
+    from evalsuite.reports.gold_documents import LINT_FORMATS, lint_document
 
     load_plugins(plugin)
     one_of(form, LINT_FORMATS, "--format")
@@ -92,7 +91,7 @@ def gold_lint(
         elif write:
             print(f"{fixes.write(found)} findings mended", file=sys.stderr)
         return EXIT_OK
-    print(lint_text(found, form))
+    print_document(lint_document(found), form)
     return EXIT_GATE if found.count("error") or (strict and found.count("warning")) else EXIT_OK
 
 
@@ -109,7 +108,7 @@ def gold_contamination(
     from evalsuite.audit.contamination import GoldText, contamination, gold_texts, text_files
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
-    from evalsuite.reports.gold import contamination_lines
+    from evalsuite.reports.gold_documents import contamination_document
 
     share(fail_over, "--fail-over")
     if not against:
@@ -122,7 +121,7 @@ def gold_contamination(
     if json_:
         print(json.dumps({**found.to_json(), "unread": [{"where": fault.where, "detail": fault.detail} for fault in faults]}, indent=2))
     else:
-        _say(*contamination_lines(found))
+        print_document(contamination_document(found, gold.name), last_line="")
     for fault in faults:
         print(clean(f"warning: {fault.where}: {fault.detail}"), file=sys.stderr)
     over = found.over(fail_over) if fail_over is not None else []

@@ -23,7 +23,7 @@ from evalsuite.cli.options import (
     rule,
     share,
 )  # fmt: skip
-from evalsuite.cli.showing import ProgressBar
+from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
@@ -59,13 +59,13 @@ def gold_audit(
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
     from evalsuite.audit.mutation import audit_gold
-    from evalsuite.reports.audit import FORMATS, audit_text
+    from evalsuite.reports.audit_document import AUDIT_FORMATS, audit_document
 
     share(fail_under, "--fail-under")
     if seconds is not None and seconds <= 0:
         raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
     load_plugins(plugin)
-    one_of(form, FORMATS, "--format")
+    one_of(form, AUDIT_FORMATS, "--format")
     chosen = rule(rules) or "official"
     with ProgressBar() as progress:
         found = audit_gold(
@@ -77,7 +77,7 @@ def gold_audit(
             progress=progress,
             **workers.options(),
         )
-    print(audit_text(found, form, rules=chosen, most=top))
+    print_document(audit_document(found, rules=chosen, most=top), form)
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:
         print(f"below the gate of {fail_under * 100:.1f} % (exit 1)", file=sys.stdout if form == "text" else sys.stderr)
@@ -98,18 +98,14 @@ def gold_suspects(
 ) -> int:
     """List the instances whose gold may be wrong: submissions agree against it, nobody solves it, or better submissions do worse."""
     from evalsuite.audit.suspects import suspects
-    from evalsuite.reports.gold import suspects_lines
+    from evalsuite.reports.gold_documents import suspects_document
     from evalsuite.store.history import one_run
 
     load_plugins(plugin)
     entries = [one_run(name, runs) for name in run]
     how = one_of(isolation, ("process", "none"), "--isolation")
     found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, jobs=job_count(jobs) or 1)
-    if json_:
-        print(json.dumps(found.to_json(), indent=2))
-    else:
-        for line in suspects_lines(found, most=most):
-            print(clean(line))
+    print_document(suspects_document(found, most=most), "json" if json_ else "text")
     return EXIT_OK
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from evalsuite.cli.options import RUNS, GoldOfRun, Isolation, Json, OfRun, Plugins, ResultDir, Rules, RunsFolder, load_plugins, one_of, rule
-from evalsuite.cli.showing import Reveal
+from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def explain_command(
     evalsuite explain sales_004 --result_dir FOLDER --gold gold
     """
     from evalsuite.gold.layouts import read_gold
-    from evalsuite.reports.explain import evidence_text
+    from evalsuite.reports.case_documents import explanation_document
     from evalsuite.reveal import level_for
     from evalsuite.run.scoring import Options
     from evalsuite.run.scoring import run as score
@@ -57,7 +57,7 @@ def explain_command(
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
     else:
-        print(evidence_text(instance_id, found), end="")
+        print_document(explanation_document(instance_id, found))
     return EXIT_OK
 
 
@@ -173,10 +173,11 @@ def _check_place(output: Path | None) -> None:
 
 def _write_bundle(found: "Bundle", output: Path | None, *, signature: str) -> None:
     """Print the bundle, or write it and say where. Raises `OutputError`."""
-    from evalsuite.explain.bundle_files import write
-    from evalsuite.reports.bundle import bundle_markdown
+    from evalsuite.explain.bundle_files import files_of, write
+    from evalsuite.reports.case_documents import bundle_document
+    from evalsuite.reports.markdown import as_markdown
 
-    text = bundle_markdown(found, signature=signature)
+    text = as_markdown(bundle_document(found, files_of(found), signature=signature))
     if output is None:
         sys.stdout.write(text)
         return

@@ -3,22 +3,16 @@
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from evalsuite.cli.options import RUNS, Code, FailUnder, GoldNow, Json, Quiet, RunName, RunsFolder, Scoring, SubmissionNow, Workers, share
-from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, run_report, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import percent, score_words
 from evalsuite.store.history import one_run
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from evalsuite.audit.verification import Verified
-
 
 # How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
 _MOST_CHANGES = 20
@@ -98,6 +92,7 @@ def verify_command(
     the run's own word is listed as not verified.
     """
     from evalsuite.audit.verification import verify
+    from evalsuite.reports.verified_document import verified_document
 
     code.load()
     if sample is not None and sample < 1:
@@ -117,40 +112,8 @@ def verify_command(
     if json_:
         print(json.dumps(found.to_json()))
     else:
-        _print_verified(found)
+        print_document(verified_document(found))
     return found.exit_code
-
-
-def _print_verified(found: "Verified") -> None:
-    """Print each finding, what was only claimed or left out, and the verdict as the last line."""
-    for finding in found.findings:
-        print(clean(f" {'✓' if finding.good else '✗'} {finding.name:<14} {finding.says}"))
-        for text in finding.differs[:_MOST_DIFFERENCES]:
-            print(clean(f"     {text}"))
-        if len(finding.differs) > _MOST_DIFFERENCES:
-            print(f"     ... {len(finding.differs) - _MOST_DIFFERENCES} more")
-    for value, names in _by_what_is_said(found.claimed):
-        print(clean(f" - {', '.join(names)} not verified: {value}"))
-    for reason, names in _by_what_is_said(found.left_out.items()):
-        print(clean(f" - {', '.join(names)} not verified: {reason}"))
-    for note in found.notes:
-        print(clean(f"   note: {note}"))
-    if found.seed is not None:
-        print(f"   --seed {found.seed} takes the same sample again")
-    wrong = [finding.name for finding in found.findings if not finding.good]
-    verdict = f"no: {', '.join(wrong)} (exit 1)" if wrong else "yes"
-    if found.exit_code == EXIT_UNSCORABLE:
-        verdict = f"as far as that goes, {len(found.left_out)} not verified (exit 4)"
-    counted = f"verified {found.n_verified} of {found.n_gold}: " if found.n_gold else ""
-    print(clean(f"{counted}{found.name} is what it says: {verdict}"))
-
-
-def _by_what_is_said(said: "Iterable[tuple[str, str]]") -> "Iterable[tuple[str, list[str]]]":
-    """The names of which the same is said, with what it is, in the order of the first."""
-    found: dict[str, list[str]] = {}
-    for name, value in said:
-        found.setdefault(value, []).append(name)
-    return found.items()
 
 
 def merge_command(

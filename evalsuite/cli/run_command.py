@@ -126,8 +126,9 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
 def _for_github(run: "Run", record: "Record") -> Iterator[None]:
     """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
     from evalsuite.reports.ci_files import annotations, fenced, places_of
+    from evalsuite.reports.run_document import run_document
 
-    for command in annotations(record, places_of(run)):
+    for command in annotations(run_document(record, places=places_of(run))):
         print(command)
     with fenced(sys.stdout):
         yield

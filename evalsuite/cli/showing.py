@@ -86,6 +86,21 @@ def run_report(record: "Record", reveal: str | None = None, **how: Any) -> "Docu
     return run_document(revealed(record, reveal), find_evidence=find_evidence, **how)
 
 
+def print_document(document: "Document", form: str = "text", *, last_line: str | None = None) -> None:
+    """Print a document: for people as wide as the terminal, or in a format by its name (json, md ...); `github` gives annotations."""
+    from evalsuite.reports import FORMATS
+    from evalsuite.reports.ci_files import annotations
+    from evalsuite.reports.terminal import show
+
+    if form == "text":
+        show(document, console(), last_line=last_line)
+    elif form == "github":
+        print(*annotations(document, most=None), sep="\n")
+    else:
+        rendered = FORMATS[f".{form}"].load()(document)
+        print(*([rendered] if isinstance(rendered, str) else rendered), sep="", end="")
+
+
 def write_all(document: "Document", outputs: Iterable[Path]) -> int:
     """Write a report in every format that was asked for; how many could not be written."""
     from evalsuite.reports import write

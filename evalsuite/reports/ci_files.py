@@ -12,10 +12,8 @@ from typing import TYPE_CHECKING, TextIO
 from xml.sax.saxutils import quoteattr
 
 from evalsuite.errors import cannot_write
-from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Case, Document
-from evalsuite.reports.run_columns import ci_outcome
 from evalsuite.reports.run_document import run_document
 
 if TYPE_CHECKING:
@@ -56,7 +54,8 @@ def _case_element(case: Case) -> str:
     if case.kind != "passed":
         # `skipped` has no type in the schemas that CI systems check against.
         skipped = case.kind == "skipped"
-        named = f"{case.type}: {case.message}" if skipped else case.message
+        message = f"{case.points}: {case.message}" if case.points else case.message
+        named = f"{case.type}: {message}" if skipped else message
         typed = "" if skipped else f" type={_xml_attribute(case.type)}"
         inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}/>\n"
     return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
@@ -77,28 +76,26 @@ MOST_OF_A_KIND = 10
 Places = Mapping[str, str]
 
 
-def annotations(record: "Record", places: Places) -> Iterator[str]:
-    """Lines `::error file=...,line=...,title=...::reason`, at most ten errors and ten warnings, faults first.
+def annotations(document: Document, *, most: int | None = MOST_OF_A_KIND) -> Iterator[str]:
+    """Lines `::error file=...,line=...,title=...::reason` of the document's cases at the places they were handed in.
 
-    Errors are what whoever handed in can mend; a warning is an instance that gold or the tool kept from being judged. `places` gives
-    `file:line` (or `file`) by instance id.
+    At most `most` errors and as many warnings, what could not be judged first; None gives all of them in their order.
     """
-    found: dict[str, list[tuple[int, str]]] = {"error": [], "warning": []}
-    for result in record.results:
-        kind, type_ = ci_outcome(result)
-        if kind == "passed" or (result.status == "scored" and result.score is None):
-            # Right, or nobody may know.
-            continue
-        level = "warning" if result.status in UNJUDGED else "error"
-        file, _, line = places.get(result.instance_id, "").rpartition(":")
-        where = {"file": file, "line": line} if line.isdecimal() else {"file": f"{file}:{line}".lstrip(":")}
-        title = f"{result.instance_id}: {type_}"
-        found[level].append((kind != "error", workflow_command(level, result.reason or type_, **where, title=title)))
-    for level, lines in found.items():
-        lines.sort(key=lambda line: line[0])
-        yield from (line for _, line in lines[:MOST_OF_A_KIND])
-        if len(lines) > MOST_OF_A_KIND:
-            yield workflow_command("notice", f"{len(lines) - MOST_OF_A_KIND} more {level}s are in the report")
+    cases = [case for suite in document.suites() for case in suite.cases if case.level]
+    if most is None:
+        yield from map(_annotation, cases)
+        return
+    for level in ("error", "warning", "notice"):
+        found = sorted((case for case in cases if case.level == level), key=lambda case: case.kind != "error")
+        yield from map(_annotation, found[:most])
+        if len(found) > most:
+            yield workflow_command("notice", f"{len(found) - most} more {level}s are in the report")
+
+
+def _annotation(case: Case) -> str:
+    file, _, line = case.place.rpartition(":")
+    where = {"file": file, "line": line} if line.isdecimal() else {"file": case.place}
+    return workflow_command(case.level, case.message, **where, title=case.title or f"{case.name}: {case.type}")
 
 
 def workflow_command(name: str, message: str, **properties: str) -> str:

@@ -24,7 +24,7 @@ _ROWS_A_PIECE = 1000
 
 def as_csv(document: Document) -> Iterator[str]:
     """Pieces of the CSV text: a header and a line a row; items of a list are separated by `;`, what there is not is empty."""
-    table = document.tables["csv"]
+    table = document.table("csv")
     columns = table.of("csv")
     yield _csv_lines([[safe_cell(column.name) for column in columns]])
     rows = iter(table.rows)
@@ -96,7 +96,7 @@ def as_parquet(document: Document) -> bytes:
     """
     import duckdb
 
-    table = document.tables["parquet"]
+    table = document.table("parquet")
     columns = table.of("parquet")
     with ScratchFolder() as folder:
         lines, out = folder / "rows.jsonl", folder / "rows.parquet"

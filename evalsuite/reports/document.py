@@ -1,8 +1,8 @@
 """What a report says, whatever its form: sections of tables with typed cells, lines, facts and pictures.
 
-A subject (`run.py`, `comparison.py`, `leaderboard.py`, `gold.py` ...) builds a `Document`; a renderer (`terminal.py`, `markdown.py`,
-`html.py`, `csv_file.py`, `json_file.py`, `junit.py`, `parquet.py`) sets any document in its form. Texts are as they were said: each
-renderer makes them safe for itself.
+What there is to report builds a `Document` in a file named for it (`run_document.py`, `gold_documents.py` ...); a renderer
+(`terminal.py`, `markdown.py`, `html.py`, `data_files.py`, `ci_files.py`) sets any document in its form. Texts are as they were said:
+each renderer makes them safe for itself.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -101,7 +101,8 @@ _ROLES: Final = ("name", "mark", "more", "why")
 class Table(Generic[R]):
     """Rows under columns. `is_long` says that there may be any number of rows; `style` gives a row's look: dim, or nothing.
 
-    In a `listed` table no row needs more than a line (or a bullet): its reasons are cut, its names are not.
+    In a `listed` table no row needs more than a line (or a bullet): its reasons are cut, its names are not. `lines` says how a row reads
+    on a terminal where it stands in lines of its own instead of columns.
     """
 
     columns: Sequence[Column[R]]
@@ -110,6 +111,7 @@ class Table(Generic[R]):
     anchor: Callable[[R], str] | None = None
     is_long: bool = False
     is_listed: bool = False
+    lines: Callable[[R], Sequence[str]] | None = None
 
     def of(self, form: Form) -> list[Column[R]]:
         """The columns of a form; side by side, a person reads names first, then marks, and reasons last."""
@@ -153,7 +155,8 @@ class Section:
 
     `prose` is one paragraph of lines; `pairs` are (label, text); `lines` stand one by one, `below` them what was left out. A folded
     section opens on demand where a form can do that. `kind` says what its rows are and `of` whom it is about, for who looks for a part;
-    `look` is how a page and a terminal set it, `values` what a look needs besides.
+    `look` is how a page and a terminal set it, `values` what a look needs besides. What has the look `lines`, or `part` behind an empty
+    line, stands on a terminal as it is, a line each however wide that is; a `block` keeps its line ends and spaces everywhere.
     """
 
     title: Words = ""
@@ -175,7 +178,9 @@ class Section:
 class Case:
     """A test case: `kind` is passed, failure, error or skipped; `type` and `message` say why it did not pass. Texts may be hostile.
 
-    `seconds` is None where nothing was timed.
+    `points` stands before the message of what is partly right, `seconds` is None where nothing was timed. `place` is `file:line` (or
+    `file`) for an annotation, `level` how bad it is there (error, warning, notice; empty: none), `title` its title where that is not
+    name and type.
     """
 
     name: str
@@ -183,6 +188,10 @@ class Case:
     kind: str = "passed"
     type: str = ""
     message: str = ""
+    points: str = ""
+    place: str = ""
+    level: str = ""
+    title: str = ""
     seconds: float | None = None
     properties: Sequence[tuple[str, str]] = ()
 
@@ -217,6 +226,17 @@ class Document:
     width: int = 150
     last_stands_apart: bool = True
     has_script: bool = False
+
+    def table(self, form: Form) -> Table[Any]:
+        """The rows for machines; of a document without rows its facts, as label and text."""
+        if form in self.tables:
+            return self.tables[form]
+        facts = [(text_of(label), text_of(text)) for part in self.parts("markdown") for label, text in part.pairs]
+        columns: list[Column[tuple[str, str]]] = [
+            Column(name="label", value=lambda pair: pair[0]),
+            Column(name="text", value=lambda pair: pair[1]),
+        ]
+        return Table(columns=columns, rows=facts)
 
     def parts(self, form: Form) -> Iterator[Section]:
         """The sections of a form that have anything to show."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
 from evalsuite.reports.clean import clean
-from evalsuite.reports.document import Code, Document, Strong, Words, pieces, text_of
+from evalsuite.reports.document import Code, Document, Section, Strong, Words, pieces, text_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -52,7 +52,8 @@ def as_html(document: Document) -> str:
         "style": _safe(asset("style.css")),
         "script": _safe(script),
         "policy": policy(scripts=document.has_script),
-        "sections": list(document.parts("html")),
+        "sections": list(document.parts("html")) or [Section()],
+        "heading": document.heading or document.title,
         "version": __version__,
         "tab": text_of(document.heading or document.title),
     }

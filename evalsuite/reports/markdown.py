@@ -21,20 +21,12 @@ _MARKUP = re.compile(r"([\\`*_{}\[\]|~#!$])")
 def as_markdown(document: Document) -> str:
     """The document, below 60 kB whatever its size; what is left out is counted."""
     sections = list(document.parts("markdown"))
-    whole = [f"### {shown(document.heading or document.title)}"]
-    whole += [_opened(section) for section in sections if not (section.is_folded or _is_long(section))]
-    room = MOST_BYTES - sum(len(part.encode()) + 2 for part in whole)
-    cut = [section for section in sections if section.is_folded or _is_long(section)]
-    found = [whole[0]]
-    opened = iter(whole[1:])
-    for section in sections:
-        if section.is_folded:
-            found.append(_folded(section, max(0, room) // len(cut)))
-        elif _is_long(section):
-            found.append(_opened(section, max(0, room) // len(cut)))
-        else:
-            found.append(next(opened))
-    return "\n\n".join(filter(None, found)) + "\n"
+    head = f"### {shown(document.heading or document.title)}"
+    whole = {at: _opened(section) for at, section in enumerate(sections) if _stands_whole(section)}
+    room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
+    share = max(0, room) // max(1, len(sections) - len(whole))
+    cut = {at: (_folded if one.is_folded else _opened)(one, share) for at, one in enumerate(sections) if at not in whole}
+    return "\n\n".join(filter(None, (head, *((whole | cut)[at] for at in range(len(sections)))))) + "\n"
 
 
 def shown(words: Words) -> str:
@@ -76,8 +68,9 @@ def plain_html(text: str) -> str:
     return escaped.replace("@", "@\u200b").replace("://", ":\u200b//").replace("www.", "www\u200b.")
 
 
-def _is_long(section: Section) -> bool:
-    return section.table is not None and section.table.is_long
+def _stands_whole(section: Section) -> bool:
+    """Whether nothing of it is left out where there is little room."""
+    return section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long))
 
 
 def _cell(words: Words) -> str:
@@ -88,6 +81,8 @@ def _cell(words: Words) -> str:
 
 
 def _opened(section: Section, room: int = MOST_BYTES) -> str:
+    if section.look == "block":
+        return _block(section)
     if section.look == "foot":
         return f"<sub>{''.join(map(shown, section.lines))}</sub>"
     parts = [f"#### {shown(section.title)}"] if section.title else []
@@ -107,6 +102,16 @@ def _opened(section: Section, room: int = MOST_BYTES) -> str:
         parts.append("\n".join(listed))
     parts += [shown(line) for line in section.below]
     return "\n\n".join(parts)
+
+
+def _block(section: Section) -> str:
+    """The lines as they are under their title, in a fence that they cannot close; what cannot be printed shows as its escape."""
+    text = "\n".join(clean(text_of(line)) for line in section.lines)
+    fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
+    fenced = f"{fence}{section.values.get('language', '')}\n{text}\n{fence}"
+    if section.is_folded:
+        return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n{fenced}\n\n</details>"
+    return f"{shown(section.title)}:\n{fenced}" if section.title else fenced
 
 
 def _folded(section: Section, room: int) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalsuite.errors import FAULTS
-from evalsuite.outcome import FAULTY, KINDS, kind_of, sign_under
+from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, sign_under
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
 from evalsuite.reports.words import percent, why_of
 
@@ -137,27 +137,29 @@ def ci_outcome(result: "Result") -> tuple[str, str]:
     return "error", result.fault or result.status
 
 
-def results_suite(record: "Record") -> Suite:
-    """The test cases of all results in gold order, classed by suite and scorer."""
+def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
+    """The test cases of all results in gold order, classed by suite and scorer; `places` says by id where each was handed in."""
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
     properties = [("submission", record.submission), ("rules", record.rules), *score, ("signature", str(record.run["signature"]))]
     columns = [column for column in COLUMNS if "junit" in column.forms]
-    return Suite(
-        name=record.suite, cases=[_result_case(record.suite, row, columns) for row in results_table(record).rows], properties=properties
-    )
+    cases = [_result_case(record.suite, row, columns, places) for row in results_table(record).rows]
+    return Suite(name=record.suite, cases=cases, properties=properties)
 
 
-def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]]) -> Case:
+def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]], places: Mapping[str, str]) -> Case:
     result = row.result
     kind, type_ = ci_outcome(result)
-    why = f"{result.score:.2f}: {result.reason}" if type_ == "partly_right" else result.reason
-    why = why or (FAULTS[result.fault].message if result.fault in FAULTS else result.status)
+    # An error is what whoever handed in can mend; of what is right, and of what nobody may know, nothing is said.
+    level = "warning" if result.status in UNJUDGED else "error"
     return Case(
         name=result.instance_id,
         classname=f"{suite}.{result.scorer or result.status}",
         kind=kind,
         type=type_,
-        message=why,
+        message=result.reason or (FAULTS[result.fault].message if result.fault in FAULTS else result.status),
+        points=f"{result.score:.2f}" if type_ == "partly_right" else "",
+        place=places.get(result.instance_id, ""),
+        level="" if kind == "passed" or type_ == "not_shown" else level,
         seconds=result.seconds,
         properties=[(column.head, text_of(column.cell(row))) for column in columns],
     )

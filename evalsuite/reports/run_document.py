@@ -1,6 +1,6 @@
 """A run as a document: its numbers in words, and its parts for each form."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
@@ -46,11 +46,13 @@ def run_document(
     verbose: bool = False,
     durations: int = 0,
     find_evidence: "FindEvidence | None" = None,
+    places: Mapping[str, str] | None = None,
 ) -> Document:
     """The report of a run as it may be seen.
 
     On a terminal `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one
-    shown, and `durations` the slowest n instances. `find_evidence` is asked for what a page shows beside what is not right.
+    shown, and `durations` the slowest n instances. `find_evidence` is asked for what a page shows beside what is not right;
+    `places` gives `file:line` by instance id, for annotations.
     """
 
     def sections(form: Form) -> Iterator[Section]:
@@ -80,7 +82,7 @@ def run_document(
         tables={form: results_table(record) for form in forms},
         whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)},
         rows_key="results",
-        suites=lambda: [results_suite(record)],
+        suites=lambda: [results_suite(record, places or {})],
         width=120,
         last_stands_apart=False,
         has_script=True,

@@ -52,7 +52,8 @@ def as_svg(document: Document) -> str:
 
 def show(document: Document, console: "Console", *, last_line: str | None = None) -> None:
     """Print the document; `last_line` replaces its own, where a gate was set."""
-    print_line(console, text_of(document.title), "bold")
+    if title := text_of(document.title):
+        print_line(console, title, "bold")
     for section in document.parts("text"):
         _show_section(console, section)
     if last := text_of(document.last_line) if last_line is None else last_line:
@@ -63,14 +64,21 @@ def show(document: Document, console: "Console", *, last_line: str | None = None
 
 
 def _show_section(console: "Console", section: Section) -> None:
+    if section.look in ("lines", "part"):
+        _show_lines(console, section)
+        return
     if section.look == "block":
         console.print()
+        if title := text_of(section.title):
+            print_line(console, f" {title}", "bold")
         console.print(_text("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
         return
     if not section.pairs or section.title or section.table is not None:
         console.print()
     if title := text_of(section.title):
         print_line(console, f" {title}", _TITLES.get(section.look, "bold"))
+    for line in section.prose:
+        print_line(console, f" {text_of(line)}")
     if section.table is not None:
         (_print_listed if section.table.is_listed else _print_table)(console, section.table)
     print_pairs(console, [(text_of(label), text_of(text)) for label, text in section.pairs])
@@ -78,6 +86,16 @@ def _show_section(console: "Console", section: Section) -> None:
         print_line(console, f" {text}" if (text := text_of(line)) else "")
     for line in section.below:
         print_line(console, f" {text}" if (text := text_of(line)) else "", "dim")
+
+
+def _show_lines(console: "Console", section: Section) -> None:
+    """A section whose lines stand as they are: who searches what is printed finds each on one line."""
+    if section.look == "part":
+        console.print()
+    table = section.table
+    of_rows = [line for row in table.rows for line in table.lines(row)] if table is not None and table.lines is not None else []
+    for line in (*([section.title] if section.title else ()), *section.prose, *of_rows, *section.lines, *section.below):
+        _print(console, "", clean(text_of(line)))
 
 
 def in_lines(text: str, width: int) -> list[str]:

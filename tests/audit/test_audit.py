@@ -15,7 +15,9 @@ from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutan
 from evalsuite.causes.table_pairs import TablePair
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
-from evalsuite.reports.audit import audit_text
+from evalsuite.reports.audit_document import audit_document
+from evalsuite.reports.markdown import as_markdown
+from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Table
 from tests.conftest import ROOT
@@ -148,7 +150,7 @@ def test_limits(example: Audit) -> None:
     assert [one.kind for one in one.checks[0].verdicts] == [OWN, "rows scrambled"]
     late = audit_gold(ROOT / "gold", seconds=1e-9, isolation="none")
     assert (late.checks, late.n_left) == ((), sum(1 for _ in late.untried) + late.n_left)
-    assert "left when the time was over" in audit_text(late, "text", rules="official")
+    assert "left when the time was over" in as_text(audit_document(late, rules="official"))
     with pytest.raises(UsageError):
         audit_gold(ROOT / "gold", only=("nobody",))
 
@@ -204,6 +206,8 @@ def test_reports_make_text_harmless(tmp_path: Path) -> None:
     check = {"func": "string_match", "parameters": {"gold": ["Paris"]}}
     (tmp_path / "a_eval.jsonl").write_text(json.dumps({"instance_id": "q|1", "evaluation": check}) + "\n")
     found = audit_gold(tmp_path, isolation="none")
-    for form in ("text", "md"):
-        assert "\x1b" not in audit_text(found, form, rules="official")
-    assert "q\\|1" in audit_text(found, "md", rules="official")
+    document = audit_document(found, rules="official")
+    markdown = as_markdown(document)
+    assert "\x1b" not in as_text(document) + markdown
+    assert "`q¦1`" in markdown
+    assert "q|1" not in markdown

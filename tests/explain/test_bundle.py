@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
-from evalsuite.explain.bundle_files import scored, verdict, write
+from evalsuite.explain.bundle_files import files_of, scored, verdict, write
 from evalsuite.explain.shrink import smallest
 from evalsuite.explain.smallest_case import Bundle, bundle
-from evalsuite.reports.bundle import bundle_markdown
+from evalsuite.reports.case_documents import bundle_document
+from evalsuite.reports.markdown import as_markdown
 from tests.audit.small import write_gold, write_submission
 from tests.processes import finished
 
@@ -241,7 +242,8 @@ def a_bundle(answer: str) -> Bundle:
 @pytest.mark.parametrize("answer", ["```\n# out\n<script>", "````\n```", "\x1b]0;x\x07", "a\nEND\nrm -rf x", "\u202edrow"])
 def test_hostile_answers_stay_in_their_fence(answer: str) -> None:
     """No text closes its fence or its heredoc, and what a terminal would obey is never given to be pasted."""
-    text = bundle_markdown(a_bundle(answer))
+    case = a_bundle(answer)
+    text = as_markdown(bundle_document(case, files_of(case)))
     assert "\x1b" not in text
     assert "\u202e" not in text
     fence = ""

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from evalsuite.errors import OutputError
 from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotations, fenced, places_of, workflow_command
 from evalsuite.reports.clean import clean
+from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
 from tests.reports import made
 
@@ -34,7 +35,7 @@ def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each annotation names a file that is there, the line that hands the instance in, and its reason; at most ten of a kind."""
     monkeypatch.chdir(ROOT)
     run, record = made.example(), made.example_record()
-    found = [parse(line) for line in annotations(record, places_of(run))]
+    found = [parse(line) for line in annotations(run_document(record, places=places_of(run)))]
     reasons = {result.instance_id: result.reason for result in record.results}
     places = [(name, *about["title"].split(": "), about, said) for name, about, said in found if name != "notice"]
     for _, instance, _, about, said in places:

@@ -1,0 +1,231 @@
+"""What checks of gold found, as documents: gold against itself, lint, contamination, suspects."""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from evalsuite.reports.clean import clean
+from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Section, Suite, Table
+from evalsuite.reports.words import counted, percent
+
+if TYPE_CHECKING:
+    from evalsuite.audit.contamination import Contamination, Overlap
+    from evalsuite.audit.lint import Lint
+    from evalsuite.audit.lint.book import Found
+    from evalsuite.audit.own_gold import GoldCheck, Unsatisfied
+    from evalsuite.audit.suspects import Suspect, Suspects
+
+# The forms in which findings are printed.
+LINT_FORMATS = ("text", "json", "github")
+_LEVELS = {"error": "error", "warning": "warning", "note": "notice"}
+MOST_REFUSED = 100
+MOST_NAMED = 10
+MOST_OVERLAPS = 50
+MOST_RUNS = 5
+
+
+def gold_check_document(found: "GoldCheck", name: str) -> Document:
+    """The instances that gold itself cannot answer, then single checks that refuse their gold, then the ceiling."""
+    parts = {
+        "gold's own answer is refused": [one for one in found.unsatisfied if one.lowers],
+        "refused, while another answer to the same instance is accepted": [one for one in found.unsatisfied if not one.lowers],
+        "not tried": list(found.untried),
+    }
+    state = {one: title for title, rows in parts.items() for one in rows}
+    columns: list[Column[Unsatisfied]] = [
+        Column(name="state", value=lambda one: state[one], forms=MACHINES),
+        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
+        Column(name="where", value=lambda one: one.where),
+        Column(name="scorer", value=lambda one: one.scorer),
+        Column(name="rules", value=lambda one: "+".join(one.rules)),
+        Column(name="code", value=lambda one: one.code or None),
+        Column(name="reason", title="why", role="why", value=lambda one: one.reason, wraps=True),
+    ]
+
+    def sections(_: Form) -> Iterator[Section]:
+        for title, rows in parts.items():
+            more = len(rows) - MOST_REFUSED
+            if rows:
+                yield Section(
+                    look="lines",
+                    title=title,
+                    table=Table(columns=columns, rows=rows[:MOST_REFUSED], lines=lambda one: [_refused_line(one)]),
+                    below=[f"   ... {more} more (--json lists all)"] if more > 0 else (),
+                )
+        if found.excused:
+            answered = [f"   {id_}: {place}" for id_, place in found.excused.items()]
+            yield Section(look="lines", title="answered for", lines=answered)
+        yield Section(look="lines", lines=[found.ceiling.words()])
+
+    every = Table(columns=columns, rows=list(state))
+    return Document(
+        name=name,
+        title="",
+        heading=("Gold check of ", Code(name, 80)),
+        sections=sections,
+        last_line=gold_check_verdict(found),
+        tables={"csv": every, "parquet": every},
+        whole=found.to_json(),
+        suites=lambda: [Suite(name=name, cases=[_refused_case(found, one) for one in every.rows], properties=())],
+    )
+
+
+def _refused_line(one: "Unsatisfied") -> str:
+    rules = f", {'+'.join(one.rules)}" if one.rules else ""
+    return f"   {one.where}: {one.instance_id}: {one.scorer}{rules}: {f'{one.code}: ' if one.code else ''}{one.reason}"
+
+
+def _refused_case(found: "GoldCheck", one: "Unsatisfied") -> Case:
+    """A failure where it keeps the ceiling low and nobody answers for it; what was not tried, or is no loss, is skipped."""
+    fails = one.instance_id in found.failing and bool(one.rules) and one.lowers
+    return Case(
+        name=one.instance_id,
+        classname=f"{one.scorer}.{'+'.join(one.rules) or 'not tried'}",
+        kind="failure" if fails else "skipped",
+        type=one.code or "refused",
+        message=one.reason,
+        place=one.where,
+        level="error" if fails else "notice",
+    )
+
+
+def gold_check_verdict(found: "GoldCheck") -> str:
+    """The last line: which instances do not get full marks though nobody answers for them."""
+    failing = [clean(id_) for id_ in found.failing]
+    if not failing:
+        others = f", but for {len(found.excused)} answered for by lint_ignore or errata" if found.excused else ""
+        tried = " that was tried" if found.untried else ""
+        return f"done: every gold{tried} gets full marks under its own rules{others}"
+    more = f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
+    return f"failed: no full marks under its own rules: {', '.join(failing[:MOST_NAMED])}{more} (exit 1)"
+
+
+def lint_document(found: "Lint") -> Document:
+    """All findings, a line each, and their counts; as annotations, at the lines of the spec as they can be found from here."""
+    columns: list[Column[Found]] = [
+        Column(name="where", role="name", value=lambda one: one.where),
+        Column(name="severity", role="name", value=lambda one: one.severity, words=lambda one: Own(one.severity)),
+        Column(name="code", role="name", value=lambda one: one.code),
+        Column(name="instance_id", title="instance", value=lambda one: one.instance_id or None),
+        Column(name="message", role="why", value=lambda one: one.message, wraps=True),
+        Column(name="hint", role="why", value=lambda one: one.hint or None, wraps=True),
+        Column(name="fixable", type="BOOLEAN", value=lambda one: one.change is not None, forms=MACHINES),
+    ]
+    name = found.book.folder.name
+    table = Table(columns=columns, rows=found.findings, is_long=True, lines=lambda one: [_finding_line(one)])
+    return Document(
+        name=name,
+        title="",
+        heading=("Lint of ", Code(name, 80)),
+        sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(found)])],
+        tables={"csv": table, "parquet": table},
+        whole=found.to_json(),
+        suites=lambda: [Suite(name=name, cases=[_finding_case(found, one) for one in found.findings], properties=())],
+    )
+
+
+def _finding_text(one: "Found") -> str:
+    return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
+
+
+def _finding_line(one: "Found") -> str:
+    return f"{one.where}: {one.severity} {one.code}: {_finding_text(one)}"
+
+
+def _finding_case(found: "Lint", one: "Found") -> Case:
+    """An error is a failure, all else is skipped. Its place is given as it can be found from here, not as findings name it."""
+    name, _, line = one.where.rpartition(":")
+    file = str(found.book.folder / (name or one.where).rpartition("/")[2])
+    return Case(
+        name=f"{one.where}: {one.code}",
+        classname=f"{found.book.folder.name}.{one.severity}",
+        kind="failure" if one.severity == "error" else "skipped",
+        type=one.code,
+        message=_finding_text(one),
+        place=f"{file}:{line}" if line.isdigit() else file,
+        level=_LEVELS[one.severity],
+        title=f"gold lint: {one.code}",
+    )
+
+
+def lint_summary(found: "Lint") -> str:
+    """`40 instances: 1 error, 0 warnings, 5 notes`; what was told to keep quiet and what --fix can mend is added."""
+    counts = [counted(found.count(severity), severity) for severity in ("error", "warning", "note")]
+    n_fixable = sum(one.change is not None for one in found.findings)
+    more = [f"{found.n_ignored} ignored"] if found.n_ignored else []
+    more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
+    return f"{len(found.book.instances)} instances: {', '.join([*counts, *more])}"
+
+
+def contamination_document(found: "Contamination", name: str) -> Document:
+    """A row for each text of gold of which something was found, the largest share first, then the count."""
+    columns: list[Column[Overlap]] = [
+        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
+        Column(name="part", role="name", value=lambda one: one.part),
+        Column(name="share", type="DOUBLE", value=lambda one: one.share, words=lambda one: Own(percent(one.share)), is_number=True),
+        Column(name="n_found", title="n-grams", type="BIGINT", value=lambda one: one.n_found, is_number=True),
+        Column(name="n_grams", title="of", type="BIGINT", value=lambda one: one.n_grams, is_number=True),
+        Column(name="file", title="longest in", value=lambda one: f"{one.longest.file}:{one.longest.line}"),
+        Column(name="text", title="longest", role="why", value=lambda one: one.longest.text, wraps=True),
+    ]
+
+    def sections(_: Form) -> Iterator[Section]:
+        more = len(found.overlaps) - MOST_OVERLAPS
+        if found.overlaps:
+            yield Section(
+                look="lines",
+                table=Table(columns=columns, rows=found.overlaps[:MOST_OVERLAPS], lines=_overlap_lines),
+                below=[f" ... {more} more (--json lists all)"] if more > 0 else (),
+            )
+        n_hit = len({one.instance_id for one in found.overlaps})
+        said = [f"{n_hit} of {found.n_instances} instances share n-grams of {found.n_words} words with the files"]
+        if found.n_too_short:
+            text = f"{found.n_too_short} of {found.n_texts} texts of gold are too short to tell (--words asks for shorter n-grams)"
+            said.append(text)
+        yield Section(look="lines", lines=said)
+
+    every = Table(columns=columns, rows=found.overlaps)
+    tables: dict[Form, Table[Overlap]] = {"csv": every, "parquet": every}
+    heading = ("Contamination of ", Code(name, 80))
+    return Document(name=name, title="", heading=heading, sections=sections, tables=tables, whole=found.to_json())
+
+
+def _overlap_lines(one: "Overlap") -> Sequence[str]:
+    hit = one.longest
+    return (
+        f" {percent(one.share):>7}  {one.instance_id}  {one.part}  {one.n_found} of {one.n_grams} n-grams",
+        f"          longest: {hit.n_words} words at {hit.file}:{hit.line}: {hit.text}",
+    )
+
+
+def suspects_document(found: "Suspects", *, most: int = 20) -> Document:
+    """The first `most` suspects with their reasons, then what was looked at."""
+    numbers = {one.instance_id: at for at, one in enumerate(found.suspects, start=1)}
+    columns: list[Column[Suspect]] = [
+        Column(name="place", role="name", type="BIGINT", value=lambda one: numbers[one.instance_id], is_number=True),
+        Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
+        Column(name="n_right", title="right", type="BIGINT", value=lambda one: one.n_right, is_number=True),
+        Column(name="n_voices", title="of", type="BIGINT", value=lambda one: one.n_voices, is_number=True),
+        Column(name="answer", title="the answer", value=lambda one: one.shown if one.agreeing else None),
+        Column(name="reasons", title="why", role="why", value=lambda one: "; ".join(one.reasons), wraps=True),
+    ]
+
+    def lines(one: "Suspect") -> Iterator[str]:
+        yield f"{numbers[one.instance_id]:>3}  {one.instance_id}  right {one.n_right}/{one.n_voices}"
+        yield from (f"       {reason}" for reason in one.reasons)
+        if one.agreeing:
+            more = f" and {len(one.agreeing) - MOST_RUNS} more" if len(one.agreeing) > MOST_RUNS else ""
+            yield f"       the answer: {one.shown}  ({', '.join(one.agreeing[:MOST_RUNS])}{more})"
+
+    def sections(_: Form) -> Iterator[Section]:
+        more = len(found.suspects) - most
+        if found.suspects:
+            table = Table(columns=columns, rows=found.suspects[:most], lines=lambda one: list(lines(one)))
+            yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
+        n_voices = f"{found.n_voices} independent submissions in {found.n_runs} runs"
+        said = f"{len(found.suspects)} of {found.n_instances} instances to look at, from {n_voices}"
+        yield Section(look="lines", lines=[*(f"note: {note}" for note in found.notes), said])
+
+    every = Table(columns=columns, rows=found.suspects)
+    tables: dict[Form, Table[Suspect]] = {"csv": every, "parquet": every}
+    heading = "Instances whose gold may be wrong"
+    return Document(name="suspects", title="", heading=heading, sections=sections, tables=tables, whole=found.to_json())
