@@ -107,6 +107,16 @@ def test_no_files_import_each_other() -> None:
         pytest.fail(" -> ".join(error.args[1]))
 
 
+def test_the_house_has_few_floors() -> None:
+    """The longest chain of rooms that import each other has 13: what a change far below can reach at most."""
+    below = {name: {room(other) for module in FILES if room(module) == name for other in imports(module)} - {name} for name in ORDER}
+    chains: dict[str, list[str]] = {}
+    for name in ORDER:
+        chains[name] = [*max((chains[other] for other in below[name]), key=len, default=[]), name]
+    longest = max(chains.values(), key=len)
+    assert len(longest) <= 13, " <- ".join(longest)
+
+
 def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
     """Scoring texts and tables loads none of the rooms around the core: who asks no judge and no database never pays for them."""
     words = ["run", "example_submission_folder", "--quiet", "--no-save", "--no-cache", "--isolation", "none", "-o", str(tmp_path / "x.md")]
