@@ -38,6 +38,19 @@ def mutate_duckdb(data: bytes, rng: random.Random) -> bytes:
     return repair_checksums(out)
 
 
+def craft_duckdb(data: bytes, rng: random.Random) -> bytes:
+    """A DuckDB file whose lengths, counts and pointers say what cannot be: huge, exchanged, or blank; with right checksums."""
+    out = bytearray(data)
+    busy = [at for at, byte in enumerate(data) if byte and at > 12]
+    for _ in range(rng.randint(1, 4)):
+        at, other, n = rng.choice(busy), rng.choice(busy), rng.choice((2, 4, 8, 64, 300))
+        words = [rng.choice((0, 1, 2, 255, 4096, BLOCK, 1 << 31, (1 << 32) - 1, 1 << 62, (1 << 64) - 1)).to_bytes(8, "little")]
+        words += [words[0][:4], bytes(out[other : other + n]), bytes(n), b"\xff" * n, rng.randbytes(n)]
+        piece = rng.choice(words)[: len(out) - at]
+        out[at : at + len(piece)] = piece
+    return repair_checksums(out)
+
+
 def repair_checksums(data: bytes | bytearray) -> bytes:
     """The file with the checksum of each header (4 KiB) and block (256 KiB) set: each begins with it, eight bytes little-endian."""
     out = bytearray(data)

@@ -1,0 +1,128 @@
+"""Commands that look at single files: no crafted database, table or tree ends one with a signal, an internal error, or never."""
+
+import base64
+import json
+import os
+import random
+import re
+import sqlite3
+import sys
+import zlib
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.attacks.corpus import MAKER
+from tests.attacks.mutate import craft_duckdb, mutate, mutate_duckdb
+from tests.conftest import ROOT
+from tests.processes import finished
+
+# What a command may end with, whatever a file holds.
+ENDS = (0, 1, 2, 4, 5)
+CHECKS = {
+    "duckdb": {"func": "duckdb_match", "parameters": {"gold": "f.duckdb", "condition_tabs": ["t", "u"]}},
+    "csv": {"func": "table_match", "parameters": {"gold": "f.csv"}},
+    "json": {"func": "tree_match", "parameters": {"gold": "f.json"}},
+}
+
+
+def rounds() -> int:
+    """How many rounds of crafted files `-m slow` plays; EVALSUITE_FUZZ counts files."""
+    return max(1, int(os.environ.get("EVALSUITE_FUZZ", "400")) // 40)
+
+
+def good_duckdb(folder: Path) -> bytes:
+    """A database with most of what a file can hold: compressed and nested columns, keys, an index, a view, a macro, an enum."""
+    import duckdb
+
+    with duckdb.connect(str(folder / "good.duckdb")) as connection:
+        connection.execute(
+            "create table t as select i, 'name '||(i%50) as name, i*1.5 as v, case when i%3=0 then null else i end n, [i,i+1] l, "
+            "{'a':i,'b':'x'||i} s, date '2020-01-01'+(i%100)::int d, (i%7)::decimal(10,2) c, i%2=0 b, repeat('z',(i%300)::int) z "
+            "from range(3000) r(i)"
+        )
+        connection.execute("create table u(a integer primary key, b varchar unique, e enum('x','y'))")
+        connection.execute("insert into u select i, 'k'||i, case when i%2=0 then 'x' else 'y' end from range(500) r(i)")
+        connection.execute("create view w as select * from t")
+        connection.execute("create macro m(a) as a+1")
+        connection.execute("create sequence q")
+        connection.execute("create index idx on t(i)")
+    return (folder / "good.duckdb").read_bytes()
+
+
+def good_sqlite(folder: Path) -> bytes:
+    """A database of another kind, handed in under the name of this one."""
+    with sqlite3.connect(folder / "good.sqlite") as connection:
+        connection.execute("create table t (i integer, name text)")
+        connection.executemany("insert into t values (?, ?)", [(n, f"name {n}") for n in range(500)])
+    connection.close()
+    return (folder / "good.sqlite").read_bytes()
+
+
+def handed_in(folder: Path, seed: int, n: int) -> tuple[Path, Path]:
+    """(submission, gold) with n crafted files of each kind."""
+    rng = random.Random(seed)
+    tree = {"a": [{"b": n} for n in range(50)]}
+    good = {"duckdb": good_duckdb(folder), "csv": b"a,b\n" + b"1,x\n" * 300, "json": json.dumps(tree).encode()}
+    sqlite = good_sqlite(folder)
+    kinds: dict[str, Sequence[Callable[[bytes, random.Random], bytes]]] = {
+        "duckdb": (craft_duckdb, mutate_duckdb, mutate, lambda _, rng: mutate(sqlite, rng), lambda data, rng: data[: rng.randrange(9999)]),
+        "csv": (mutate, lambda _, rng: rng.randbytes(9999), lambda data, rng: data * rng.choice((0, 2, 500))),
+        "json": (mutate, lambda _, __: b"[" * 90_000, lambda _, rng: rng.randbytes(9999)),
+    }
+    gold, submission = folder / "gold", folder / "submission"
+    spec, rows = [], []
+    for kind, ways in kinds.items():
+        for at in range(n):
+            name = f"{kind}{at}"
+            for side in (gold, submission):
+                (side / name).mkdir(parents=True)
+            (gold / name / f"f.{kind}").write_bytes(good[kind])
+            (submission / name / f"f.{kind}").write_bytes(ways[at % len(ways)](good[kind], rng))
+            spec.append({"instance_id": name, "evaluation": CHECKS[kind]})
+            rows.append({"instance_id": name, "answer_type": "file", "answer_or_path": f"f.{kind}"})
+    (gold / "fuzz_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return submission, gold
+
+
+def hold(submission: Path, gold: Path, names: Sequence[str]) -> None:
+    """Run every command that looks at single files, those of one instance for each of the names, and hold its end to what may be."""
+    sides = ["--result_dir", str(submission), "--gold_dir", str(gold)]
+    commands = [["validate", str(submission), "--gold", str(gold), "--json"]]
+    for name in names:
+        kind = name.rstrip("0123456789")
+        files = [str(side / name / f"f.{kind}") for side in (submission, gold)]
+        commands.append(["check", str(CHECKS[kind]["func"]), "--prediction", files[0], "--gold", files[1]])
+        commands += [["explain", name, *sides], ["check", name, *sides]]
+        commands += [["bundle", name, *sides, "-o", str(submission.parent / f"{name}.md")]]
+    for words in commands:
+        done = finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT)
+        assert done.returncode in ENDS, (words, done.returncode, done.stderr)
+        assert "internal error" not in done.stderr, (words, done.stderr)
+        assert "Traceback" not in done.stdout + done.stderr, (words, done.stderr)
+
+
+def test_crafted_files_end_no_command(tmp_path: Path) -> None:
+    """A few files of each kind through validate, and one through the commands of an instance."""
+    hold(*handed_in(tmp_path, seed=0, n=5), names=("duckdb0",))
+
+
+def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> None:
+    """The corpus has one with right checksums on which duckdb 2.0.0 dies: a finding for validate, and no end of any other command."""
+    found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None
+    if found is None:
+        pytest.skip(f"no corpus maker at {MAKER} (set EVALSUITE_ATTACKS to its folder)")
+    submission, gold = handed_in(tmp_path, seed=0, n=1)
+    (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
+    hold(submission, gold, names=("duckdb0",))
+    done = finished([sys.executable, "-m", "evalsuite", "validate", submission, "--json"], cwd=ROOT)
+    assert {problem["code"] for problem in json.loads(done.stdout)["problems"] if problem["instance_id"] == "duckdb0"} == {"WORKER_DIED"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(1, rounds() + 1))
+def test_many_crafted_files_end_no_command(seed: int, tmp_path: Path) -> None:
+    """The same with other seeds and more files, EVALSUITE_FUZZ in all."""
+    hold(*handed_in(tmp_path, seed, n=14), names=[f"{kind}{at}" for kind in CHECKS for at in range(1, 4)])
