@@ -3,20 +3,20 @@
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.audit.made_answers import OWN, Edit, Made, clear, edited, write_database, write_table, write_tables, write_text, write_tree
+from evalsuite.audit.own_answers import first_choice
 from evalsuite.audit.right_answers import number_variants, table_variants, text_variants, tree_variants
 from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
-from evalsuite.causes.table_pairs import TablePair, table_pairs
-from evalsuite.causes.value_pairs import plain
+from evalsuite.causes.table_pairs import table_pairs
+from evalsuite.causes.value_pairs import plain, read_gold_number
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
-from evalsuite.trees.json_values import alternatives_of
 from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Table, Task
 from evalsuite.workers.stages import usable_parameters
 
@@ -81,16 +81,15 @@ def subject(gold: Gold, instance: GoldInstance, check: Check, others: "Others", 
     if reads not in ("table", "tables", "database", "tree") or (entry.marker.asks is not None and entry.marker.asks(check.parameters)):
         raise NotAuditedError("needs a judge")
     try:
-        parameters = usable_parameters(_bare_task(gold, instance, limits), check, entry)
+        task = Task(instance=instance, answer=None, gold_folder=gold.folder.absolute(), submission_folder=gold.folder, limits=limits)
+        parameters = usable_parameters(task, check, entry)
     except FaultError as error:
         raise NotAuditedError(f"gold cannot be read: {error.fault.detail or error.fault.code}") from None
     if reads == "tree":
-        return _of_tree(instance, check, parameters, random_)
+        tree = first_choice(parameters["gold"])
+        answers = _in_turns(Made(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree)))
+        return Subject(instance=instance, check=check, answers=answers, write=write_tree)
     return _of_tables(gold, instance, check, entry, parameters, random_)
-
-
-def _bare_task(gold: Gold, instance: GoldInstance, limits: Mapping[str, int | float]) -> Task:
-    return Task(instance=instance, answer=None, gold_folder=gold.folder.absolute(), submission_folder=gold.folder, limits=limits)
 
 
 def _in_turns(own: Made, wrong: Sequence[Made], right: Sequence[Made]) -> tuple[Made, ...]:
@@ -117,19 +116,8 @@ def all_golds(gold: Gold) -> Others:
             if check.scorer == "string_match":
                 texts |= dict.fromkeys(item for item in items if isinstance(item, str) and item.strip())
             elif check.scorer == "number_match":
-                numbers |= dict.fromkeys(value for item in items if (value := _decimal(item)) is not None)
+                numbers |= dict.fromkeys(value for item in items if (value := read_gold_number(item)) is not None)
     return Others(tuple(texts), tuple(numbers))
-
-
-def _decimal(item: Any) -> Decimal | None:
-    if isinstance(item, bool) or not isinstance(item, int | float | str):
-        return None
-    text = str(item).replace(",", "").strip()
-    try:
-        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
 
 
 def _of_text(instance: GoldInstance, check: Check, others: Others, random_: random.Random) -> Subject:
@@ -146,7 +134,7 @@ def _of_text(instance: GoldInstance, check: Check, others: Others, random_: rand
         wrong = list(text_mutants(golds, every=every, others=others.texts, random_=random_))
         right = list(text_variants(golds, every=every))
     else:
-        numbers = [value for item in items if (value := _decimal(item)) is not None]
+        numbers = [value for item in items if (value := read_gold_number(item)) is not None]
         if not numbers or len(numbers) < len(items):
             raise NotAuditedError("gold is no number")
         percentage = bool(check.parameters.get("percentage"))
@@ -155,21 +143,6 @@ def _of_text(instance: GoldInstance, check: Check, others: Others, random_: rand
         right = list(number_variants(numbers, every=every))
     answers = _in_turns(Made(kind=OWN, right=True, value=own), wrong, right)
     return Subject(instance=instance, check=check, answers=answers, write=lambda made, _, name: write_text(made, name))
-
-
-def _of_tree(instance: GoldInstance, check: Check, parameters: Mapping[str, Any], random_: random.Random) -> Subject:
-    tree = _first_choice(parameters["gold"])
-    answers = _in_turns(Made(kind=OWN, right=True, value=tree), list(tree_mutants(tree, random_)), list(tree_variants(tree)))
-    return Subject(instance=instance, check=check, answers=answers, write=write_tree)
-
-
-def _first_choice(value: Any) -> Any:
-    """The tree with the first of several accepted values everywhere."""
-    while (choices := alternatives_of(value)) is not None:
-        value = choices[0]
-    if isinstance(value, dict):
-        return {key: _first_choice(item) for key, item in value.items()}
-    return [_first_choice(item) for item in value] if isinstance(value, list) else value
 
 
 def _of_tables(
@@ -183,7 +156,11 @@ def _of_tables(
         raise NotAuditedError("gold cannot be read")
     if sum(table.n_rows * len(table.columns) for table in tables) > MOST_CELLS:
         raise NotAuditedError(f"gold has more than {MOST_CELLS:,} cells")
-    pairs = _own_pairs(form, parameters, reads)
+    # Each gold table beside itself.
+    if reads == "table":
+        pairs = [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
+    else:
+        pairs = table_pairs(form, parameters, reads, "strict")
     if not pairs:
         raise NotAuditedError("gold cannot be read")
     # Each table is scrambled; of all else one is enough, for it is one check.
@@ -209,13 +186,6 @@ def _accepted(table: Table, golds: list[Table]) -> bool:
 
     made = cells(table)
     return any(cells(gold) == made for gold in golds)
-
-
-def _own_pairs(form: Any, parameters: Mapping[str, Any], reads: str) -> list[TablePair]:
-    """Each gold table beside itself."""
-    if reads != "table":
-        return table_pairs(form, parameters, reads, "strict")
-    return [pair for table in form for pair in table_pairs(table, parameters, reads, "strict") if pair.gold is table]
 
 
 def _writer(gold: Gold, instance: GoldInstance, check: Check, reads: str, tables: list[Table]) -> Callable[[Made, Path, str], Answer]:

@@ -135,7 +135,8 @@ class _Index:
         for number, text in enumerate(texts):
             words = [word for piece in text.pieces for word in words_of(piece)]
             size = min(n_words, len(words))
-            grams = _grams(words, size) if size >= min(n_words, SHORTEST) else set()
+            n_grams = len(words) - size + 1 if size >= min(n_words, SHORTEST) else 0
+            grams = {" ".join(words[at : at + size]) for at in range(n_grams)}
             self.n_grams.append(len(grams))
             if grams:
                 self.sizes.add(size)
@@ -156,10 +157,6 @@ class _Index:
                     n_found=len(self.found[number]),
                     longest=longest,
                 )
-
-
-def _grams(words: Sequence[str], size: int) -> set[str]:
-    return {" ".join(words[at : at + size]) for at in range(len(words) - size + 1)}
 
 
 def _search(file: Path, index: _Index) -> None:

@@ -51,9 +51,6 @@ class Audited:
         """What closes a hole of this check."""
         return advice(kind, rule, self.scorer, right=right)
 
-    def _hole(self, one: Verdict, rule: Rule) -> dict[str, Any]:
-        return {"kind": one.kind, "right": one.right, "advice": self.advice(one.kind, rule, right=one.right)}
-
     def to_json(self) -> dict[str, Any]:
         """As data: the counts, and each hole with what closes it."""
         rules: dict[str, Any] = {}
@@ -64,7 +61,10 @@ class Audited:
                 "n_wrong_taken": sum(one.fails(rule) for one in wrong),
                 "n_right": len(right),
                 "n_right_refused": sum(one.fails(rule) for one in right),
-                "holes": [self._hole(one, rule) for one in self.holes(rule)],
+                "holes": [
+                    {"kind": hole.kind, "right": hole.right, "advice": self.advice(hole.kind, rule, right=hole.right)}
+                    for hole in self.holes(rule)
+                ],
             }
         return {"instance_id": self.instance_id, "scorer": self.scorer, "where": self.where, "unfit": list(self.unfit), **rules}
 

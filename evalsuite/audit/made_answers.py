@@ -10,6 +10,7 @@ from typing import Any
 
 from evalsuite.causes.row_repairs import pick, with_column
 from evalsuite.causes.value_pairs import cell
+from evalsuite.readers.duckdb_tables import quoted_name
 from evalsuite.texts.numbers import Number
 from evalsuite.types import Answer, Table
 
@@ -128,11 +129,11 @@ def write_database(made: Made, gold: Path, folder: Path, instance_id: str) -> An
 
 def _edit(connection: Any, name: str, edit: Edit) -> None:
     """The edit of `made.edited` in SQL: gold's own types stay, which values from Python would not keep."""
-    table = _quoted(name)
+    table = quoted_name(name)
     headers = [row[0] for row in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]
     columns = list(range(len(headers))) if edit.columns is None else [k for k in edit.columns if k < len(headers)]
     renamed = list(edit.header or headers)
-    shown = ", ".join(f"{_quoted(headers[k])} AS {_quoted(renamed[k])}" for k in columns)
+    shown = ", ".join(f"{quoted_name(headers[k])} AS {quoted_name(renamed[k])}" for k in columns)
     n = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     rows = list(range(n)) if edit.rows is None else list(edit.rows)
     picked = [rows, list(range(len(rows)))]
@@ -143,16 +144,12 @@ def _edit(connection: Any, name: str, edit: Edit) -> None:
     connection.execute(f"CREATE TEMP TABLE made AS SELECT * FROM ({numbered}) JOIN picked USING (evalsuite_from)")
     for k, cells in edit.cells.items():
         changes = "SELECT unnest(?::BIGINT[]) AS evalsuite_at, unnest(?) AS evalsuite_value"
-        update = f"UPDATE made SET {_quoted(headers[k])} = evalsuite_value FROM ({changes}) WHERE evalsuite_to = evalsuite_at"
+        update = f"UPDATE made SET {quoted_name(headers[k])} = evalsuite_value FROM ({changes}) WHERE evalsuite_to = evalsuite_at"
         connection.execute(update, [list(cells), list(cells.values())])
     connection.execute(f"DROP TABLE {table} CASCADE")
     connection.execute(f"CREATE TABLE {table} AS SELECT {shown} FROM made ORDER BY evalsuite_to")
     for scratch in ("picked", "made"):
         connection.execute(f"DROP TABLE {scratch}")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _write_csv(table: Table, place: Path, *, quoted: bool) -> None:

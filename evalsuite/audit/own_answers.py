@@ -70,19 +70,13 @@ def _answer(instance: GoldInstance, kind: str, value: str | tuple[str, ...]) -> 
 
 
 def _texts(gold: Any, conj: Any) -> Iterator[str]:
-    """Each accepted text, or all of them in one where all are needed."""
-    texts = [_written(item) for item in (gold if isinstance(gold, list) else [gold])]
+    """Each accepted text, or all of them in one where all are needed; numbers as a person would write them: 0.00001, not 1e-05."""
+    golds = gold if isinstance(gold, list) else [gold]
+    texts = [format(Decimal(repr(item)), "f") if isinstance(item, float) else str(item) for item in golds]
     if conj == "and":
         yield " and ".join(texts)
     else:
         yield from texts
-
-
-def _written(value: Any) -> str:
-    """A gold value as a person would write it: 0.00001, not 1e-05."""
-    if isinstance(value, float):
-        return format(Decimal(repr(value)), "f")
-    return str(value)
 
 
 def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits: Mapping[str, int | float]) -> Answer:
@@ -92,7 +86,7 @@ def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits
     except FaultError as error:
         fault = Fault(code=error.fault.code, detail=error.fault.detail, where=instance.where)
         return Answer(instance_id=instance.instance_id, answer_type="file", value="gold.json", where=instance.where, fault=fault)
-    value = _first_choice(read)
+    value = first_choice(read)
     name = "gold.jsonl" if isinstance(value, list) else "gold.json"
     target = folder / inside(instance.instance_id, name)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -101,12 +95,13 @@ def _tree(gold: Gold, instance: GoldInstance, check: Check, folder: Path, limits
     return _answer(instance, "file", name)
 
 
-def _first_choice(value: Any) -> Any:
+def first_choice(value: Any) -> Any:
+    """The tree with the first of several accepted values everywhere."""
     while (choices := alternatives_of(value)) is not None:
         value = choices[0]
     if isinstance(value, dict):
-        return {key: _first_choice(item) for key, item in value.items()}
-    return [_first_choice(item) for item in value] if isinstance(value, list) else value
+        return {key: first_choice(item) for key, item in value.items()}
+    return [first_choice(item) for item in value] if isinstance(value, list) else value
 
 
 def _copy(gold_folder: Path, instance_id: str, name: str, folder: Path) -> None:

@@ -153,8 +153,14 @@ def check_gold(
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
-    by_instance = _by_instance(trials)
-    below = [id_ for id_, own in by_instance.items() if _is_below(own, gold)]
+    by_instance: dict[str, list[_Trial]] = {}
+    for trial in trials:
+        by_instance.setdefault(trial.instance.instance_id, []).append(trial)
+    below = [
+        id_
+        for id_, own in by_instance.items()
+        if not _reaches(own, gold.suite.rules or default_rules(own[0].instance)) or any(trial.lost for trial in own)
+    ]
     return GoldCheck(
         ceiling=_ceiling(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
@@ -180,11 +186,6 @@ def _trial(gold: Gold, task: Task, check: Check) -> _Trial:
     return _Trial(instance=instance, check=check, answers=answers, lost=lost_files(gold, instance, check))
 
 
-def _is_below(trials: Sequence[_Trial], gold: Gold) -> bool:
-    """Whether an instance lacks full marks under its own rules, or a gold file that it names."""
-    return not _reaches(trials, gold.suite.rules or default_rules(trials[0].instance)) or any(trial.lost for trial in trials)
-
-
 def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
     """Of these instances those that an applied erratum names, or whose `lint_ignore` names what lint finds there; and where it stands."""
     errata = read_errata(gold)
@@ -201,7 +202,13 @@ def _hand_in(trials: Sequence[_Trial], pool: Pool, gold: Gold, scratch: Path, li
     """Score round after round, one answer of each instance a round: a run knows an instance once."""
     done, total = 0, sum(len(trial.answers) for trial in trials)
     try:
-        while round_ := _next_round(trials):
+        while True:
+            round_: dict[str, _Trial] = {}
+            for trial in trials:
+                if trial.open:
+                    round_.setdefault(trial.instance.instance_id, trial)
+            if not round_:
+                return
             tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
             for result in pool.results(tasks):
                 round_[result.instance_id].results.append(result)
@@ -210,14 +217,6 @@ def _hand_in(trials: Sequence[_Trial], pool: Pool, gold: Gold, scratch: Path, li
                     progress(done, total)
     finally:
         pool.close()
-
-
-def _next_round(trials: Sequence[_Trial]) -> dict[str, _Trial]:
-    waiting: dict[str, _Trial] = {}
-    for trial in trials:
-        if trial.open:
-            waiting.setdefault(trial.instance.instance_id, trial)
-    return waiting
 
 
 def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Path, limits: Any) -> Task:
@@ -291,10 +290,3 @@ def _ceiling(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]
         unsatisfied=tuple(id_ for id_ in by_instance if id_ not in full["official"]),
         made_by=signature_of(hash_),
     )
-
-
-def _by_instance(trials: Sequence[_Trial]) -> dict[str, list[_Trial]]:
-    grouped: dict[str, list[_Trial]] = {}
-    for trial in trials:
-        grouped.setdefault(trial.instance.instance_id, []).append(trial)
-    return grouped

@@ -23,7 +23,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
-from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table
+from evalsuite.types import METADATA, Answer, Check, Fault, Gold, Submission, Table
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.requests import applicable
 
@@ -133,7 +133,9 @@ class _Looker:
             yield _finding(answer, Fault(code="UNKNOWN_ID"), hint=near if near.startswith("did") else "")
         checks = applicable(instance, answer) if instance is not None else ()
         if instance is not None and not checks:
-            yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=_untaken(instance, answer)))
+            names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
+            untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
+            yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
         yield from self._unreadable(answer, checks)
 
     def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
@@ -213,11 +215,6 @@ def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") ->
     place = file if isinstance(file, FromRoot) else f"{answer.instance_id}/{file}"
     named = f"{place}: {message}" if file else message
     return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
-
-
-def _untaken(instance: GoldInstance, answer: Answer) -> str:
-    names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
-    return f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
 
 
 def _forms(answer_type: str, value: str) -> tuple[str, ...]:

@@ -149,17 +149,14 @@ def _outside(variants: Sequence[Task], databases: Databases) -> str:
     Said by gold and by what was handed in, never by the run.
     """
     for task in variants:
-        if asks_judge(task) or (is_batch(task) and not all(SCORERS.whole_batch(name) for name in _batch_scorers(task))):
+        batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
+        if asks_judge(task) or (is_batch(task) and not all(map(SCORERS.whole_batch, batch))):
             return JUDGE
         if has_query(task) and _leads_somewhere(task, databases):
             return QUERY
         if any(query_files(task, check) for check in task.instance.checks) and _leads_somewhere(task, databases, gold=True):
             return LIVING
     return ""
-
-
-def _batch_scorers(task: Task) -> Iterator[str]:
-    yield from (check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch")
 
 
 def _leads_somewhere(task: Task, databases: Databases, *, gold: bool = False) -> bool:
@@ -176,14 +173,11 @@ def _leads_somewhere(task: Task, databases: Databases, *, gold: bool = False) ->
 def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -> tuple[Result, ...]:
     """The n rows as they must be, in gold order: what was scored again, the run's own word for the rest, and the notes of both."""
     claimed = {row.instance_id: row for row in claims.rows}
-    rows = [_without_notes(fresh.get(name, claimed[name])) for name in replay.ids]
+    rows = [fresh.get(name, claimed[name]) for name in replay.ids]
+    rows = [replace(row, details={key: value for key, value in row.details.items() if key != "notes"}) for row in rows]
     inodes = gold_inodes(replay.gold.folder) | (replay.errata.inodes if replay.errata is not None else frozenset())
     noted = with_notes(replay.tasks, rows, inodes, among=replay.among)
     return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in noted)
-
-
-def _without_notes(result: Result) -> Result:
-    return replace(result, details={key: value for key, value in result.details.items() if key != "notes"})
 
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:

@@ -30,10 +30,15 @@ def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
     if gold.types is None:
         yield Edit(kind="column added", columns=list(range(width + 1)))
         yield Edit(kind="fields quoted", quoted=True)
-    noise = _noise(pair)
+    noise, zeros = dict[int, dict[int, Any]](), dict[int, dict[int, Any]]()
+    for k, row, value, decimal in _decimals(pair):
+        step = min(ABSOLUTE, RELATIVE * abs(decimal)) * (1 if row % 2 else -1)
+        if step:
+            noise.setdefault(k, {})[row] = write_number(decimal + step, value)
+        if gold.types is None:
+            zeros.setdefault(k, {})[row] = f"{str(value).strip()}0"
     if noise:
         yield Edit(kind="jitter inside tolerance", cells=noise)
-    zeros = _zeros(pair)
     if zeros:
         yield Edit(kind="zeros at the end", cells=zeros)
 
@@ -46,24 +51,6 @@ def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:
             found = number(value, native=native)
             if found is not None and decimals(found) > 0 and isinstance(value, str | float) and "e" not in str(value).lower():
                 yield k, row, value, found
-
-
-def _noise(pair: TablePair) -> dict[int, dict[int, Any]]:
-    cells: dict[int, dict[int, Any]] = {}
-    for k, row, value, found in _decimals(pair):
-        step = min(ABSOLUTE, RELATIVE * abs(found)) * (1 if row % 2 else -1)
-        if step:
-            cells.setdefault(k, {})[row] = write_number(found + step, value)
-    return cells
-
-
-def _zeros(pair: TablePair) -> dict[int, dict[int, Any]]:
-    if pair.gold.types is not None:
-        return {}
-    cells: dict[int, dict[int, Any]] = {}
-    for k, row, value, _ in _decimals(pair):
-        cells.setdefault(k, {})[row] = f"{str(value).strip()}0"
-    return cells
 
 
 def text_variants(golds: Sequence[str], *, every: bool) -> Iterator[Made]:

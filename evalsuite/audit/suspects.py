@@ -9,7 +9,7 @@ import json
 import math
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -86,7 +86,9 @@ def suspects(
 
     Raises `UsageError` for fewer than two voices, and for runs of different golds.
     """
-    _check_gold(entries)
+    for entry in entries[1:]:
+        if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
+            raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
     voices = _voices(entries)
     if len(set(voices)) < 2:
         raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
@@ -103,12 +105,6 @@ def suspects(
     return Suspects(
         suspects=tuple(listed), n_instances=len(ids), n_runs=len(entries), n_voices=len(firsts), notes=tuple(dict.fromkeys(notes))
     )
-
-
-def _check_gold(entries: Sequence[RunEntry]) -> None:
-    for entry in entries[1:]:
-        if entry.run.get("gold", {}).get("hash") != entries[0].run.get("gold", {}).get("hash"):
-            raise UsageError(f"{entries[0].name} and {entry.name} scored different golds", hint="compare runs of one gold hash")
 
 
 def _voices(entries: Sequence[RunEntry]) -> list[int]:
@@ -270,8 +266,6 @@ def _numbers(text: str) -> str:
     return " ".join(sorted({format(float(exact_of(found.readings[0])), ".10g") for found in find_numbers(text) if not found.context}))
 
 
-def _words(text: str) -> Iterator[str]:
-    for word in text.casefold().split():
-        bare = "".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-")
-        if bare:
-            yield bare
+def _words(text: str) -> list[str]:
+    bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
+    return [word for word in bare if word]

@@ -147,16 +147,12 @@ def text_mutants(golds: Sequence[str], *, every: bool, others: Sequence[str], ra
     yield Made(kind="negated text", right=False, value=f"not {own}")
     if all(gold[:1].isalnum() and gold[-1:].isalnum() for gold in golds):
         yield Made(kind="inside a word", right=False, value=" and ".join(f"x{gold}x" for gold in golds) if every else f"x{own}x")
-    yield from _part_missing(golds, every=every)
+    if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
+        yield Made(kind="part missing", right=False, value=" and ".join(golds[:-1]))
 
 
 def _holds(text: str, gold: str) -> bool:
     return gold.casefold() in text.casefold() or text.casefold() in gold.casefold()
-
-
-def _part_missing(golds: Sequence[str], *, every: bool) -> Iterator[Made]:
-    if every and len(set(golds)) > 1 and not _holds(" and ".join(golds[:-1]), golds[-1]):
-        yield Made(kind="part missing", right=False, value=" and ".join(golds[:-1]))
 
 
 def number_mutants(

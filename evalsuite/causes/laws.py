@@ -105,16 +105,14 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
         gold = pair.gold_number
         if gold is None or not isinstance(pair.predicted, str) or pair.predicted_number is not None:
             return None
-        found = next(((v, way) for v, way in decorated_number(pair.predicted) if _is_or_rounds(v, gold)), None)
-        if found is None:
+        # A number in words is often rounded: to a ten thousandth it is gold's.
+        near = Decimal("1e-4") * abs(gold)
+        read = next(((v, way) for v, way in decorated_number(pair.predicted) if nearly(v, gold) or abs(v - gold) <= near), None)
+        if read is None:
             return None
-        values.append(write_number(found[0], pair.gold))
-        ways[found[1]] = None
+        values.append(write_number(read[0], pair.gold))
+        ways[read[1]] = None
     return Fixed(tuple(values), f"the numbers are written with {' and '.join(ways)}")
-
-
-def _is_or_rounds(value: Decimal, gold: Decimal) -> bool:
-    return nearly(value, gold) or abs(value - gold) <= Decimal("1e-4") * abs(gold)
 
 
 def stored_as_text(pair: Pair) -> Any:

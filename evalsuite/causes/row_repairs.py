@@ -130,7 +130,7 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
 
 def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
     """The last places of a ranking: rows beyond the cut have the same value as gold's last row."""
-    if not a.gold.n_rows or not a.prediction.n_rows or (not a.extra and not _replaced(a)):
+    if not a.gold.n_rows or not a.prediction.n_rows or not (a.extra or a.n_wrong):
         return
     if len(a.missing) > len(a.extra):
         return
@@ -157,10 +157,6 @@ def _falls(a: Alignment, j: int) -> bool:
         return False
     steps = list(pairwise(keys))
     return all(x >= y for x, y in steps) or all(x <= y for x, y in steps)
-
-
-def _replaced(a: Alignment) -> bool:
-    return a.n_wrong > 0
 
 
 def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
@@ -203,8 +199,9 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
     if not a.extra or a.missing or len(a.extra) < 2 or not a.pairs:
         return
     kept, extra = [p for _, p in a.pairs], list(a.extra)
-    found = 0
-    for k in _by_surprise(a):
+    n_filters = 0
+    # Columns with few values first: a filter is set on a class sooner than on a number.
+    for k in sorted(range(len(a.prediction.columns)), key=lambda k: (len(a.columns.predicted_bags[k]), k)):
         column = a.prediction.columns[k]
         values = {str(column[row]) if column[row] is not None else None for row in extra}
         others = {str(column[row]) if column[row] is not None else None for row in kept}
@@ -215,14 +212,9 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
         yield Repaired(
             pick(a.prediction, sorted(kept)), f"{len(extra)} extra rows share one value of column {k + 1}: a filter is missing", where
         )
-        found += 1
-        if found == MOST_FILTERS:
+        n_filters += 1
+        if n_filters == MOST_FILTERS:
             return
-
-
-def _by_surprise(a: Alignment) -> list[int]:
-    """The predicted columns with few values first: a filter is set on a class sooner than on a number."""
-    return sorted(range(len(a.prediction.columns)), key=lambda k: (len(a.columns.predicted_bags[k]), k))
 
 
 def extra_rows(a: Alignment) -> Iterator[Repaired]:

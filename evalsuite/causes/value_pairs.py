@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 from evalsuite.tables.strict_cells import Cell, is_written_form, read_native, read_text
@@ -64,6 +64,18 @@ def number(value: Any, *, native: bool) -> Decimal | None:
     if isinstance(found, Number):
         return found.exact
     return Decimal(found) if isinstance(found, int) else None
+
+
+def read_gold_number(gold: Any) -> Decimal | None:
+    """The finite number that a text check's gold is: 1,234 as 1234, 17% as 0.17; None for anything else."""
+    if isinstance(gold, bool) or not isinstance(gold, int | float | str):
+        return None
+    text = str(gold).replace(",", "").strip()
+    try:
+        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() else None
 
 
 def is_null(value: Any, *, native: bool) -> bool:

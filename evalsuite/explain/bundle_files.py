@@ -11,6 +11,7 @@ from typing import Any, Final
 from evalsuite.errors import UsageError
 from evalsuite.explain.shrink import word
 from evalsuite.explain.smallest_case import Bundle
+from evalsuite.readers.duckdb_tables import quoted_name
 from evalsuite.run.scoring import Options, run
 from evalsuite.types import Rule
 
@@ -111,20 +112,13 @@ def _csv(table: dict[str, Any]) -> str:
 
 def _create(name: str, table: dict[str, Any]) -> str:
     """The SQL that makes a table: its columns with their types, then one INSERT a row, each value cast from its text."""
-    columns = ", ".join(f"{_quoted(header)} {kind}" for header, kind in zip(table["header"], table["types"], strict=True))
-    lines = [f"CREATE TABLE {_quoted(name)} ({columns});"]
+    columns = ", ".join(f"{quoted_name(header)} {kind}" for header, kind in zip(table["header"], table["types"], strict=True))
+    lines = [f"CREATE TABLE {quoted_name(name)} ({columns});"]
     for row in zip(*table["columns"], strict=True):
-        cells = (_literal(cell, kind) for cell, kind in zip(row, table["types"], strict=True))
-        lines.append(f"INSERT INTO {_quoted(name)} VALUES ({', '.join(cells)});")
+        texts = (None if cell is None else cell.replace("'", "''") for cell in row)
+        cells = ("NULL" if text is None else f"CAST('{text}' AS {kind})" for text, kind in zip(texts, table["types"], strict=True))
+        lines.append(f"INSERT INTO {quoted_name(name)} VALUES ({', '.join(cells)});")
     return "\n".join(lines) + "\n"
-
-
-def _literal(cell: str | None, kind: str) -> str:
-    return "NULL" if cell is None else "CAST('" + cell.replace("'", "''") + f"' AS {kind})"
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def write(bundle: Bundle, folder: Path) -> None:

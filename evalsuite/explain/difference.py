@@ -54,15 +54,11 @@ def _tables(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule, m
         best = min(shown, key=_distance, default={"kind": "none", "note": "no gold table can be read"})
         return {**best, "n_golds": n_golds}
     tables = [table_difference(pair, rules, most_rows=most_rows) for pair in pairs]
-    gold = parameters["gold"]
-    n_gold = len(parameters.get("condition_tabs") or gold)
-    missing = [] if reads == "tables" else [n for n in (parameters.get("condition_tabs") or gold) if not _handed_in(n, form)]
-    counts = {"gold": n_gold, "predicted": len(form)}
+    names = parameters.get("condition_tabs") or parameters["gold"]
+    handed_in = {name.lower() for name, table in form.items() if isinstance(table, Table)} if reads == "database" else set()
+    missing = [name for name in names if name.lower() not in handed_in] if reads == "database" else []
+    counts = {"gold": len(names), "predicted": len(form)}
     return {"kind": "tables", "tables": tables, "n_tables": counts, "missing": missing}
-
-
-def _handed_in(name: str, form: Mapping[str, Any]) -> bool:
-    return any(key.lower() == name.lower() and isinstance(form[key], Table) for key in form)
 
 
 def _distance(data: Data) -> float:
@@ -195,20 +191,17 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     given = parameters.get("exclude") or ()
     excluded = [given] if isinstance(given, str) else list(map(str, given))
     lowered = answer.casefold()
+    lacking = next((text for text in golds if text.casefold() not in lowered), golds[0] if golds else "")
     return {
         "kind": "text",
         "gold": [{"text": _cut(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
         "n_gold": len(golds),
         "conj": parameters.get("conj", "or"),
         "excluded": [_cut(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
-        "segments": _segments(_lacking(golds, lowered), answer),
+        "segments": _segments(lacking, answer),
         "answer": _cut(answer, LONGEST_TEXT),
         "n_characters": len(answer),
     }
-
-
-def _lacking(golds: Sequence[str], lowered: str) -> str:
-    return next((text for text in golds if text.casefold() not in lowered), golds[0] if golds else "")
 
 
 def _segments(gold: str, answer: str) -> list[dict[str, str]]:

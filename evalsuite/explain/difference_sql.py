@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from evalsuite.causes.table_alignment import Alignment
 from evalsuite.causes.table_pairs import TablePair
+from evalsuite.readers.duckdb_tables import quoted_name
 from evalsuite.tables.outlines import place
 from evalsuite.types import Rule
 
@@ -32,7 +33,7 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
         ("gold", gold, pair.gold, [a.needed[j] for j, _ in columns]),
         ("prediction", prediction, pair.prediction, [k for _, k in columns]),
     ):
-        source = _attached(side, pair.name, len(table.columns)) if native else _read_csv(path, len(table.columns))
+        source = _source(side, path, pair.name, len(table.columns), native=native)
         cells = ", ".join(f"{_value(a, j, n, native)} AS c{i}" for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1))
         number = "row_number() OVER () AS row, " if numbered else ""
         sides.append(f"{side} AS (SELECT {number}{cells} FROM {source})")
@@ -53,14 +54,12 @@ def _same_rows(a: Alignment) -> bool:
     return sorted(map(repr, map(a.gold_row, range(a.gold.n_rows)))) == sorted(map(repr, map(a.predicted_row, range(a.prediction.n_rows))))
 
 
-def _read_csv(path: Path, n_columns: int) -> str:
-    names = ", ".join(f"'x{i}'" for i in range(n_columns))
-    return f"read_csv({_text(str(path))}, header = true, all_varchar = true, names = [{names}])"
-
-
-def _attached(side: str, name: str, n_columns: int) -> str:
-    quoted = '"' + name.replace('"', '""') + '"'
-    return f"{side}_file.main.{quoted} AS t({', '.join(f'x{i}' for i in range(n_columns))})"
+def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -> str:
+    """A table as the statement names it, its columns x0, x1 ...: one of an attached database, or a CSV file."""
+    columns = [f"x{i}" for i in range(n_columns)]
+    if native:
+        return f"{side}_file.main.{quoted_name(name)} AS t({', '.join(columns)})"
+    return f"read_csv({_text(str(path))}, header = true, all_varchar = true, names = [{', '.join(map(_text, columns))}])"
 
 
 def _value(a: Alignment, j: int, column: int, native: bool) -> str:

@@ -11,6 +11,7 @@ from typing import Any, Final
 from evalsuite.errors import FaultError, describe
 from evalsuite.explain.search import Budget, Cause, Judge, joined
 from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.lazy import Lazy
 from evalsuite.outcome import failing_rule
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
@@ -68,7 +69,10 @@ def explain_results(
     pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=order)
     try:
         for result in pool.results([task for task in tasks if task not in judged]):
-            yield result.instance_id, _evidence_of(result)
+            evidence = result.details.get(_KEY)
+            # A result that another place made (not handed in, timed out) has its status and reason only.
+            plain = {"rules": None, "status": result.status, "reason": result.reason}
+            yield result.instance_id, evidence if isinstance(evidence, dict) else plain
     finally:
         pool.close()
 
@@ -103,7 +107,9 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
 
     found: Data = {}
     unproved: Data | None = None
-    for check in _deciding_first(task, result):
+    assert task.answer is not None
+    checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
+    for check in sorted(checks, key=lambda check: check.scorer != result.scorer):
         entry = SCORERS.load(check.scorer)
         form = prediction.forms.get(entry.marker.reads)
         try:
@@ -122,12 +128,6 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
                 said = explain(entry, form, parameters, rules=rules)
             unproved = said if unproved is None or said["proved"] else unproved
     return found | ({"explanation": unproved} if unproved is not None else {})
-
-
-def _deciding_first(task: Task, result: Result) -> list[Check]:
-    assert task.answer is not None
-    checks = [check for check in applicable(task.instance, task.answer) if not any(problem.blocks for problem in check.problems)]
-    return sorted(checks, key=lambda check: check.scorer != result.scorer)
 
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:
@@ -159,14 +159,6 @@ def _reason(result: Result, rules: Rule | None) -> str:
     return str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
 
 
-def _evidence_of(result: Result) -> Data:
-    """What the worker found; a result that another place made (not handed in, timed out) has its status and reason only."""
-    found = result.details.get(_KEY)
-    if isinstance(found, dict):
-        return found
-    return {"rules": None, "status": result.status, "reason": result.reason}
-
-
 def _of_judge(result: Result | None) -> Data:
     from evalsuite.explain.difference import judge_difference
 
@@ -176,13 +168,13 @@ def _of_judge(result: Result | None) -> Data:
     return {"rules": None, "status": status, "reason": reason, "difference": judge_difference(result), "sql": ""}
 
 
-_SEARCHES: Final[dict[str, str]] = {
-    "table": "evalsuite.explain.search_tables:explain_table",
-    "tables": "evalsuite.explain.search_tables:explain_tables",
-    "database": "evalsuite.explain.search_tables:explain_database",
-    "text": "evalsuite.explain.search_texts:explain_text",
-    "number": "evalsuite.explain.search_texts:explain_text",
-    "tree": "evalsuite.explain.search_trees:explain_tree",
+_SEARCHES: Final[dict[str, Lazy]] = {
+    "table": Lazy("evalsuite.explain.search_tables:explain_table"),
+    "tables": Lazy("evalsuite.explain.search_tables:explain_tables"),
+    "database": Lazy("evalsuite.explain.search_tables:explain_database"),
+    "text": Lazy("evalsuite.explain.search_texts:explain_text"),
+    "number": Lazy("evalsuite.explain.search_texts:explain_text"),
+    "tree": Lazy("evalsuite.explain.search_trees:explain_tree"),
 }
 
 
@@ -197,9 +189,9 @@ def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: 
     if isinstance(form, Fault):
         return explanation([], budget, rules, note=describe(form))
     judge = Judge(scorer, parameters, rules, budget)
-    search = _search(scorer.marker.reads)
-    if search is None:
+    if scorer.marker.reads not in _SEARCHES:
         return explanation([], budget, rules, note=f"answers that {scorer.name} reads are not searched")
+    search: Callable[[Judge, Any], list[Cause] | None] = _SEARCHES[scorer.marker.reads].load()
     found = search(judge, form)
     if found or takes_gold(judge):
         return explanation(found or [], budget, rules)
@@ -237,14 +229,3 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
         "n_attempts": budget.used,
         "notes": [*([note] if note else []), *budget.notes],
     }
-
-
-def _search(reads: str) -> Callable[[Judge, Any], list[Cause] | None] | None:
-    from importlib import import_module
-
-    target = _SEARCHES.get(reads)
-    if target is None:
-        return None
-    module, _, name = target.partition(":")
-    found: Callable[[Judge, Any], list[Cause] | None] = getattr(import_module(module), name)
-    return found

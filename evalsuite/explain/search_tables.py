@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from evalsuite.causes import LAWS, TABLE_CAUSES, TableCause
+from evalsuite.causes import LAWS, TABLE_CAUSES
 from evalsuite.causes.laws import Fixed, Law
-from evalsuite.causes.row_repairs import Repaired, with_column
+from evalsuite.causes.row_repairs import with_column
 from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
@@ -18,16 +18,16 @@ MOST_SWAPPED: Final = 6
 
 def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
     """The proved causes of a wrong table, against whichever accepted gold proves any; None where nothing is proved."""
-    pairs = table_pairs(form, judge.parameters, "table", judge.rules)
-    for pair in sorted(pairs, key=lambda pair: (-_n_shared_headers(pair), abs(pair.gold.n_rows - pair.prediction.n_rows))):
+
+    def unlikeness(pair: TablePair) -> tuple[int, int]:
+        shared = {header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header}
+        return -len(shared), abs(pair.gold.n_rows - pair.prediction.n_rows)
+
+    for pair in sorted(table_pairs(form, judge.parameters, "table", judge.rules), key=unlikeness):
         found = _search(pair, judge, judge.passes)
         if found is not None:
             return found[0]
     return None
-
-
-def _n_shared_headers(pair: TablePair) -> int:
-    return len({header.casefold() for header in pair.gold.header} & {header.casefold() for header in pair.prediction.header})
 
 
 def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] | None:
@@ -115,39 +115,24 @@ def _search(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause],
             if found is not None:
                 return found
             continue
-        for cause, repaired in _repairs(start, phase):
-            if passes(repaired.table):
-                return [cause], repaired.table
-            if len(half_way) < MOST_ALTERNATIVES:
-                half_way.append((cause, repaired.table))
+        # A cause of its own name is tried early, and not again with its phase.
+        tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
+        for repair in tried:
+            for repaired in repair.repair(start):
+                cause = Cause(repair.name, repaired.says, repaired.where)
+                if passes(repaired.table):
+                    return [cause], repaired.table
+                if len(half_way) < MOST_ALTERNATIVES:
+                    half_way.append((cause, repaired.table))
         if judge.budget.spent:
             return None
-    return _in_two_steps(pair, judge, passes, half_way)
-
-
-def _in_two_steps(
-    pair: TablePair, judge: Judge, passes: Passes, half_way: Sequence[tuple[Cause, Table]]
-) -> tuple[list[Cause], Table] | None:
-    """A repair of rows that did not suffice, and then one of values or columns."""
+    # A repair of rows that did not suffice, and then one of values.
     for cause, table in half_way:
         again = replace(pair, prediction=table).align(judge.rules)
         found = _values(again, passes) if again is not None else None
         if found is not None:
             return [cause, *found[0]], found[1]
     return None
-
-
-def _repairs(a: Alignment, phase: str) -> Iterator[tuple[Cause, Repaired]]:
-    for entry in TABLE_CAUSES:
-        if not _tried_in(entry, phase):
-            continue
-        for repaired in entry.repair(a):
-            yield Cause(entry.name, repaired.says, repaired.where), repaired
-
-
-def _tried_in(entry: TableCause, phase: str) -> bool:
-    # A cause of its own name is tried early, and not again with its phase.
-    return entry.name == phase or (entry.phase == phase and entry.name not in ("wrong order", "columns swapped"))
 
 
 def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:

@@ -3,13 +3,14 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from itertools import islice
 from typing import Any, Final
 
 from evalsuite.causes import LAWS
 from evalsuite.causes.laws import Law
 from evalsuite.causes.text_laws import alphanumeric
-from evalsuite.causes.value_pairs import Pair, decorated_number, plain
+from evalsuite.causes.value_pairs import Pair, decorated_number, plain, read_gold_number
 from evalsuite.explain.search import Cause, Judge, show
 
 MOST_TOKENS: Final = 12
@@ -39,12 +40,16 @@ class _Token:
     text: str
 
 
+Tries = Iterator[tuple[list[Cause], str]]
+
+
 def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
     """The proved causes of a wrong text answer; None where nothing is proved."""
     if len(answer) > LONGEST_ANSWER:
         judge.budget.note(f"the answer is longer than {LONGEST_ANSWER} characters and was not searched")
         return None
-    golds = _golds(judge.parameters)
+    gold = judge.parameters.get("gold", judge.parameters.get("reference", []))
+    golds = list(gold) if isinstance(gold, list | tuple) else [gold]
     tries = [_without_excluded(judge.parameters, answer), *_by_number(golds, answer), _alone(answer), _by_phrase(judge, golds, answer)]
     for candidates in (*tries, _completed(judge, golds, answer)):
         for causes, text in candidates:
@@ -53,14 +58,6 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
             if judge.budget.spent:
                 return None
     return None
-
-
-def _golds(parameters: Mapping[str, Any]) -> list[Any]:
-    gold = parameters.get("gold", parameters.get("reference", []))
-    return list(gold) if isinstance(gold, list | tuple) else [gold]
-
-
-Tries = Iterator[tuple[list[Cause], str]]
 
 
 def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
@@ -76,31 +73,18 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
 
 
 def _by_number(golds: Sequence[Any], answer: str) -> list[Tries]:
-    numbers = [number for number in map(_decimal, golds) if number is not None]
-    tokens = [_Token(*span, answer[slice(*span)]) for span in map(_core, _TOKEN.finditer(answer))][:MOST_TOKENS]
+    numbers = [number for number in map(read_gold_number, golds) if number is not None]
+    tokens = []
+    for match in islice(_TOKEN.finditer(answer), MOST_TOKENS):
+        # The marks beside a number part it from the next one.
+        text, start = match.group().strip(_BESIDE), match.start() + len(match.group()) - len(match.group().lstrip(_BESIDE))
+        tokens.append(_Token(start, start + len(text), text))
     if not numbers or not tokens:
         return []
     one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
     together = _all_at_once(numbers, tokens, answer)
     # Of many numbers it is likelier that all are wrong, and 12 of them by 6 laws are more tries than there are.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
-
-
-def _core(match: re.Match[str]) -> tuple[int, int]:
-    """(start, end) of a number without the marks beside it, which part it from the next one."""
-    text = match.group()
-    return match.start() + len(text) - len(text.lstrip(_BESIDE)), match.end() - (len(text) - len(text.rstrip(_BESIDE)))
-
-
-def _decimal(gold: Any) -> Decimal | None:
-    if isinstance(gold, bool) or not isinstance(gold, int | float | str):
-        return None
-    text = str(gold).replace(",", "").strip()
-    try:
-        value = Decimal(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
 
 
 def _token_alone(tokens: Sequence[_Token], answer: str) -> Tries:

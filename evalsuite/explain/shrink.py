@@ -139,10 +139,10 @@ def shrink_tree(answer: Any, gold: Any, parameters: Mapping[str, Any], shrinker:
 
     while True:
         level += 1
-        paths = [path for path in dict.fromkeys([*_paths(answer, (), level), *_paths(gold, (), level)]) if not _under(path, dropped)]
+        both = dict.fromkeys([*_paths(answer, (), level), *_paths(gold, (), level)])
+        paths = [path for path in both if not any(path[:n] in dropped for n in range(1, level + 1))]
         if not paths:
             return _pruned(answer, (), dropped), _pruned(gold, (), dropped)
-
         dropped |= set(paths) - set(smallest(paths, partial(keeps, dropped=frozenset(dropped), paths=paths)))
 
 
@@ -154,10 +154,6 @@ def _paths(value: Any, path: Path, level: int) -> Iterator[Path]:
     inner = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
     for key, item in inner:
         yield from _paths(item, (*path, key), level - 1)
-
-
-def _under(path: Path, dropped: Set[Path]) -> bool:
-    return any(path[:n] in dropped for n in range(1, len(path) + 1))
 
 
 def _pruned(value: Any, path: Path, dropped: Set[Path]) -> Any:

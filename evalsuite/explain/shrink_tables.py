@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Final
 
+from evalsuite.causes.row_repairs import pick
 from evalsuite.causes.table_alignment import Alignment
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.explain.shrink import Shrinker, smallest
@@ -94,20 +95,20 @@ def _one_gold(case: Case, keeps: Keeps) -> Case:
     golds = [key for key in case.tables if key[0] == "gold"]
     if case.reads != "table" or len(golds) < 2:
         return case
+    given = {name: case.parameters.get(name) for name in ("condition_cols", "ignore_order")}
+    # A list with an entry a table, not one of column numbers.
+    per_table = {
+        name: value
+        for name, value in given.items()
+        if isinstance(value, list) and len(value) == len(golds) and not all(type(item) is int for item in value)
+    }
     for key in golds:
         tables = {place: table for place, table in case.tables.items() if place[0] != "gold"} | {("gold", 0): case.tables[key]}
-        own = {name: [case.parameters[name][key[1]]] for name in _PER_TABLE if _speaks_per_table(case.parameters.get(name), len(golds))}
+        own = {name: [value[key[1]]] for name, value in per_table.items()}
         smaller = replace(case, tables=tables, parameters={**case.parameters, **own})
         if keeps(smaller):
             return smaller
     return case
-
-
-_PER_TABLE: Final = ("condition_cols", "ignore_order")
-
-
-def _speaks_per_table(value: Any, n: int) -> bool:
-    return isinstance(value, list) and len(value) == n and not all(isinstance(item, int) and not isinstance(item, bool) for item in value)
 
 
 def _pairs(case: Case) -> Iterator[tuple[Key, Key, int, TablePair]]:
@@ -154,11 +155,7 @@ def _with_rows(case: Case, units: Sequence[Sequence[tuple[Key, int]]]) -> Case:
     for unit in units:
         for key, row in unit:
             rows[key].append(row)
-    return replace(case, tables={key: _take_rows(table, sorted(rows[key])) for key, table in case.tables.items()})
-
-
-def _take_rows(table: Table, rows: Sequence[int]) -> Table:
-    return replace(table, columns=tuple([column[row] for row in rows] for column in table.columns), n_rows=len(rows))
+    return replace(case, tables={key: pick(table, sorted(rows[key])) for key, table in case.tables.items()})
 
 
 def _mended(case: Case, keeps: Keeps) -> Case:
@@ -213,11 +210,14 @@ def _hashable(value: Any) -> Any:
 
 def _fewer_columns(case: Case, keeps: Keeps) -> Case:
     """The case without the columns that do not matter, pair of tables by pair; `condition_cols` counts those that are left."""
-    n_golds = sum(key[0] == "gold" for key in case.tables)
+    flat = case.parameters.get("condition_cols") or ()
+    shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
+    # Parameters may speak of gold columns in a way that cannot be counted anew.
+    by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
     for own, gold, i, pair in list(_pairs(case)):
         sides = case.tables[own], case.tables[gold]
         found = replace(pair, prediction=sides[0], gold=sides[1]).align("strict")
-        fixed = _has_fixed_columns(case, n_golds) or found is None
+        fixed = shared or by_name or found is None
         partners = {} if found is None or fixed else {g: k for g, k in zip(found.needed, found.partners, strict=True) if k is not None}
         units: list[Columns] = [(g, partners.get(g)) for g in range(len(sides[1].columns))] if not fixed else []
         units += [(None, k) for k in range(len(sides[0].columns)) if k not in set(partners.values())]
@@ -228,13 +228,6 @@ def _fewer_columns(case: Case, keeps: Keeps) -> Case:
 
         case = smaller(smallest(units, still)) or case
     return case
-
-
-def _has_fixed_columns(case: Case, n_golds: int) -> bool:
-    """Whether parameters speak of gold columns in a way that cannot be counted anew."""
-    flat = case.parameters.get("condition_cols") or ()
-    shared = bool(flat) and n_golds > 1 and all(isinstance(item, int) for item in flat)
-    return shared or any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
 
 
 def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Columns], *, fixed: bool) -> Case | None:

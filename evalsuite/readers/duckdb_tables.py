@@ -171,7 +171,7 @@ class _Catalog:
     def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
         """The digest of a table; with limits, None where equal cells are not all there is to it."""
         database = str(self.tables[table.name.lower()][0])
-        place, columns = f"{_quoted(database)}.main.{_quoted(table.name)}", [_quoted(name) for name in table.header]
+        place, columns = f"{quoted_name(database)}.main.{quoted_name(table.name)}", [quoted_name(name) for name in table.header]
         types = table.types or ()
         if limits is not None and not duckdb_digests.is_plain(self.connection, place, columns, types, limits):
             return None
@@ -214,7 +214,7 @@ class _Catalog:
         described = self._described(database, stored)
         header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
         selected = ", ".join(_expression(column, type_) for column, type_ in described)
-        self.connection.execute(f"SELECT {selected} FROM {_quoted(database)}.main.{_quoted(stored)}")
+        self.connection.execute(f"SELECT {selected} FROM {quoted_name(database)}.main.{quoted_name(stored)}")
         columns: list[list[Any]] = [[] for _ in header]
         n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
         while rows := self.connection.fetchmany(chunk):
@@ -230,7 +230,7 @@ class _Catalog:
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
 
 
-def _quoted(name: str) -> str:
+def quoted_name(name: str) -> str:
     """A name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'
 
@@ -239,8 +239,8 @@ def _expression(column: str, type_: str) -> str:
     """What to select for a column: itself, or its text where the client cannot make a native value of the type."""
     nested_zone = "TIME ZONE" in type_ and type_ not in _AS_INSTANT
     if type_ in _AS_INSTANT or nested_zone:
-        return f"CAST({_quoted(column)} AS VARCHAR)"
-    return _quoted(column)
+        return f"CAST({quoted_name(column)} AS VARCHAR)"
+    return quoted_name(column)
 
 
 def _size(cells: Sequence[Any], type_: str) -> int:

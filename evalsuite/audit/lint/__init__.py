@@ -76,9 +76,12 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
     `ignore` leaves codes out everywhere; an instance's `lint_ignore` (a list of codes beside `evaluation`) leaves them out there.
     """
     book = open_book(folder)
-    found = sorted(_all(book), key=_line)
+    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=_line)
     unwanted = set(ignore)
-    quiet = {instance.instance_id: set(_listed(instance.extra.get(IGNORE_KEY))) for instance in book.instances}
+    quiet = dict[str, set[str]]()
+    for instance in book.instances:
+        codes = instance.extra.get(IGNORE_KEY)
+        quiet[instance.instance_id] = {code for code in (codes if isinstance(codes, list) else [codes]) if isinstance(code, str)}
 
     def is_quiet(one: Found) -> bool:
         return one.code in unwanted or one.code in quiet.get(one.instance_id, ())
@@ -98,12 +101,8 @@ def _joined(findings: Iterable[Found]) -> Iterator[Found]:
         yield replace(first, message=f"{first.message} (and {len(more)} more)") if more else first
 
 
-def _all(book: Book) -> Iterator[Found]:
-    for found in _unrated(book):
-        yield found if found.severity else replace(found, severity=CODES[found.code].severity)
-
-
-def _unrated(book: Book) -> Iterator[Found]:
+def _findings(book: Book) -> Iterator[Found]:
+    """Everything found; a severity that is left empty is that of its code."""
     for look in _functions(_PER_BOOK):
         yield from look(book)
     for spot in book.spots():
@@ -121,10 +120,6 @@ def _unrated(book: Book) -> Iterator[Found]:
 def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[Found]]]:
     """Each function of a table once, in cell_lint: one may find several codes."""
     return list(dict.fromkeys(kind.function for kind in kinds.values()))
-
-
-def _listed(value: Any) -> list[str]:
-    return [item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)]
 
 
 def _line(found: Found) -> tuple[str, int]:

@@ -186,7 +186,7 @@ class Book:
         try:
             read = read_gold_files(form, parameters, folder=self.folder, instance_id=id_, limits=self.limits)["gold"]
         except FaultError as error:
-            self.unread.append((spot, file, _cause(error)))
+            self.unread.append((spot, file, readers_own(error)))
             return
         for part, table in read.items() if isinstance(read, Mapping) else [("", read)]:
             if isinstance(table, Fault):
@@ -199,10 +199,11 @@ def _are_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _cause(error: FaultError) -> Fault:
-    """The reader's own fault behind the gold fault."""
-    cause = error.__cause__
-    return cause.fault if isinstance(cause, FaultError) else error.fault
+def readers_own(error: FaultError) -> Fault:
+    """The reader's own fault behind that of gold."""
+    while isinstance(error.__cause__, FaultError):
+        error = error.__cause__
+    return error.fault
 
 
 def wanted_columns(spot: Spot, at: int) -> list[int]:

@@ -3,7 +3,7 @@
 import copy
 import difflib
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 
 from evalsuite.audit.lint import Lint
 from evalsuite.audit.lint.book import Found
@@ -24,7 +24,11 @@ def repaired(lint: Lint) -> tuple[str, str, list[Found]]:
     before = lint.book.spec.read_bytes().decode("utf-8")
     lines = before.splitlines(keepends=True)
     mended: list[Found] = []
-    for line, found in _by_line(lint).items():
+    by_line: dict[int, list[Found]] = {}
+    for found in lint.findings:
+        if found.change is not None:
+            by_line.setdefault(int(found.where.rpartition(":")[2]), []).append(found)
+    for line, fixable in by_line.items():
         text = lines[line - 1]
         body = text.strip().removeprefix("\ufeff")
         style = _style(body)
@@ -32,11 +36,13 @@ def repaired(lint: Lint) -> tuple[str, str, list[Found]]:
             continue
         value = json.loads(body)
         changed = copy.deepcopy(value)
-        for one in found:
-            _apply(changed, one)
+        for found in fixable:
+            assert found.change is not None
+            evaluation = changed["evaluation"]
+            found.change.apply(evaluation[found.change.check] if isinstance(evaluation, list) else evaluation)
         if changed != value or json.dumps(changed) != json.dumps(value):
             lines[line - 1] = text.replace(body, style(changed))
-            mended += found
+            mended += fixable
     return before, "".join(lines), mended
 
 
@@ -44,7 +50,8 @@ def diff(lint: Lint) -> str:
     """The unified diff of the safe repairs, empty where there are none."""
     before, after, _ = repaired(lint)
     name = lint.book.spec.as_posix().lstrip("/")
-    return "".join(_with_end(difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}", n=1)))
+    lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{name}", f"b/{name}", n=1)
+    return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
 
 
 def write(lint: Lint) -> int:
@@ -58,14 +65,6 @@ def write(lint: Lint) -> int:
     return len(mended)
 
 
-def _by_line(lint: Lint) -> dict[int, list[Found]]:
-    grouped: dict[int, list[Found]] = {}
-    for found in lint.findings:
-        if found.change is not None:
-            grouped.setdefault(int(found.where.rpartition(":")[2]), []).append(found)
-    return grouped
-
-
 def _style(body: str) -> Callable[[Obj], str] | None:
     """The way of writing JSON that gives this very line, None where no known one does: then a diff would show more than the repair."""
     try:
@@ -73,14 +72,3 @@ def _style(body: str) -> Callable[[Obj], str] | None:
     except ValueError:
         return None
     return next((style for style in _STYLES if style(value) == body), None)
-
-
-def _apply(entry: Obj, found: Found) -> None:
-    assert found.change is not None
-    evaluation = entry["evaluation"]
-    found.change.apply(evaluation[found.change.check] if isinstance(evaluation, list) else evaluation)
-
-
-def _with_end(lines: Iterator[str] | Sequence[str]) -> Iterator[str]:
-    for line in lines:
-        yield line if line.endswith("\n") else line + "\n\\ No newline at end of file\n"

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from evalsuite.audit.lint.book import Book, Found, Kind, Severity, Spot
+from evalsuite.audit.lint.book import Book, Found, Kind, Severity, Spot, readers_own
 from evalsuite.errors import FaultError, did_you_mean
 from evalsuite.readers.answer_forms import read_gold_files
 from evalsuite.readers.gold_files import SUITE_FILE
@@ -16,7 +16,7 @@ from evalsuite.trees.gold_validation import gold_findings
 from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
-from evalsuite.types import Fault, Problem
+from evalsuite.types import Problem
 
 # What the readers' sentences are called here, the first that fits.
 _CODES = (
@@ -154,19 +154,15 @@ def records(book: Book) -> Iterator[Found]:
                     "tree", spot.check.parameters, folder=book.folder, instance_id=spot.instance.instance_id, limits=book.limits
                 )
             except FaultError as error:
-                cause = error.__cause__
-                yield _unread(spot, cause.fault if isinstance(cause, FaultError) else error.fault)
+                fault = readers_own(error)
+                missing = fault.code == "MISSING_FILE"
+                given = (spot.check.parameters.get(key) for key in ("gold", "schema"))
+                name = next((value for value in given if isinstance(value, str)), "gold")
+                message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
+                hint = f"gold files lie in <gold>/{spot.instance.instance_id}/"
+                yield spot.found("missing-file" if missing else "tree-json", message, hint=hint)
                 continue
             yield from _against_schema(spot, read["gold"], read.get("schema"))
-
-
-def _unread(spot: Spot, fault: Fault) -> Found:
-    missing = fault.code == "MISSING_FILE"
-    name = next(
-        (value for value in (spot.check.parameters.get("gold"), spot.check.parameters.get("schema")) if isinstance(value, str)), "gold"
-    )
-    message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
-    return spot.found("missing-file" if missing else "tree-json", message, hint=f"gold files lie in <gold>/{spot.instance.instance_id}/")
 
 
 def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:

@@ -90,11 +90,8 @@ def spelling(spot: Spot) -> Iterator[Found]:
 
 def _stripped(evaluation: Obj) -> None:
     gold = evaluation["parameters"]["gold"]
-    evaluation["parameters"]["gold"] = [_bare(item) for item in gold] if isinstance(gold, list) else _bare(gold)
-
-
-def _bare(item: Any) -> Any:
-    return item.strip() if isinstance(item, str) else item
+    bare = [item.strip() if isinstance(item, str) else item for item in (gold if isinstance(gold, list) else [gold])]
+    evaluation["parameters"]["gold"] = bare if isinstance(gold, list) else bare[0]
 
 
 def repeated(spot: Spot) -> Iterator[Found]:
@@ -131,14 +128,10 @@ def _numbers(spot: Spot) -> list[float]:
         return []
 
 
-def _tolerance(spot: Spot) -> float:
-    precision = spot.check.parameters.get("precision", 4)
-    return float(10.0**-precision) if isinstance(precision, int) and abs(precision) < 300 else 1e-4
-
-
 def tolerance(spot: Spot) -> Iterator[Found]:
     """Numbers that the tolerance cannot tell from zero or from one another, and a tolerance of whole numbers."""
-    numbers, tolerance = _numbers(spot), _tolerance(spot)
+    numbers, precision = _numbers(spot), spot.check.parameters.get("precision", 4)
+    tolerance = float(10.0**-precision) if isinstance(precision, int) and abs(precision) < 300 else 1e-4
     for number in numbers:
         if 0 < abs(number) <= tolerance:
             message = f"gold {number:g} lies within the tolerance {tolerance:g} of 0: official takes a 0 for it"
