@@ -24,6 +24,8 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
     "notes": (100, "notes kept on how a submission had to be read"),
     "seconds": (10, "wall clock of one instance"),
+    "run_seconds": (604_800, "wall clock of a whole run; what is left then is timeout"),
+    "run_bytes": (1 << 40, "bytes of answers that a whole run looks at; what is left then is timeout"),
     "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to its judge"),
     "result_bytes": (16 << 30, "bytes of the cells of an SQL answer in all; above table_bytes they are kept in files"),
     "billed_bytes": (10 << 30, "bytes that one statement may bill"),
@@ -42,7 +44,7 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
     """All limits by name: the defaults, then each override in turn (suite.yaml, then --limit).
 
     Raises:
-        UsageError: an unknown name, or a value that is not a positive finite number (a whole one unless the name is `seconds`).
+        UsageError: an unknown name, or a value that is not a positive finite number (a whole one unless it counts seconds).
     """
     resolved = dict(DEFAULT_LIMITS)
     for override in overrides:
@@ -58,6 +60,6 @@ def _positive(name: str, value: object) -> int | float:
     if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
         raise UsageError(f"limit {name!r} must be a number above 0, found {value!r}", hint=LIMITS[name][1])
     assert isinstance(value, int | float)
-    if name != "seconds" and value != int(value):
+    if name not in ("seconds", "run_seconds") and value != int(value):
         raise UsageError(f"limit {name!r} must be a whole number, found {value!r}", hint=LIMITS[name][1])
-    return value if name == "seconds" else int(value)
+    return value if name in ("seconds", "run_seconds") else int(value)

@@ -96,7 +96,7 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
 
 
 def _read(task: Task, gold_inodes: frozenset[Inode]) -> Read:
-    request = read_request(task, table_names=None)
+    request = read_request(task)
     files = files_of(request, gold_inodes)
     wanted = tuple(form for form in request.wanted if form in _HERE)
     return task, read_prediction(replace(request, wanted=wanted), files), files.digests()

@@ -16,6 +16,7 @@ from typing import Final
 MOUNTS, IPC, USERS, PROCESSES, NETWORK = 0x00020000, 0x08000000, 0x10000000, 0x20000000, 0x40000000
 PRIVATE: Final = (1 << 18) | (1 << 14)
 _PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
 # The same number on every architecture since Linux 5.12; everything below a folder; read-only and without set-uid.
 _MOUNT_SETATTR, _HERE, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1 | 2
 _CAPABILITIES_3: Final = 0x20080522
@@ -26,6 +27,12 @@ def die_with_parent() -> None:
     """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def adopt_orphans() -> None:
+    """Have the kernel give this process, where it can (Linux), what its children leave behind: then it can wait for all of it."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 @cache

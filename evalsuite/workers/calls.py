@@ -21,7 +21,7 @@ from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import around, library_paths
 from evalsuite.workers.requests import COPY
-from evalsuite.workers.start import Worker, now, open_worker, undisturbed
+from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import ClosedError, receive, send
 
 _LONGEST = 64 << 20
@@ -36,18 +36,30 @@ class Calls:
     `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
     """
 
-    def __init__(self, *, readable: Iterable[Path], hostile: Path, limits: Mapping[str, int | float], hidden: Iterable[Path] = ()) -> None:
+    def __init__(
+        self,
+        *,
+        readable: Iterable[Path],
+        hostile: Path,
+        limits: Mapping[str, int | float],
+        hidden: Iterable[Path] = (),
+        zygote: Zygote | None = None,
+    ) -> None:
         hidden_paths = [str(path.resolve()) for path in hidden]
         paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
         self._readable = [kept for path in paths for kept in around(path, hidden_paths)]
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
+        self._zygote, self._owns_zygote = zygote, zygote is None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._end()
+        if self._zygote is not None and self._owns_zygote:
+            self._zygote.close()
+            self._zygote = None
 
     def call(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Any:
         """What `function` (`module:name`) returns, as JSON has it; with a `copy` its argument `private` is where that is opened.
@@ -84,10 +96,16 @@ class Calls:
         setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "gold_inodes": frozenset()}
         setup |= {"plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}
         with undisturbed():
-            self._worker = open_worker("calls", pickle.dumps(setup), self._hostile)
-        if self._heard(self._worker, _STARTUP_SECONDS) is None:
+            self._zygote = self._zygote or Zygote(self._hostile)
+            self._worker = self._zygote.fork("calls")
+        try:
+            send(self._worker.control, pickle.dumps(setup))
+            is_ready = self._heard(self._worker, _STARTUP_SECONDS) is not None
+        except (ClosedError, OSError, ValueError):
+            is_ready = False
+        if not is_ready:
             self._end()
-            raise EvalsuiteError("a worker process does not start")
+            raise cannot_start()
         return self._worker
 
     def _heard(self, worker: Worker, seconds: float) -> Any:

@@ -27,9 +27,10 @@ from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
+from evalsuite.workers.budget import size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
-from evalsuite.workers.pool import Pool, size_of
+from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""A lane: the two processes that one answer passes, started together and killed together.
+"""A lane: the two processes that an answer passes, started together and killed together.
 
 An own pool and no library: measured on this work, pebble keeps each task in one process, so that the process that parses a submission's
 file would also hold gold; two pebble pools would send every table through the parent (0.15 s and the parent's memory for the recorded
@@ -6,42 +6,46 @@ suite, against nothing here, where reader and judge are joined by a socket); and
 that has read a hostile file must not be trusted. ProcessPoolExecutor and loky lose every unfinished task at one death.
 """
 
-import os
+import contextlib
+import json
 import pickle
 import socket
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Task
+from evalsuite.types import Result, Task
 from evalsuite.walls.landlock import around, library_paths
-from evalsuite.workers.requests import COPY
-from evalsuite.workers.start import Worker, cannot_start, spawn
-from evalsuite.workers.wire import ClosedError, receive, send
+from evalsuite.workers.isolated import FULL
+from evalsuite.workers.packing import pack_tasks
+from evalsuite.workers.requests import COPY, opens_files, read_request
+from evalsuite.workers.start import Worker, Zygote, cannot_start, now
+from evalsuite.workers.wire import ClosedError, Frames, receive, send
 
 _STARTUP_SECONDS = 60
 _LONGEST_RESULT = 64 << 20
-# How long a worker may keep the parent waiting in the middle of a frame, either way.
-_FRAME_SECONDS = 5.0
-_WORD = 64
+# How long a worker may keep the parent waiting that does not take its orders.
+_ORDER_SECONDS = 5.0
+_PIECE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Setup:
     """What every lane of a run is told once. `isolation` none means one process that does both stages, without walls.
 
-    `readable` are the paths below which each role may read where the kernel has Landlock; `hostile` is the submission's folder, from
-    which no worker imports.
+    `readable` are the paths below which each role may read where the kernel has Landlock. Without `opens_files` there are but texts, for
+    which nothing is read.
     """
 
     isolation: str
     limits: Mapping[str, int | float]
     readable: Mapping[str, Sequence[str]]
-    hostile: Path
     gold_inodes: frozenset[tuple[int, int]]
+    opens_files: bool = True
 
     def to_bytes(self, role: str) -> bytes:
         """The set-up frame of a worker, pickled by the trusted side; the inodes of gold are for who opens the submission's files."""
@@ -59,6 +63,7 @@ def set_up(
     gold_folder: Path,
     gold_inodes: frozenset[tuple[int, int]],
     made: Mapping[str, Collection[Path]] | None = None,
+    opens_files: bool = True,
 ) -> Setup:
     """The set-up of a run's lanes: the reader may read the submission and never gold, wherever gold lies; the judge the reverse.
 
@@ -73,37 +78,37 @@ def set_up(
             hidden = list(map(str, others))
             own += [str(path.resolve()) for path in (made or {}).get(role, ())]
             readable[role] = [kept for path in (*libraries, *own) for kept in around(path, hidden)]
-    return Setup(
-        isolation=isolation,
-        limits=limits,
-        readable=readable,
-        hostile=submission_folder.resolve(),
-        gold_inodes=gold_inodes,
-    )
+    return Setup(isolation=isolation, limits=limits, readable=readable, gold_inodes=gold_inodes, opens_files=opens_files)
 
 
 @dataclass(slots=True)
 class Lane:
-    """One or two workers, and the task that is in them; `private` is the copy of its file that was made here, `digests` what was copied."""
+    """One or two workers, and the tasks that are in them: the first of `tasks` since `started`, the others wait behind it.
+
+    `private` are the copies that were made here of databases, with the digests of what was copied, by instance id. `is_full`: its workers
+    ended before the tasks that are left, mostly because of the memory they kept; `is_gone`: they died, or say what cannot be meant.
+    """
 
     workers: dict[str, Worker]
-    task: Task | None = None
-    asking: bool = False
-    reading: bool = False
+    tasks: deque[Task] = field(default_factory=deque)
     started: float = 0.0
-    deadline: float = 0.0
-    private: IO[bytes] | None = None
-    digests: dict[str, str] = field(default_factory=dict)
+    n_done: int = 0
+    private: dict[str, tuple[IO[bytes], dict[str, str]]] = field(default_factory=dict)
     walls: list[str] = field(default_factory=list)
+    is_full: bool = False
+    is_gone: bool = False
+    _frames: Frames = field(default_factory=lambda: Frames(most=_LONGEST_RESULT))
+    _n_reading: int = 0
 
     @property
     def alive(self) -> bool:
-        """Whether every worker of this lane still runs."""
-        return all(worker.process.poll() is None for worker in self.workers.values())
+        """Whether every worker of this lane still runs, and can take answers."""
+        return not (self.is_full or self.is_gone) and all(worker.alive for worker in self.workers.values())
 
-    def is_bloated(self, limits: Mapping[str, int | float]) -> bool:
-        """Whether a worker holds so much address space after its last answer that the next one might not fit. False where unknown."""
-        return any(_address_space(worker.process.pid) > int(limits["memory_mib"]) << 19 for worker in self.workers.values())
+    @property
+    def is_ready(self) -> bool:
+        """Whether its workers stand behind their walls."""
+        return all(worker.ready for worker in self.workers.values())
 
     @property
     def judge(self) -> Worker:
@@ -112,8 +117,6 @@ class Lane:
 
     def await_ready(self) -> None:
         """Wait until every worker stands behind its walls. Raises `EvalsuiteError` where one died on the way."""
-        import json
-
         for worker in self.workers.values():
             if not worker.ready:
                 worker.control.settimeout(_STARTUP_SECONDS)
@@ -123,65 +126,116 @@ class Lane:
                     frame = None
                 if frame is None:
                     raise cannot_start()
-                worker.control.settimeout(_FRAME_SECONDS)
+                # From here on nobody waits for what a worker says.
+                worker.control.setblocking(False)
                 worker.ready = True
                 self.walls = json.loads(frame)["walls"]
 
-    def order(self, role: str, message: Any) -> None:
-        """Send a pickled order to one worker of this lane."""
-        send(self.workers[role].control, pickle.dumps(message))
-
-    def hand_over(self) -> None:
-        """Send the reader the descriptor of the private copy, where there is one, behind its order."""
-        if self.private is not None:
-            socket.send_fds(self.workers["reader"].control, [COPY.encode()], [self.private.fileno()])
-
-    def answer(self, worker: Worker) -> bytes | None:
-        """What a worker says, None where it died or sent what cannot be meant.
-
-        A reader has only one thing to say, so whatever bytes stand there are taken as that: it cannot make the parent wait for more.
-        """
+    def take(self, tasks: Sequence[Task], order: str) -> None:
+        """Send tasks into both stages. A worker that cannot be told of them ended before they came: they have no part in that."""
+        self.tasks.extend(tasks)
+        self.started = now()
+        self.stage()
+        self._n_reading = 0
+        with_files = [self._request(task) for task in tasks if opens_files(task)]
         try:
-            return receive(worker.control, most=_LONGEST_RESULT) if worker is self.judge else worker.control.recv(_WORD) or None
-        except (ClosedError, OSError, ValueError):
-            return None
+            self.order(self.judge, (order, pack_tasks(tasks)))
+            if (reader := self.workers.get("reader")) is not None and with_files:
+                self.order(reader, with_files)
+                for copy, _ in self.private.values():
+                    socket.send_fds(reader.control, [COPY.encode()], [copy.fileno()])
+        except OSError:
+            self.is_full = True
 
-    def clear(self) -> None:
-        """Forget the task and its private copy."""
-        self.task, self.asking, self.reading, self.digests = None, False, False, {}
-        if self.private is not None:
-            self.private.close()
-            self.private = None
+    def order(self, worker: Worker, message: Any) -> None:
+        """Send a pickled order to one worker of this lane."""
+        worker.control.settimeout(_ORDER_SECONDS)
+        send(worker.control, pickle.dumps(message))
+        worker.control.setblocking(False)
+
+    def _request(self, task: Task) -> Any:
+        request = read_request(task)
+        return replace(request, private=COPY) if task.instance.instance_id in self.private else request
+
+    def hear(self) -> list[Result]:
+        """The results that came of the first tasks, in their order; what is left of `tasks` has none yet."""
+        try:
+            data = self.judge.control.recv(_PIECE)
+            frames = self._frames.add(data)
+        except BlockingIOError:
+            return []
+        except (OSError, ValueError):
+            self.is_gone = True
+            return []
+        self.is_gone |= not data
+        results = []
+        for frame in frames:
+            if frame == FULL:
+                self.is_full = True
+            elif (result := self._result(frame)) is not None:
+                results.append(result)
+            else:
+                self.is_gone = True
+                break
+        return results
+
+    def _result(self, frame: bytes) -> Result | None:
+        """The result of the first task, which leaves the lane; None where that cannot be meant."""
+        try:
+            said = json.loads(frame)
+            task = self.tasks[0]
+            digests = said.setdefault("digests", {})
+            copied = self.private.get(task.instance.instance_id)
+            result = Result(**said) if copied is None else Result(**{**said, "digests": {**digests, **copied[1]}})
+        except (ValueError, TypeError, IndexError, AttributeError):
+            return None
+        if result.instance_id != task.instance.instance_id:
+            return None
+        self.let_go()
+        return result
+
+    def let_go(self) -> Task:
+        """The first task, which leaves the lane; the next one's time begins."""
+        task = self.tasks.popleft()
+        self.n_done += 1
+        self._n_reading -= opens_files(task)
+        self.started = now()
+        if (copy := self.private.pop(task.instance.instance_id, None)) is not None:
+            copy[0].close()
+        return task
+
+    def stage(self) -> str:
+        """What is done with the first task, as far as its reader says: `read` or `compared`."""
+        if (reader := self.workers.get("reader")) is not None:
+            with contextlib.suppress(OSError):
+                self._n_reading += len(reader.control.recv(_PIECE))
+        return "read" if self.tasks and opens_files(self.tasks[0]) and self._n_reading <= 0 else "compared"
 
     def kill(self) -> None:
-        """End all workers of this lane."""
-        self.clear()
+        """End all workers of this lane and remove what was copied for it."""
+        for copy, _ in self.private.values():
+            copy.close()
+        self.private = {}
         for worker in self.workers.values():
             worker.kill()
 
 
-def open_lane(setup: Setup) -> Lane:
+def open_lane(setup: Setup, zygote: Zygote) -> Lane:
     """A lane whose processes are starting; `await_ready` before the first task."""
     lane = Lane(workers={})
     try:
         if setup.isolation == "none":
-            lane.workers["fused"] = spawn("fused", None, setup.hostile)
-        else:
+            lane.workers["fused"] = zygote.fork("fused")
+        elif setup.opens_files:
             left, right = socket.socketpair()
             with left, right:
-                lane.workers["reader"] = spawn("reader", left, setup.hostile)
-                lane.workers["judge"] = spawn("judge", right, setup.hostile)
+                lane.workers["reader"] = zygote.fork("reader", left)
+                lane.workers["judge"] = zygote.fork("judge", right)
+        else:
+            lane.workers["judge"] = zygote.fork("judge")
         for role, worker in lane.workers.items():
             send(worker.control, setup.to_bytes(role))
     except OSError:
         lane.kill()
         raise cannot_start() from None
     return lane
-
-
-def _address_space(pid: int) -> int:
-    """The bytes of address space of a process, 0 where the system does not say (only Linux limits it)."""
-    try:
-        return int(Path(f"/proc/{pid}/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):
-        return 0

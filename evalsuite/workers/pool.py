@@ -1,32 +1,35 @@
-"""The executor: lanes side by side, largest task first, a spare standing ready; a death or a time-out costs one instance."""
+"""The executor of this machine: lanes side by side, the largest answers first; a death or a time-out costs one answer."""
 
-import contextlib
-import json
-import os
-import selectors
+import select
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 
 from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
 from evalsuite.readers.duckdb_connections import unnamed_copy
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.worker_walls import expected_walls
+from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
-from evalsuite.workers.requests import COPY, asks_gold, files_of, read_request, settle_early, table_names
+from evalsuite.workers.requests import files_of, opens_files, read_request, settle_early, wants_database
 from evalsuite.workers.stages import JUDGE, score_task
-from evalsuite.workers.start import Worker, now, undisturbed
+from evalsuite.workers.start import Zygote, now, undisturbed
 
 # Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
 _BYTES_PER_SECOND = 4_000_000
-_TEXT_ONLY = frozenset({"text", "number"})
+# What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
+_MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
 
 
 class Pool:
-    """Scores tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion."""
+    """Scores tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion.
+
+    `order` is what judges do, `budget` what the whole run may take (None: what the limits of its tasks say, from the first one on).
+    """
 
     def __init__(
         self,
@@ -34,14 +37,16 @@ class Pool:
         jobs: int,
         isolation: str,
         gold_inodes: frozenset[tuple[int, int]],
-        open_one: Callable[[Setup], Lane] = open_lane,
+        open_one: Callable[[Setup, Zygote], Lane] = open_lane,
         order: str = JUDGE,
+        zygote: Zygote | None = None,
+        budget: Budget | None = None,
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         self._built: Sequence[str] = ()
-        self._open_one, self._order = open_one, order
+        self._open_one, self._order, self._zygote, self._budget = open_one, order, zygote, budget
+        self._owns_zygote = zygote is None
         self._lanes: list[Lane] = []
-        self._spare: Lane | None = None
         self._opened: list[Lane] = []
         self._setup: Setup | None = None
 
@@ -51,213 +56,179 @@ class Pool:
         return self._built or (expected_walls() if self.isolation != "none" else ())
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
-        """One result per task as soon as it is known. Text answers are judged here; files only in workers."""
+        """One result per task as soon as it is known."""
         queued: list[Task] = []
         programs: list[Task] = []
         for task in tasks:
             early = settle_early(task)
             if early is not None:
                 yield early
-            elif any(runs_programs([check.scorer, check.parameters]) for check in task.instance.checks) and self._stays_here(task):
+            elif not opens_files(task) and any(runs_programs([check.scorer, check.parameters]) for check in task.instance.checks):
                 programs.append(task)
-            elif self._stays_here(task):
-                yield score_task(task, self.gold_inodes, self._order)
             else:
                 queued.append(task)
+        if not queued and not programs:
+            return
+        self._budget = self._budget or Budget(tasks[0].limits)
         if programs:
             # Each runs in a jail of its own with a clock of its own; here is only the waiting.
             with ThreadPoolExecutor(self.jobs) as threads:
-                judged = [threads.submit(score_task, task, self.gold_inodes, self._order) for task in programs]
+                judged = [threads.submit(self._score_here, task, self._budget) for task in programs]
                 yield from (one.result() for one in as_completed(judged))
         if not queued:
             return
-        self._setup = self._make_setup(queued)
         try:
-            yield from self._in_lanes(deque(sorted(queued, key=size_of, reverse=True)))
+            self._make_ready(queued)
+            yield from self._in_lanes(queued, self._budget)
         finally:
             self.close()
 
+    def _score_here(self, task: Task, budget: Budget) -> Result:
+        return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else budget.lost(task)
+
     def close(self) -> None:
         """Kill every worker; also where the results were not taken to their end."""
-        self._lanes, self._spare = [], None
+        self._lanes = []
         while self._opened:
             self._opened[-1].kill()
             self._opened.pop()
+        if self._zygote is not None and self._owns_zygote:
+            self._zygote.close()
+            self._zygote = None
 
-    def _open(self) -> Lane:
-        """A new lane; no interruption comes between its start and the list of those to kill."""
-        assert self._setup is not None
+    def _make_ready(self, tasks: Sequence[Task]) -> None:
+        """Make what all lanes share: a zygote, and what each worker is told."""
         with undisturbed():
-            lane = self._open_one(self._setup)
-            self._opened.append(lane)
-        return lane
-
-    def _stays_here(self, task: Task) -> bool:
-        """Whether a task opens no file: bundled text scorers on a capped text."""
-        request = read_request(task, table_names=None)
-        return set(request.wanted) <= _TEXT_ONLY and task.answer is not None and task.answer.answer_type == "answer"
+            self._zygote = self._zygote or Zygote(tasks[0].submission_folder)
+        scorers = {check.scorer for task in tasks for check in task.instance.checks}
+        self._zygote.load(sorted({SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}))
+        self._setup = self._make_setup(tasks)
 
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
-        task = tasks[0]
         executed = {task.executed.parent for task in tasks if task.executed is not None}
         computed = {check.computed for task in tasks for check in task.instance.checks if check.computed is not None}
         return set_up(
             isolation=self.isolation,
-            limits=task.limits,
-            submission_folder=task.submission_folder,
-            gold_folder=task.gold_folder,
+            limits=tasks[0].limits,
+            submission_folder=tasks[0].submission_folder,
+            gold_folder=tasks[0].gold_folder,
             gold_inodes=self.gold_inodes,
             made={"reader": executed, "judge": computed},
+            opens_files=any(map(opens_files, tasks)),
         )
 
-    def _in_lanes(self, queue: deque[Task]) -> Iterator[Result]:
+    def _in_lanes(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left."""
+        sizes = {task.instance.instance_id: size_of(task) for task in tasks}
+        waiting = deque(sorted(tasks, key=lambda task: sizes[task.instance.instance_id], reverse=True))
+        self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
+        while waiting or any(lane.tasks for lane in self._lanes):
+            if not budget.seconds:
+                yield from [budget.lost(task) for task in (*(task for lane in self._lanes for task in lane.tasks), *waiting)]
+                return
+            for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
+                ready: list[Task] = []
+                for task in self._some(waiting, sizes):
+                    if not budget.spend(sizes[task.instance.instance_id]):
+                        yield budget.lost(task)
+                    elif (faulty_one := self._copied(task, lane)) is not None:
+                        yield faulty_one
+                    else:
+                        ready.append(task)
+                if ready:
+                    lane.take(ready, self._order)
+            if not (busy := [lane for lane in self._lanes if lane.tasks]):
+                continue
+            heard = _wait(busy, min([now() + budget.seconds, *(_deadline(lane, sizes) for lane in busy)]))
+            for lane in heard:
+                yield from lane.hear()
+            for lane in busy:
+                is_late = lane not in heard and now() > _deadline(lane, sizes)
+                if is_late or lane.is_gone:
+                    if lane.tasks:
+                        yield _lost(lane, is_late=is_late)
+                    self._replace(lane, waiting)
+                elif lane.is_full:
+                    # A lane that is full before it did anything can do nothing with the first task.
+                    if lane.tasks and not lane.n_done:
+                        yield _lost(lane, is_late=False)
+                    self._replace(lane, waiting)
+
+    def _open(self) -> Lane:
+        """A new lane that stands ready; no interruption comes between its start and the list of those to kill."""
         assert self._setup is not None
-        selector = selectors.DefaultSelector()
-        self._lanes = [self._open() for _ in range(min(self.jobs, len(queue)))]
-        for lane in list(self._lanes):
-            yield from self._feed(lane, queue, selector, fresh=True)
-        if self.isolation != "none" and queue:
-            self._spare = self._open()
-        while any(lane.task is not None for lane in self._lanes):
-            waited = max(0.0, min(lane.deadline for lane in self._lanes if lane.task is not None) - now())
-            for key, _ in selector.select(waited):
-                lane, worker = key.data
-                if lane not in self._lanes:
-                    continue
-                if lane.task is None:
-                    # Nothing is left to do in this lane: what its worker still says, or that it died, changes nothing.
-                    selector.unregister(key.fileobj)
-                else:
-                    yield from self._hear(lane, worker, queue, selector)
-            for lane in self._expired(selector):
-                yield from self._lose(lane, queue, selector, timeout=True)
+        assert self._zygote is not None
+        with undisturbed():
+            lane = self._open_one(self._setup, self._zygote)
+            self._opened.append(lane)
+        return lane
 
-    def _expired(self, selector: selectors.BaseSelector) -> list[Lane]:
-        """The lanes out of time; one whose result lies ready while the parent was busy elsewhere is not."""
-        late = [lane for lane in self._lanes if lane.task is not None and now() > lane.deadline]
-        ready = [key.data[1] for key, _ in selector.select(0)] if late else []
-        return [lane for lane in late if not any(lane.judge is worker for worker in ready)]
-
-    def _hear(self, lane: Lane, worker: Worker, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
-        """Act on one message of a worker: table names, `read`, a result, or its death."""
-        frame = lane.answer(worker)
-        assert lane.task is not None
-        if frame is None:
-            yield from self._lose(lane, queue, selector, timeout=False)
-        elif worker is not lane.judge:
-            lane.reading = False
-        elif lane.asking:
-            lane.asking = False
-            yield from self._read(lane, tuple(json.loads(frame)), queue, selector)
-            yield from self._feed(lane, queue, selector)
-        else:
-            result = Result(**json.loads(frame))
-            yield replace(result, seconds=now() - lane.started, digests={**result.digests, **lane.digests})
-            lane.clear()
-            yield from self._feed(lane, queue, selector)
-
-    def _feed(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, fresh: bool = False) -> Iterator[Result]:
-        """Give a lane its next task; a faulty path is settled here and the next one taken.
-
-        This loop and no recursion goes from answer to answer: a thousand bad paths in a row must not nest.
-        """
-        if fresh:
+    def _able(self, lane: Lane, waiting: deque[Task]) -> Lane:
+        """The lane, or a new one in its place where a worker of it died after its last result: what comes has no part in that."""
+        if not lane.is_ready:
             lane.await_ready()
             self._built = lane.walls
-            for worker in lane.workers.values():
-                selector.register(worker.control, selectors.EVENT_READ, (lane, worker))
-        while queue and lane.task is None:
-            walled = self.isolation != "none"
-            if not lane.alive or (walled and not fresh and lane.is_bloated(queue[0].limits)):
-                # A worker died after its last result, or kept much of its memory: the task that comes now has no part in either.
-                yield from self._replace(lane, queue, selector)
-                return
-            task = queue.popleft()
-            lane.task, lane.started = task, now()
-            lane.deadline = lane.started + task.limits["seconds"] + size_of(task) / _BYTES_PER_SECOND
-            lane.asking = "fused" not in lane.workers and asks_gold(task)
-            try:
-                if "fused" in lane.workers:
-                    lane.order("fused", (self._order, task))
-                elif lane.asking:
-                    lane.order("judge", ("names", task))
-            except OSError:
-                yield from self._lose(lane, queue, selector, timeout=False)
-                return
-            if "fused" not in lane.workers and not lane.asking:
-                yield from self._read(lane, table_names(task), queue, selector)
-            if lane not in self._lanes:
-                return
+        return lane if lane.alive else self._able(self._replace(lane, waiting), waiting)
 
-    def _read(self, lane: Lane, names: tuple[str, ...], queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
-        """Send a task into both stages, or settle it here where its path is at fault.
-
-        A database is copied first, so that the reader needs to write nothing, and the copy handed over by its descriptor.
-        """
-        task = lane.task
-        assert task is not None
-        assert self._setup is not None
-        request = read_request(task, table_names=names)
-        if "database" in request.wanted:
-            files = files_of(request, self.gold_inodes)
-            try:
-                with files.open(str(request.value)) as source:
-                    lane.private = unnamed_copy(source, int(request.limits["file_bytes"]))
-                lane.digests = files.digests()
-            except FaultError as error:
-                yield replace(faulty(task, error.fault, seconds=now() - lane.started), digests=files.digests())
-                lane.clear()
-                return
-            request = replace(request, private=COPY)
-        lane.reading = True
-        try:
-            lane.order("judge", (self._order, task))
-            lane.order("reader", request)
-            lane.hand_over()
-        except OSError:
-            yield from self._lose(lane, queue, selector, timeout=False)
-
-    def _lose(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector, *, timeout: bool) -> Iterator[Result]:
-        """The result of the task in a lane that is dead or out of time; the spare takes its place."""
-        task = lane.task
-        assert task is not None
-        assert self._setup is not None
-        seconds = now() - lane.started
-        stage = "read" if lane.reading else "compared"
-        if timeout:
-            fault = Fault(
-                code="TIMEOUT", detail=f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
-            )
-        else:
-            fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
-        lost = faulty(task, fault, status="timeout" if timeout else "crashed", seconds=seconds)
-        yield replace(lost, digests=dict(lane.digests))
-        yield from self._replace(lane, queue, selector)
-
-    def _replace(self, lane: Lane, queue: deque[Task], selector: selectors.BaseSelector) -> Iterator[Result]:
-        """End a lane; where tasks wait, the spare takes its place."""
-        for worker in lane.workers.values():
-            with contextlib.suppress(KeyError, ValueError):
-                selector.unregister(worker.control)
+    def _replace(self, lane: Lane, waiting: deque[Task]) -> Lane:
+        """A new lane in the place of one that ends; the tasks that are left in that come first now."""
+        waiting.extendleft(reversed(lane.tasks))
+        lane.tasks.clear()
         lane.kill()
         self._opened.remove(lane)
-        self._lanes.remove(lane)
-        if not queue:
-            return
-        fresh, self._spare = self._spare or self._open(), None
-        self._lanes.append(fresh)
-        yield from self._feed(fresh, queue, selector, fresh=True)
-        if self.isolation != "none" and queue:
-            self._spare = self._open()
+        if waiting:
+            self._lanes[self._lanes.index(lane)] = lane = self._open()
+        return lane
+
+    def _some(self, waiting: deque[Task], sizes: Mapping[str, int]) -> Iterator[Task]:
+        """The next tasks for a lane: a large one alone, of small ones so many that all lanes end together."""
+        most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._lanes))))
+        n_bytes = 0
+        for at in range(most):
+            if not waiting or (at and n_bytes + sizes[waiting[0].instance.instance_id] > _MOST_BYTES):
+                return
+            task = waiting.popleft()
+            n_bytes += sizes[task.instance.instance_id]
+            yield task
+
+    def _copied(self, task: Task, lane: Lane) -> Result | None:
+        """Copy a database for the lane to hand over, so that its reader writes nothing; the result of one whose path is at fault."""
+        if not opens_files(task) or self.isolation == "none" or not wants_database(task):
+            return None
+        request, started = read_request(task), now()
+        files = files_of(request, self.gold_inodes)
+        try:
+            with files.open(str(request.value)) as source:
+                lane.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
+        except FaultError as error:
+            return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
+        return None
 
 
-def size_of(task: Task) -> int:
-    """The bytes of a task's files as far as a look from outside tells; wrong answers here cost time only."""
-    if task.answer is None or task.answer.answer_type == "answer":
-        return 0
-    value = task.answer.value
-    total = 0
-    for name in [value] if isinstance(value, str) else value:
-        with contextlib.suppress(OSError, ValueError):
-            total += os.lstat(task.submission_folder / task.instance.instance_id / name).st_size
-    return min(total, int(task.limits["file_bytes"]))
+def _wait(lanes: Sequence[Lane], until: float) -> list[Lane]:
+    """The lanes whose judge says something or is gone, none where nobody does until then."""
+    poll, by_number = select.poll(), {lane.judge.control.fileno(): lane for lane in lanes}
+    for number in by_number:
+        poll.register(number, select.POLLIN)
+    # What lies ready is seen even where all time is over: the parent may have been busy elsewhere.
+    return [by_number[number] for number, _ in poll.poll(max(0.0, until - now()) * 1000)]
+
+
+def _deadline(lane: Lane, sizes: Mapping[str, int]) -> float:
+    """When the time of a lane's first task is over."""
+    task = lane.tasks[0]
+    return lane.started + task.limits["seconds"] + sizes[task.instance.instance_id] / _BYTES_PER_SECOND
+
+
+def _lost(lane: Lane, *, is_late: bool) -> Result:
+    """The result of the first task of a lane that is dead or out of time, which leaves it."""
+    stage, seconds = lane.stage(), now() - lane.started
+    digests = lane.private.get(lane.tasks[0].instance.instance_id, (None, {}))[1]
+    task = lane.let_go()
+    if is_late:
+        fault = Fault(
+            code="TIMEOUT", detail=f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
+        )
+    else:
+        fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
+    return replace(faulty(task, fault, status="timeout" if is_late else "crashed", seconds=seconds), digests=digests)

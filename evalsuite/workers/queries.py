@@ -23,7 +23,7 @@ from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import around, library_paths
 from evalsuite.workers.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
-from evalsuite.workers.start import Worker, now, open_worker, undisturbed
+from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import ClosedError, decode_forms, receive, send
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
@@ -61,6 +61,7 @@ class Queries:
         self._limits, self._jobs, self._isolation, self._cache = limits, jobs, isolation, cache
         self._hostile, self._hidden = submission.resolve(), [str(gold.resolve()), str(submission.resolve())]
         self._lock, self._here = threading.Lock(), threading.local()
+        self._zygote: Zygote | None = None
         self._workers: list[Worker] = []
         self._sessions: list[Session] = []
         self._fingerprints: dict[str, str] = {}
@@ -72,6 +73,10 @@ class Queries:
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
         embedded = threading.Semaphore(self._jobs)
         try:
+            if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
+                with undisturbed():
+                    self._zygote = Zygote(self._hostile)
+                self._zygote.load(["evalsuite.workers.query_worker", *sorted(engines & {"duckdb"})])
             # A worker reads one database: those of the same one come together.
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
@@ -79,6 +84,8 @@ class Queries:
         finally:
             self.close()
             threads.shutdown(wait=True, cancel_futures=True)
+            if self._zygote is not None:
+                self._zygote.close()
             self._closed, self._here = False, threading.local()
 
     def close(self) -> None:
@@ -180,7 +187,7 @@ class Queries:
     def _worker(self, connection: Connection) -> Worker:
         """This thread's worker, a fresh one where it has none for this database."""
         worker: Worker | None = getattr(self._here, "worker", None)
-        if worker is not None and self._here.connection == connection and worker.process.poll() is None:
+        if worker is not None and self._here.connection == connection and worker.alive:
             return worker
         self._end(worker)
         walled = self._isolation != "none"
@@ -190,8 +197,13 @@ class Queries:
         with undisturbed(), self._lock:
             if self._closed:
                 raise FaultError("TIMEOUT", "the run was interrupted")
-            worker = open_worker("queries", pickle.dumps(setup), self._hostile)
+            assert self._zygote is not None
+            worker = self._zygote.fork("queries")
             self._workers.append(worker)
+            try:
+                send(worker.control, pickle.dumps(setup))
+            except OSError:
+                raise cannot_start() from None
         self._here.worker, self._here.connection = worker, connection
         _Talk(worker, now() + _FINGERPRINT_SECONDS).receive()
         return worker
@@ -277,9 +289,7 @@ class _Talk:
     def _fault(self, error: Exception) -> FaultError:
         if isinstance(error, TimeoutError | socket.timeout):
             return FaultError("TIMEOUT", f"the statement took longer than {self._deadline - self._started:g} seconds (limit seconds)")
-        with contextlib.suppress(Exception):
-            self._worker.process.wait(timeout=1)
-        if self._worker.process.returncode == -signal.SIGABRT:
+        if self._worker.kill() == -signal.SIGABRT:
             # An engine that gets no memory where it cannot do without ends its process.
             return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
         return FaultError("WORKER_DIED", "the worker died while it ran the statement")

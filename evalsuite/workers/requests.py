@@ -73,7 +73,7 @@ def settle_early(task: Task) -> Result | None:
     return None
 
 
-def read_request(task: Task, *, table_names: tuple[str, ...] | None) -> ReadRequest:
+def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
     """What the first stage needs to know of a task; `table_names` are the tables to read where a database is wanted."""
     assert task.answer is not None
     checks = applicable(task.instance, task.answer)
@@ -114,9 +114,15 @@ def table_names(task: Task) -> tuple[str, ...]:
     return tuple(names)
 
 
-def asks_gold(task: Task) -> bool:
-    """Whether `table_names` has to open gold."""
-    return any(check.parameters.get("condition_tabs") is None for check in _database_checks(task))
+def opens_files(task: Task) -> bool:
+    """Whether a task's answer is a file; else it is the text itself."""
+    return task.answer is not None and task.answer.answer_type != "answer"
+
+
+def wants_database(task: Task) -> bool:
+    """Whether the reader opens a database for this task, and has to be told its tables."""
+    assert task.answer is not None
+    return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
 
 
 def _database_checks(task: Task) -> list[Check]:

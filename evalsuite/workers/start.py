@@ -1,80 +1,134 @@
-"""The one place where a worker process is started; `walls.worker_walls.lock_in` takes from it what it must not have."""
+"""The one place where worker processes are started; in `walls.worker_walls.lock_in` each takes from itself what it must not have.
+
+Workers are forked from a zygote: a fresh interpreter that has imported what judging needs, and has seen neither gold nor a submission.
+A fork costs some milliseconds where an interpreter of its own costs 100 and more, so there is no need of a spare that stands ready. The
+zygote reads nothing but orders of the parent, and waits for every worker that it forked, so that no number of a process means two.
+"""
 
 import contextlib
 import os
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.walls.landlock import PACKAGE
-from evalsuite.workers.wire import send
 
-_CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.inside import start; start()"
-
-
+_CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.isolated import serve_forks; serve_forks({control})"
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
-
-
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
+# So long it may take to end its workers before it is killed itself.
+_END_SECONDS = 5.0
+# An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
+ORDER, ANSWER = struct.Struct("<cq16s"), struct.Struct("<q")
+FORK, REAP, LOAD = b"F", b"R", b"L"
 
 
 @dataclass(slots=True)
 class Worker:
-    """One process with its control socket."""
+    """One process with its control socket, and the zygote that waits for it. `ready`: it stands behind its walls."""
 
-    process: subprocess.Popen[bytes]
+    pid: int
     control: socket.socket
+    zygote: "Zygote"
     ready: bool = False
+    status: int | None = None
 
-    def kill(self) -> None:
-        """End the process and everything it started, and take its exit."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            if hasattr(os, "killpg"):
-                os.killpg(self.process.pid, signal.SIGKILL)
-            else:
-                self.process.kill()
-        self.process.wait()
-        self.control.close()
+    @property
+    def alive(self) -> bool:
+        """Whether its end of the control socket is open: no worker closes that before it ends."""
+        if self.status is not None:
+            return False
+        poll = select.poll()
+        poll.register(self.control, select.POLLIN)
+        try:
+            return not poll.poll(0) or self.control.recv(1, socket.MSG_PEEK) != b""
+        except OSError:
+            return False
+
+    def kill(self) -> int:
+        """End the process and everything it started; how it had ended, as `subprocess.Popen.returncode` says it."""
+        if self.status is None:
+            for kill in (os.killpg, os.kill):
+                with contextlib.suppress(ProcessLookupError, PermissionError):
+                    kill(self.pid, signal.SIGKILL)
+            self.status = self.zygote.reap(self.pid)
+            self.control.close()
+        return self.status
 
 
-def open_worker(role: str, setup: bytes, hostile: Path) -> Worker:
-    """A worker that is in no lane, on its way behind its walls; no import path leads it into the `hostile` folder, a submission."""
-    try:
-        worker = spawn(role, None, hostile)
-        send(worker.control, setup)
-    except OSError:
-        raise cannot_start() from None
-    return worker
+class Zygote:
+    """The process that workers are forked from. No import path leads it into the `hostile` folder, a submission.
 
+    It is started by the constructor and not waited for. It dies with the thread that made it, its workers die with it.
+    """
 
-def spawn(role: str, data: socket.socket | None, hostile: Path) -> Worker:
-    """A fresh interpreter in its own session, cwd `/`, with nothing of this process but its sockets and import path."""
-    if sys.platform == "win32":
-        raise EvalsuiteError("workers need POSIX sockets and sessions", hint="on Windows, run it under WSL")
-    ours, theirs = socket.socketpair()
-    passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
-    path = [entry or str(Path.cwd()) for entry in sys.path]
-    path = [entry for entry in path if not _is_hostile(Path(entry).resolve(), hostile)]
-    arguments = [role, str(theirs.fileno()), str(data.fileno() if data is not None else -1)]
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-S", "-c", _CODE.format(path=path), *arguments],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        cwd="/",
-        env={**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}},
-        pass_fds=passed,
-        start_new_session=True,
-    )
-    theirs.close()
-    return Worker(process=process, control=ours)
+    def __init__(self, hostile: Path) -> None:
+        if sys.platform == "win32":
+            raise EvalsuiteError("workers need POSIX sockets and sessions", hint="on Windows, run it under WSL")
+        path = [entry or str(Path.cwd()) for entry in sys.path]
+        path = [entry for entry in path if not _is_hostile(Path(entry).resolve(), hostile.resolve())]
+        self._lock = threading.Lock()
+        self._control, theirs = socket.socketpair()
+        with theirs, undisturbed():
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=theirs.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}},
+                pass_fds=[theirs.fileno()],
+                start_new_session=True,
+            )
+
+    def load(self, modules: Collection[str]) -> None:
+        """Have it import modules, so that no worker has to; what cannot be imported is left to whoever needs it."""
+        names = " ".join(modules).encode()
+        with contextlib.suppress(OSError), self._lock, undisturbed():
+            self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
+
+    def fork(self, role: str, data: socket.socket | None = None) -> Worker:
+        """A worker in a session of its own, cwd `/`, with nothing of this process but its sockets. Raises `EvalsuiteError`."""
+        ours, theirs = socket.socketpair()
+        with theirs:
+            passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
+            pid = self._order(ORDER.pack(FORK, 0, role.encode()), passed)
+        if pid < 0:
+            ours.close()
+            raise cannot_start()
+        return Worker(pid=pid, control=ours, zygote=self)
+
+    def reap(self, pid: int) -> int:
+        """How a worker that was killed ended; -SIGKILL where the zygote is gone, which takes all with it."""
+        return self._order(ORDER.pack(REAP, pid, b""), default=-signal.SIGKILL)
+
+    def close(self) -> None:
+        """End it, and with it every worker that is left; when this returns there is none."""
+        self._control.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_END_SECONDS)
+        self._process.kill()
+        self._process.wait()
+
+    def _order(self, order: bytes, passed: Sequence[int] = (), *, default: int = -1) -> int:
+        """What it answers, `default` where it is gone."""
+        with self._lock, undisturbed():
+            try:
+                socket.send_fds(self._control, [order], passed)
+                answer = self._control.recv(ANSWER.size, socket.MSG_WAITALL)
+                return int(ANSWER.unpack(answer)[0])
+            except (OSError, struct.error):
+                return default
 
 
 def _is_hostile(entry: Path, submission: Path) -> bool:
@@ -83,12 +137,13 @@ def _is_hostile(entry: Path, submission: Path) -> bool:
 
 
 def cannot_start() -> EvalsuiteError:
+    """What is said where the system gives no process."""
     return EvalsuiteError("a worker process cannot be started", hint="`--isolation none` needs less, for submissions you trust")
 
 
 @contextlib.contextmanager
 def undisturbed() -> Iterator[None]:
-    """Inside, what would interrupt this process waits until the end; workers started inside never hear it at all."""
+    """Inside, what would interrupt this process waits until the end; processes started inside never hear it at all."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return

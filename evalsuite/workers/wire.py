@@ -70,6 +70,28 @@ def _exactly(stream: Stream, n: int, *, first: bool = False) -> bytearray | None
     return buffer
 
 
+class Frames:
+    """Takes frames of at most `most` bytes apart that come in any pieces; for who must not wait for the rest of one."""
+
+    def __init__(self, *, most: int) -> None:
+        self._most, self._rest = most, bytearray()
+
+    def add(self, data: bytes) -> list[bytes]:
+        """The frames that are whole now. Raises ValueError for one that is too long."""
+        self._rest += data
+        frames, at = [], 0
+        while at + _HEAD.size <= len(self._rest):
+            (length,) = _HEAD.unpack_from(self._rest, at)
+            if length > self._most:
+                raise ValueError(f"a frame of {length} bytes is longer than {self._most}")
+            if at + _HEAD.size + length > len(self._rest):
+                break
+            frames.append(bytes(self._rest[at + _HEAD.size : at + _HEAD.size + length]))
+            at += _HEAD.size + length
+        del self._rest[:at]
+        return frames
+
+
 def encode_forms(forms: Mapping[str, Any]) -> bytes:
     """A prediction's forms as msgpack: texts, tables, lists of tables, tables by name, and faults in their place."""
     return bytes(_encoder()({name: _form(value) for name, value in forms.items()}))

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,7 @@ from evalsuite.run.scoring import InterruptedRun, Options, Run, run
 from evalsuite.store.run_scores import find_scored
 from evalsuite.types import Submission
 from evalsuite.workers.lane import Lane
+from evalsuite.workers.start import Worker
 from tests.cli.test_run import write_lines
 
 
@@ -193,10 +195,9 @@ def test_what_a_killed_worker_read_nobody_knows(folder: Path, monkeypatch: pytes
     """It may have been a file that lies there no more: the run is not taken for one of the submission."""
     original = Lane.order
 
-    def order(self: Lane, role: str, message: Any) -> None:
-        self.workers["reader"].process.kill()
-        self.workers["reader"].process.wait()
-        original(self, role, message)
+    def order(self: Lane, worker: Worker, message: Any) -> None:
+        os.kill(self.workers["reader"].pid, signal.SIGKILL)
+        original(self, worker, message)
 
     monkeypatch.setattr(Lane, "order", order)
     died = run_while(folder, lambda: None, isolation="process")

@@ -4,8 +4,10 @@ import json
 import os
 import pickle
 import signal
+import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,23 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
+from evalsuite.workers.isolated import Memory
 from evalsuite.workers.lane import Lane, Setup, open_lane
 from evalsuite.workers.pool import Pool
+from evalsuite.workers.start import Worker, Zygote
 from tests.conftest import ROOT
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+
+
+@pytest.fixture
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every answer goes into its lane by itself."""
+    monkeypatch.setattr("evalsuite.workers.pool._MOST_TASKS", 1)
+
+
 EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
 
 
@@ -30,24 +43,24 @@ class RiggedLane(Lane):
 
     rigged: dict[tuple[str, str], str]
 
-    def order(self, role: str, message: Any) -> None:
-        """Stop the worker before it gets the order, so that it is in the middle of it when it is killed or left hanging."""
-        name = message.instance_id if role == "reader" else message[1].instance.instance_id
-        fate = self.rigged.get((role, name))
-        if fate is not None and fate != "die after":
-            os.kill(self.workers[role].process.pid, signal.SIGSTOP)
-        Lane.order(self, role, message)
-        if fate == "die":
-            os.kill(self.workers[role].process.pid, signal.SIGKILL)
+    def take(self, tasks: Sequence[Task], order: str) -> None:
+        """Stop a worker before it gets the order, so that it is in the middle of it when it is killed or left hanging."""
+        fates = {role: self.rigged.get((role, tasks[0].instance.instance_id)) for role in self.workers}
+        for role, fate in fates.items():
+            if fate is not None and fate != "die after":
+                os.kill(self.workers[role].pid, signal.SIGSTOP)
+        Lane.take(self, tasks, order)
+        for role, fate in fates.items():
+            if fate == "die":
+                os.kill(self.workers[role].pid, signal.SIGKILL)
 
-    def clear(self) -> None:
+    def let_go(self) -> Task:
         """Kill a worker between two tasks."""
-        name = self.task.instance.instance_id if self.task is not None else ""
-        Lane.clear(self)
+        task = Lane.let_go(self)
         for (role, rigged), fate in self.rigged.items():
-            if fate == "die after" and rigged == name:
-                self.workers[role].process.kill()
-                self.workers[role].process.wait()
+            if fate == "die after" and rigged == task.instance.instance_id:
+                self.workers[role].kill()
+        return task
 
 
 def tables(folder: Path, n: int, *, answer: str = "t.csv") -> tuple[Path, Path]:
@@ -78,15 +91,15 @@ def scored(folder: Path, rigged: dict[tuple[str, str], str], *, jobs: int, n: in
     submission, gold = tables(folder, n)
     opened: list[Lane] = []
 
-    def open_one(setup: Setup) -> Lane:
-        lane = RiggedLane(workers=open_lane(setup).workers)
+    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
         lane.rigged = rigged
         opened.append(lane)
         return lane
 
     pool = Pool(jobs=jobs, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
     results = {result.instance_id: result for result in pool.results(tasks_of(submission, gold, **limits))}
-    assert all(worker.process.poll() is not None for lane in opened for worker in lane.workers.values()), "a worker was left behind"
+    assert all(not worker.alive for lane in opened for worker in lane.workers.values()), "a worker was left behind"
     return results, len(opened)
 
 
@@ -96,12 +109,16 @@ def test_what_a_worker_is_told_of_an_answer_does_not_grow_with_gold(tmp_path: Pa
     sizes: list[int] = []
 
     class Weighed(Lane):
-        def order(self, role: str, message: Any) -> None:
+        def order(self, worker: Worker, message: Any) -> None:
             sizes.append(len(pickle.dumps(message)))
-            Lane.order(self, role, message)
+            Lane.order(self, worker, message)
 
     inodes = gold_inodes(gold) | {(1, number) for number in range(10_000)}
-    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=lambda setup: Weighed(workers=open_lane(setup).workers))
+
+    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+        return Weighed(workers=open_lane(setup, zygote).workers)
+
+    pool = Pool(jobs=1, isolation="process", gold_inodes=inodes, open_one=open_one)
     assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 3
     assert len(sizes) == 6
     assert max(sizes) < 5000
@@ -116,8 +133,8 @@ def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -
         (submission / name / "t.csv").hardlink_to(gold / name / "t.csv")
     opened: list[Lane] = []
 
-    def open_one(setup: Setup) -> Lane:
-        lane = RiggedLane(workers=open_lane(setup).workers)
+    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+        lane = RiggedLane(workers=open_lane(setup, zygote).workers)
         lane.rigged = {("reader", "t1"): "die"} if isolation == "process" else {}
         opened.append(lane)
         return lane
@@ -130,6 +147,7 @@ def test_every_worker_knows_gold_by_its_inodes(isolation: str, tmp_path: Path) -
 
 @pytest.mark.parametrize("role", ["reader", "judge"])
 @pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.usefixtures("alone")
 def test_a_death_costs_one_instance(role: str, jobs: int, tmp_path: Path) -> None:
     """A worker that is killed with a task in it loses that task and no other; the spare takes over, again and again."""
     rigged = {(role, "t1"): "die", (role, "t4"): "die"}
@@ -142,6 +160,17 @@ def test_a_death_costs_one_instance(role: str, jobs: int, tmp_path: Path) -> Non
     assert n_lanes >= jobs + 2
 
 
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.parametrize("fate", ["die", "hang"])
+def test_what_waits_behind_a_lost_answer_is_not_lost(role: str, fate: str, tmp_path: Path) -> None:
+    """Of the answers that are in a lane at once the first is lost with it; those behind it are scored by the next one."""
+    results, _ = scored(tmp_path, {(role, "t0"): fate}, jobs=1, n=40, seconds=1)
+    status = "crashed" if fate == "die" else "timeout"
+    assert {name: r.status for name, r in results.items() if r.official != 1} == {"t0": status}
+    assert len(results) == 40
+
+
+@pytest.mark.usefixtures("alone")
 def test_the_last_task_may_die_too(tmp_path: Path) -> None:
     """A death with nothing left to do ends the run like any other."""
     results, _ = scored(tmp_path, {("reader", "t0"): "die"}, jobs=1, n=1)
@@ -149,6 +178,7 @@ def test_the_last_task_may_die_too(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
 def test_a_worker_that_hangs_runs_out_of_time(role: str, tmp_path: Path) -> None:
     """A worker that gives no answer is killed when the instance's seconds are over; the others are scored."""
     results, _ = scored(tmp_path, {(role, "t2"): "hang"}, jobs=2, seconds=0.5)
@@ -157,6 +187,7 @@ def test_a_worker_that_hangs_runs_out_of_time(role: str, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
 def test_a_death_between_two_tasks_costs_nothing(role: str, tmp_path: Path) -> None:
     """A worker that dies after its result is replaced before the next task comes, which has no part in it."""
     results, n_lanes = scored(tmp_path, {(role, "t1"): "die after", (role, "t5"): "die after"}, jobs=1)
@@ -164,12 +195,41 @@ def test_a_death_between_two_tasks_costs_nothing(role: str, tmp_path: Path) -> N
     assert n_lanes >= 3
 
 
-def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What one answer left in a worker's memory cannot make the next one fail: each answer after it gets a fresh lane."""
-    monkeypatch.setattr(RiggedLane, "is_bloated", lambda *_: True)
-    results, n_lanes = scored(tmp_path, {}, jobs=1, n=3)
-    assert [result.official for result in results.values()] == [1] * 3
-    assert n_lanes == 3
+@linux
+def test_memory_is_short_where_half_the_room_is_taken() -> None:
+    """The room that counts is the one the limit leaves: 1 MiB is too little for any process, and it is looked at only where it grew."""
+    memory = Memory({"memory_mib": 1})
+    assert memory.is_short()
+    assert not memory.is_short()
+    assert not Memory({"memory_mib": 1 << 20}).is_short()
+
+
+def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
+    """What one answer left in a worker's memory cannot make the next one fail: the answers behind it get another lane."""
+    plugin = tmp_path / "hoarder.py"
+    plugin.write_text(
+        "from evalsuite.registry import scorer\nfrom evalsuite.types import Score\nfrom evalsuite.workers import isolated\n\n\n"
+        '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
+        "    isolated.Memory.is_short = lambda _: True\n    return Score(official=1.0, strict=1.0)\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = tmp_path / "submission", tmp_path / "gold"
+    for folder in (submission, gold):
+        folder.mkdir()
+    names = [f"t{at}" for at in range(8)]
+    spec = [{"instance_id": name, "evaluation": {"func": "hoarder", "parameters": {"gold": "x"}}} for name in names]
+    handed_in = [{"instance_id": name, "answer_type": "answer", "answer_or_path": "x"} for name in names]
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
+    opened: list[Lane] = []
+
+    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+        opened.append(open_lane(setup, zygote))
+        return opened[-1]
+
+    pool = Pool(jobs=1, isolation="process", gold_inodes=frozenset(), open_one=open_one)
+    assert [result.official for result in pool.results(tasks_of(submission, gold))] == [1] * 8
+    assert len(opened) == 8
 
 
 def test_a_thousand_bad_paths_do_not_nest(tmp_path: Path) -> None:
@@ -204,47 +264,40 @@ def test_jobs_and_isolation_move_no_result(jobs: int, isolation: str, once: list
 def lane() -> Iterator[Lane]:
     """A lane of the example that stands ready."""
     setup = Pool(jobs=1, isolation="process", gold_inodes=frozenset())._make_setup(tasks_of(EXAMPLE, GOLD)[:1])
-    lane = open_lane(setup)
+    zygote = Zygote(EXAMPLE)
+    lane = open_lane(replace(setup, opens_files=True), zygote)
     lane.await_ready()
     yield lane
     lane.kill()
-
-
-@linux
-def test_a_worker_with_half_its_address_space_in_use_is_bloated(lane: Lane) -> None:
-    """The room that counts is the one the limit leaves: 1 MiB is too little for any worker, the default enough for a new one."""
-    assert lane.is_bloated({"memory_mib": 1})
-    assert not lane.is_bloated(resolve_limits())
+    zygote.close()
 
 
 @linux
 def test_workers_inherit_nothing(lane: Lane, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither variables nor descriptors of the parent reach a worker, and its gold is named nowhere in the reader's command line."""
     for role, worker in lane.workers.items():
-        process = Path(f"/proc/{worker.process.pid}")
+        process = Path(f"/proc/{worker.pid}")
         names = {entry.split(b"=")[0] for entry in (process / "environ").read_bytes().split(b"\0") if entry}
         assert names <= {b"OPENBLAS_NUM_THREADS", b"OMP_NUM_THREADS", b"PYTHONHASHSEED", b"TZ", b"PATH", b"LD_LIBRARY_PATH"}
         targets = [str(link.readlink()) for link in (process / "fd").iterdir()]
         assert sorted(target.split(":")[0] for target in targets) == ["/dev/null"] * 3 + ["socket"] * 2, role
         assert (process / "cwd").readlink() == Path("/")
-    assert str(GOLD).encode() not in Path(f"/proc/{lane.workers['reader'].process.pid}/cmdline").read_bytes()
+    assert str(GOLD).encode() not in Path(f"/proc/{lane.workers['reader'].pid}/cmdline").read_bytes()
 
 
 def test_a_readers_half_word_does_not_hold_up_the_parent(lane: Lane) -> None:
-    """A reader that was taken over cannot make the parent wait: what it says is one word, whatever and however long it is."""
-    import socket
-
-    ours, theirs = socket.socketpair()
-    reader = lane.workers["reader"]
-    ours, reader.control = reader.control, ours
-    try:
-        theirs.sendall(b"\xff" * 3)
-        assert lane.answer(reader) is not None
-        theirs.sendall(b"\xff" * 100_000)
-        assert lane.answer(reader) is not None
+    """Workers that were taken over cannot make the parent wait: it takes what is there, whatever that is, and half a frame is no result."""
+    for role in ("reader", "judge"):
+        ours, theirs = socket.socketpair()
+        ours.setblocking(False)
+        worker = lane.workers[role]
+        ours, worker.control = worker.control, ours
+        theirs.sendall(b"\x05\0\0")
+        assert lane.hear() == []
+        assert lane.stage() == "compared"
+        theirs.sendall(b"\xff" * 100)
+        lane.hear()
+        assert lane.is_gone == (role == "judge")
         theirs.close()
-        while lane.answer(reader) is not None:
-            pass
-    finally:
-        reader.control.close()
-        reader.control = ours
+        worker.control.close()
+        worker.control = ours

@@ -1,0 +1,54 @@
+"""What a whole run may take, over all its instances: the limits `run_seconds` and `run_bytes`."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
+
+from evalsuite.types import Fault, Result, Task
+from evalsuite.workers.combine import faulty
+from evalsuite.workers.start import now
+
+
+class Budget:
+    """Counts from when it is made. What is left when it is spent is `timeout`, and says which limit it was in `details.budget`."""
+
+    def __init__(self, limits: Mapping[str, int | float]) -> None:
+        self._limits = limits
+        self._ends = now() + limits["run_seconds"]
+        self._bytes = int(limits["run_bytes"])
+
+    @property
+    def seconds(self) -> float:
+        """What is left of `run_seconds`."""
+        return max(0.0, self._ends - now())
+
+    def spend(self, n_bytes: int) -> bool:
+        """Whether so many bytes of answers may still be looked at; if so they count."""
+        if n_bytes > self._bytes:
+            self._bytes = 0
+        else:
+            self._bytes -= n_bytes
+        return self._bytes > 0 and self.seconds > 0
+
+    def lost(self, task: Task, *, seconds: float = 0.0) -> Result:
+        """The result of a task for which nothing is left."""
+        limit = "run_bytes" if self.seconds else "run_seconds"
+        what = f"{self._limits[limit]:g} " + ("seconds of the run were over" if limit == "run_seconds" else "bytes of the run were read")
+        fault = Fault(code="TIMEOUT", detail=f"the {what} before this answer was scored (limit {limit})")
+        result = faulty(task, fault, status="timeout", seconds=seconds)
+        return replace(result, details={**result.details, "budget": limit})
+
+
+def size_of(task: Task) -> int:
+    """The bytes of a task's answer, of files as far as a look from outside tells; wrong numbers here cost time only."""
+    if task.answer is None:
+        return 0
+    value = task.answer.value
+    if task.answer.answer_type == "answer":
+        return len(value)
+    total = 0
+    for name in {value} if isinstance(value, str) else set(value):
+        with suppress(OSError, ValueError):
+            total += os.lstat(f"{task.submission_folder}/{task.instance.instance_id}/{name}").st_size
+    return min(total, int(task.limits["file_bytes"]))

@@ -1,0 +1,267 @@
+"""The inside of worker processes. A lane has two of them, joined by a socket:
+
+- the *reader* opens the submission's files and knows no gold: it gets read requests from the parent and sends what it read to the judge;
+- the *judge* opens gold, waits for what the reader read, and sends the result to the parent.
+
+Both are told of many answers at once and take them in the same order; the reader goes ahead as far as the socket holds. A death of either
+costs the one answer that the judge had no result of.
+"""
+
+import contextlib
+import json
+import os
+import pickle
+import resource
+import signal
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from evalsuite.readers.paths import Inode
+from evalsuite.tables.digested import bound, digested_tables
+from evalsuite.types import Fault, Result, Task
+from evalsuite.walls.namespaces import adopt_orphans, die_with_parent
+from evalsuite.walls.worker_walls import lock_in
+from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER
+from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
+from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
+
+MOST = 1 << 31
+# What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
+FULL = b""
+# An answer's paths are at most `answer_bytes` long in all.
+_MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
+
+
+def serve_forks(control: int) -> None:
+    """Be the zygote until the parent is gone: import, fork, and wait for whom the parent has killed."""
+    # Who stops a whole group of processes means the run: the parent decides, and no worker's death is blamed on its answer.
+    for stop in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(stop, signal.SIG_IGN)
+    die_with_parent()
+    adopt_orphans()
+    children: set[int] = set()
+    _import(["msgspec.msgpack", "evalsuite.readers.answer_forms", "evalsuite.workers.stages", "evalsuite.workers.packing"])
+    parent, own = socket.socket(fileno=control), os.getpid()
+    while order := _order(parent):
+        what, number, role, passed = order
+        if what == LOAD:
+            _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
+        elif what == FORK:
+            pid = os.fork()
+            if pid == 0:
+                parent.close()
+                _be(role, passed, zygote=own)
+            children.add(pid)
+            for descriptor in passed:
+                os.close(descriptor)
+            parent.sendall(ANSWER.pack(pid))
+        else:
+            children.discard(number)
+            _, status = os.waitpid(number, 0)
+            parent.sendall(ANSWER.pack(os.waitstatus_to_exitcode(status)))
+    for group in children:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGKILL)
+    with contextlib.suppress(ChildProcessError):
+        while True:
+            os.wait()
+
+
+def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
+    """(what to do, a number, a role, descriptors) of the parent's next order; None where it is gone."""
+    head, passed, _, _ = socket.recv_fds(parent, ORDER.size, 2)
+    if not head:
+        return None
+    while len(head) < ORDER.size and (more := parent.recv(ORDER.size - len(head))):
+        head += more
+    what, number, role = ORDER.unpack(head)
+    return what, number, role.rstrip(b"\0").decode(), passed
+
+
+def _import(modules: Sequence[str]) -> None:
+    import gc
+
+    for name in modules:
+        with contextlib.suppress(ImportError):
+            import_module(name)
+    gc.collect()
+    gc.freeze()
+
+
+def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
+    """Be a worker, and never come back."""
+    os.setsid()
+    die_with_parent()
+    try:
+        if os.getppid() == zygote:
+            main(role, *passed)
+    except (ClosedError, BrokenPipeError, ConnectionResetError):
+        pass
+    except BaseException:  # a worker that fails dies: nothing of the zygote's stack is its own
+        os._exit(1)
+    os._exit(0)
+
+
+def main(role: str, control: int, data: int = -1) -> None:
+    """Serve until the parent closes the control socket. The first frame is the pickled set-up, sent by the trusted parent."""
+    parent = socket.socket(fileno=control)
+    other = socket.socket(fileno=data) if data >= 0 else None
+    setup = pickle.loads(receive(parent, most=MOST) or b"")
+    if role in ("judge", "fused", "calls"):
+        from evalsuite.scorers import SCORERS
+
+        for name, file, attribute in setup["plugins"]:
+            SCORERS.bring(name, Path(file), attribute)
+        for name, spec in setup["metrics"].items():
+            SCORERS.bring_metric(name, spec)
+    walls = lock_in(setup["readable"][role], setup["limits"]) if setup["walls"] else []
+    send(parent, _json({"walls": walls}))
+    serving = {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries, "calls": _serve_calls}
+    serving[role](parent, other, setup)
+
+
+class Memory:
+    """Whether this process kept so much address space of its last answer that the next one might not fit; asked only where it grew."""
+
+    def __init__(self, limits: Mapping[str, int | float]) -> None:
+        self._most, self._peak = int(limits["memory_mib"]) << 19, 0
+
+    def is_short(self) -> bool:
+        """Whether more than half of `memory_mib` is taken. False where the system does not say (only Linux limits it)."""
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        if peak <= self._peak:
+            return False
+        self._peak = peak
+        try:
+            return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") > self._most
+        except (OSError, ValueError, IndexError):
+            return False
+
+
+def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    assert judge is not None
+    most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
+    while (frame := receive(parent, most=MOST)) is not None:
+        for request in pickle.loads(frame):
+            # In a call of its own, so that nothing of one answer is held while the next is read.
+            _read_one(request, parent, judge, setup["gold_inodes"], most)
+            if memory.is_short():
+                send(judge, FULL)
+                return
+
+
+def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
+    from evalsuite.readers.duckdb_connections import place_of
+    from evalsuite.workers.requests import COPY, files_of
+    from evalsuite.workers.stages import read_prediction
+
+    copies: list[int] = []
+    if "database" in request.wanted:
+        # The judge knows which tables gold has, and says nothing else of it.
+        request = replace(request, table_names=tuple(json.loads(_received(judge, MOST))))
+    if request.private == COPY:
+        _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
+        request = replace(request, private=str(place_of(copies[0])))
+    files = files_of(request, gold_inodes)
+    forms = read_prediction(request, files).forms
+    payload = encode_forms(forms)
+    if len(payload) > most:
+        fault = Fault(code="LIMIT", detail=f"the tables take more than {most} bytes (limit message_bytes)")
+        payload = encode_forms(dict.fromkeys(request.wanted, fault))
+    parent.sendall(b"r")
+    send(judge, payload)
+    if len(payload) <= most:
+        serve_streams(forms, judge, most)
+    # Only now is it known what a table was read of that went block by block.
+    send(judge, _json(files.digests()))
+    for copy in copies:
+        os.close(copy)
+
+
+def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    from evalsuite.workers.packing import unpack_tasks
+
+    most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
+    while (frame := receive(parent, most=MOST)) is not None:
+        order, packed = pickle.loads(frame)
+        for task in unpack_tasks(packed):
+            if (result := _judged(order, task, reader, most)) is not None:
+                send(parent, _line(result))
+            if result is None or memory.is_short():
+                send(parent, FULL)
+                return
+
+
+def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> Result | None:
+    """The result of a task on what the reader sends of its answer; None where the reader is full. Raises `ClosedError` where it is gone."""
+    from evalsuite.workers.requests import opens_files, table_names, wants_database
+    from evalsuite.workers.stages import Prediction, score_task, second_stage
+
+    if not opens_files(task):
+        return score_task(task, order=order)
+    assert reader is not None
+    started = time.monotonic()
+    if wants_database(task):
+        send(reader, _json(table_names(task)))
+    payload = _received(reader, most)
+    if payload == FULL:
+        return None
+    read = partial(receive_table, reader, most=most)
+    forms = bound(decode_forms(payload, read), lambda place: RemoteTable(reader, place, most))
+    result = second_stage(order)(task, Prediction(forms=forms))
+    if digested_tables(forms):
+        done(reader)
+    return replace(result, digests=_digests(task, reader), seconds=time.monotonic() - started)
+
+
+def _received(reader: socket.socket, most: int) -> bytes:
+    frame = receive(reader, most=most)
+    if frame is None:
+        raise ClosedError
+    return frame
+
+
+def _digests(task: Task, reader: socket.socket) -> dict[str, str]:
+    """What the reader read of each file of the answer: of what it sends, only what can be meant."""
+    assert task.answer is not None
+    told = json.loads(_received(reader, _MOST_DIGESTS))
+    named = [task.answer.value] if isinstance(task.answer.value, str) else task.answer.value
+    return {path: str(told[path])[:_LONGEST_DIGEST] for path in named if path in told}
+
+
+def _serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[str, Any]) -> None:
+    from evalsuite.workers.packing import unpack_tasks
+    from evalsuite.workers.stages import score_task
+
+    while (frame := receive(parent, most=MOST)) is not None:
+        order, packed = pickle.loads(frame)
+        for task in unpack_tasks(packed):
+            send(parent, _line(score_task(task, setup["gold_inodes"], order)))
+
+
+def _serve_queries(parent: socket.socket, _: socket.socket | None, __: Mapping[str, Any]) -> None:
+    from evalsuite.workers.query_worker import serve
+
+    serve(parent)
+
+
+def _serve_calls(parent: socket.socket, _: socket.socket | None, __: Mapping[str, Any]) -> None:
+    from evalsuite.workers.calls import serve_calls
+
+    serve_calls(parent)
+
+
+def _line(result: Result) -> bytes:
+    from evalsuite.store.run_files import whole_line
+
+    return whole_line(result).encode()
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value).encode()
