@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalsuite.reports.clean import clean
-from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Section, Suite, Table
+from evalsuite.reports.document import MACHINES, Case, Code, Column, Document, Form, Own, Section, Strong, Suite, Table
 from evalsuite.reports.words import counted, percent
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def gold_check_document(found: "GoldCheck", name: str) -> Document:
         Column(name="reason", title="why", role="why", value=lambda one: one.reason, wraps=True),
     ]
 
-    def sections(_: Form) -> Iterator[Section]:
+    def sections(form: Form) -> Iterator[Section]:
+        yield Section(prose=[Strong(gold_check_verdict(found))] if form != "text" else ())
         for title, rows in parts.items():
             more = len(rows) - MOST_REFUSED
             if rows:

@@ -126,7 +126,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any
         "signs": (sign_under(result, result.official), sign_under(result, result.strict)),
         "scorer": clean(result.scorer or ""),
         "groups": [clean(tag) for tag in groups],
-        "flip": clean(str(result.details.get("flip", "")).partition(":")[0]),
+        "flip": clean(flip_of(result).partition(":")[0]),
         "why": why if len(why) <= LONGEST_WHY else why[: LONGEST_WHY - 1] + "…",
     }
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.errors import EXIT_UNSCORABLE
 from evalsuite.outcome import KINDS
-from evalsuite.reports.document import Case, Code, Column, Document, Form, Section, Suite, Table
+from evalsuite.reports.document import Case, Code, Column, Document, Form, Section, Strong, Suite, Table
 
 if TYPE_CHECKING:
     from evalsuite.audit.claims import Finding
@@ -24,12 +24,15 @@ def verified_document(found: "Verified") -> Document:
     ]
     table = Table(columns=columns, rows=found.findings, lines=lambda one: list(_finding_lines(one)))
 
-    def sections(_: Form) -> Iterator[Section]:
+    def sections(form: Form) -> Iterator[Section]:
+        yield Section(prose=[Strong(verification_verdict(found))] if form != "text" else ())
         yield Section(look="lines", table=table)
         not_verified = [*_by_what_is_said(found.claimed), *_by_what_is_said(found.left_out.items())]
-        more = [f"   --seed {found.seed} takes the same sample again"] if found.seed is not None else []
-        said = [f" - {', '.join(names)} not verified: {value}" for value, names in not_verified]
-        yield Section(look="lines", lines=[*said, *(f"   note: {note}" for note in found.notes), *more])
+        more = [f"--seed {found.seed} takes the same sample again"] if found.seed is not None else []
+        said = [f"{', '.join(names)} not verified: {value}" for value, names in not_verified]
+        notes = [*(f"note: {note}" for note in found.notes), *more]
+        marked = [*(f" - {line}" for line in said), *(f"   {line}" for line in notes)]
+        yield Section(look="lines", lines=marked if form == "text" else [*said, *notes])
 
     return Document(
         name=found.name,

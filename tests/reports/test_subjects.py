@@ -1,0 +1,143 @@
+"""Every subject that is no run builds a document too, and every renderer sets it in its form: hostile texts stay texts in all of them."""
+
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from evalsuite.audit.claims import Finding
+from evalsuite.audit.contamination import Contamination, Hit, Overlap
+from evalsuite.audit.holes import Audit, Audited, Verdict
+from evalsuite.audit.lint import lint
+from evalsuite.audit.own_gold import GoldCheck, Unsatisfied
+from evalsuite.audit.suspects import Suspect, Suspects
+from evalsuite.audit.verification import Verified
+from evalsuite.board.raters import Rater, agree
+from evalsuite.explain.bundle_files import files_of
+from evalsuite.explain.smallest_case import Bundle
+from evalsuite.reports import FORMATS, write
+from evalsuite.reports.audit_document import audit_document
+from evalsuite.reports.case_documents import bundle_document, explanation_document
+from evalsuite.reports.ci_files import annotations
+from evalsuite.reports.clean import clean
+from evalsuite.reports.document import Document, text_of
+from evalsuite.reports.gold_documents import contamination_document, gold_check_document, lint_document, suspects_document
+from evalsuite.reports.page_list import closed_row
+from evalsuite.reports.raters_document import raters_document
+from evalsuite.reports.record import Record, revealed
+from evalsuite.reports.run_columns import results_table
+from evalsuite.reports.verified_document import verified_document
+from evalsuite.reveal import LEVELS
+from evalsuite.store.ceiling import Ceiling
+from tests.conftest import ROOT
+from tests.reports import made
+
+EVIL = "<b>x</b>|\x1b[2J\u202e =1 @all `y`\n# h"
+
+
+def _refused() -> Unsatisfied:
+    where, reason = "gold/a.jsonl:3", f"no {EVIL}"
+    return Unsatisfied(instance_id=f"q {EVIL}", scorer="string_match", rules=("official",), code="", reason=reason, where=where)
+
+
+@cache
+def documents() -> dict[str, Document]:
+    """A document of each subject, made of values that say what nobody should obey."""
+    ceiling = Ceiling(gold_hash="a", name="s", n=2, n_untried=0, official=1, strict=1)
+    check = GoldCheck(ceiling=ceiling, n_checks=2, unsatisfied=(_refused(),), untried=(), below=(f"q {EVIL}",), excused={"other": EVIL})
+    taken = Verdict(kind="sign", right=False, taken={"official": True, "strict": False})
+    audited = Audited(instance_id=f"q {EVIL}", scorer="number_match", where="gold/a.jsonl:3", verdicts=(taken,))
+    audit = Audit(name=f"s {EVIL}", checks=(audited,), untried=(("t", f"why {EVIL}"),), n_answers=1, n_left=1, seed=0)
+    raters = agree(
+        Rater(name=f"a {EVIL}", labels={"q1": 1.0, "q2": 0.0, "q3": 1.0}, reasons={"q2": f"no {EVIL}"}),
+        Rater(name="b", labels={"q1": 1.0, "q2": 1.0, "q3": 1.0}),
+    )
+    evidence = {
+        "rules": "official", "status": "scored", "reason": f"no {EVIL}", "sql": f"select '{EVIL}'",
+        "explanation": {"proved": True, "cause": "sign", "causes": [{"general": "sign", "says": EVIL, "where": EVIL}], "n_attempts": 1},
+        "difference": {"kind": "text", "gold": [{"text": EVIL, "found": False}], "excluded": [], "answer": EVIL, "n_gold": 1, "conj": "or"},
+    }  # fmt: skip
+    bundle = Bundle(
+        instance_id=f"q {EVIL}", scorer="string_match", reads="text", parameters={"gold": "a"}, tables=(), answer=EVIL, gold=None,
+        schema=None, official="wrong", strict="right", flip="case", reason=EVIL, strict_reason="", sizes=(("words", 3, 1),),
+        n_calls=3, notes=(),
+    )  # fmt: skip
+    hit = Hit(file="train.txt", line=3, n_words=20, text=EVIL)
+    overlap = Overlap(instance_id=f"q {EVIL}", part="gold", where="gold/a.jsonl:3", n_grams=4, n_found=2, longest=hit)
+    suspect = Suspect(
+        instance_id=f"q {EVIL}", rank_value=1.0, n_voices=3, n_right=0, agreeing=("a", "b"), shown=EVIL, item_rest=None,
+        reasons=(f"two say {EVIL}",),
+    )  # fmt: skip
+    finding = Finding(name="rows", good=False, says=f"2 differ {EVIL}", differs=(f"q {EVIL}: 1, not 0",))
+    return {
+        "gold check": gold_check_document(check, f"s {EVIL}"),
+        "lint": lint_document(lint(ROOT / "gold")),
+        "audit": audit_document(audit, rules="official"),
+        "agreement": raters_document(raters),
+        "explanation": explanation_document(f"q {EVIL}", evidence),
+        "bundle": bundle_document(bundle, files_of(bundle)),
+        "contamination": contamination_document(
+            Contamination(n_words=13, n_texts=2, n_too_short=1, n_instances=2, overlaps=(overlap,)), f"s {EVIL}"
+        ),
+        "suspects": suspects_document(Suspects(suspects=(suspect,), n_instances=2, n_runs=3, n_voices=3, notes=(EVIL,))),
+        "verification": verified_document(Verified(name=f"r {EVIL}", findings=(finding,), n_gold=2, claimed=(("model", EVIL),))),
+    }
+
+
+NAMES = ("gold check", "lint", "audit", "agreement", "explanation", "bundle", "contamination", "suspects", "verification")
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_subject_has_every_form(name: str, ending: str, tmp_path: Path) -> None:
+    """The same function of a document as for a run; what a text says is never obeyed."""
+    path = tmp_path / f"report{ending}"
+    write(documents()[name], path)
+    if ending == ".parquet":
+        with duckdb.connect() as connection:
+            assert connection.execute("SELECT count(*) FROM read_parquet(?)", [str(path)]).fetchone() is not None
+        return
+    text = path.read_text(encoding="utf-8")
+    assert text.strip()
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    if ending in (".html", ".svg", ".xml"):
+        assert "<b>x</b>" not in text
+    if name != "lint" and ending != ".csv":
+        assert "x" in text
+    if ending == ".csv":
+        assert len(text.splitlines()) >= 2 or name in ("bundle", "lint")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_annotations_of_every_subject_are_commands(name: str) -> None:
+    """Whatever a text holds, a line is one command, and where there is a case to show it stands at its place."""
+    lines = list(annotations(documents()[name]))
+    assert all(line.startswith(("::error ", "::warning ", "::notice ")) and "\n" not in line for line in lines)
+    if name in ("gold check", "audit"):
+        assert any("file=gold/a.jsonl,line=3" in line for line in lines)
+
+
+def test_a_row_reads_the_same_on_a_terminal_and_in_a_file() -> None:
+    """The table of findings that a terminal prints line by line is the one that a page shows in columns."""
+    document = documents()["gold check"]
+    table = next(section.table for section in document.parts("text") if section.table is not None)
+    assert table.lines is not None
+    for row, cells in zip(table.rows, table.cells("html"), strict=True):
+        (line,) = table.lines(row)
+        assert all(str(getattr(cell, "text", cell)) in line for cell in cells)
+
+
+@pytest.mark.parametrize("build", [made.example_record, made.graded, made.hostile])
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[], Record], level: str) -> None:
+    """The same signs and the same reason, whatever of gold may be seen; a page has a tag where a terminal writes `flip:`."""
+    table = results_table(revealed(build(), level))
+    columns = {column.name: column for column in table.of("text")}
+    for row in table.rows:
+        shown = closed_row(row.result)
+        assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))
+        said = f"{'flip: ' if shown['flip'] else ''}{shown['why']}"
+        assert said.removesuffix("…") == clean(text_of(columns["why"].cell(row)))[: len(said.removesuffix("…"))]
