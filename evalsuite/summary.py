@@ -37,6 +37,8 @@ class Mean:
 class Summary:
     """The numbers of a run. All shares lie in [0, 1] and are None where there is nothing to divide by.
 
+    `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
+
     `interval` is the 95 % interval of the score over n_gold instances, the unjudged counted 0 as in the score: Wilson's for 0/1 scores,
     `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR1 standard error
     and interval where the suite names clusters: {n_clusters, se, interval_95}. `histogram` counts the judged scores in ten equal bins
@@ -45,6 +47,7 @@ class Summary:
 
     rules: Rule
     n_gold: int
+    n_instances: int
     n_submitted: int
     counts: Mapping[str, int]
     n_right: int
@@ -62,6 +65,11 @@ class Summary:
     flips: tuple[Mapping[str, Any], ...]
     by_scorer: Mapping[str, Mapping[str, Any]]
     by_group: Mapping[str, Mapping[str, Any]]
+
+    @property
+    def is_part(self) -> bool:
+        """Whether less than all of gold was asked for."""
+        return self.n_gold < self.n_instances
 
     @property
     def score(self) -> float | None:
@@ -111,8 +119,9 @@ def summarise(
     groups: Mapping[str, Sequence[str]] | None = None,
     submitted: Iterable[str] | None = None,
     clusters: Sequence[str] = (),
+    n_instances: int | None = None,
 ) -> Summary:
-    """The summary of n results in gold order; `groups` maps instance ids to their tags.
+    """The summary of n results in gold order; `groups` maps instance ids to their tags, and gold has `n_instances` (None: these).
 
     `submitted` names the gold instances that were handed in (default: all that are not missing). `clusters` are the tags that part the
     instances into clusters: every instance bears exactly one of them. Raises `GoldError` where one does not.
@@ -125,6 +134,7 @@ def summarise(
     return Summary(
         rules=rules,
         n_gold=len(results),
+        n_instances=len(results) if n_instances is None else n_instances,
         n_submitted=len(handed_in),
         counts=_counts(results),
         n_right=sum(r.status == "scored" and r.score == 1 for r in results),

@@ -196,7 +196,9 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         signature=signed,
         options=replay.options,
         results=tuple(rows),
-        summary=summarise(rows, rules=replay.rules, groups=groups, submitted=handed_in, clusters=clusters),
+        summary=summarise(
+            rows, rules=replay.rules, groups=groups, submitted=handed_in, clusters=clusters, n_instances=len(replay.gold.instances)
+        ),
         groups=by_tag(replay.tasks),
         judge=said.get("judge") if JUDGE in why else None,
         sql=said.get("sql") if QUERY in why else None,

@@ -76,7 +76,8 @@ class Candidate:
 class Comparison:
     """A baseline and n candidates. `warnings` are what --force passed over; `seed` is that of everything that draws.
 
-    `level` says how much of gold it holds, a word of `reveal.LEVELS`.
+    `level` says how much of gold it holds, a word of `reveal.LEVELS`. `part_of` is the number of gold's instances where a side was scored
+    on fewer, None where all sides are whole.
     """
 
     suite: str
@@ -90,6 +91,7 @@ class Comparison:
     clusters: str
     warnings: tuple[str, ...]
     level: str = "cells"
+    part_of: int | None = None
     seed: int = SEED
     n_resamples: int = N_RESAMPLES
 
@@ -143,6 +145,7 @@ def compare(
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
+        part_of=max((side.n_instances for side in sides if side.is_part), default=None),
     )
 
 

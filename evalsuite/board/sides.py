@@ -17,6 +17,7 @@ class Side:
     """One scored submission: its n results by instance id in gold order, and what `run.json` says of it.
 
     `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
+    `n_instances` are those of all of gold, 0 where nobody knows.
     """
 
     label: str
@@ -29,6 +30,12 @@ class Side:
     hidden: bool = False
     metadata: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
+    n_instances: int = 0
+
+    @property
+    def is_part(self) -> bool:
+        """Whether less than all of gold was scored."""
+        return len(self.results) < self.n_instances
 
 
 def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, source: str = "") -> Side:
@@ -45,6 +52,7 @@ def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, so
         hidden=bool(gold.get("hidden", False)),
         metadata=run.get("metadata") or {},
         source=source,
+        n_instances=int(gold.get("n_instances") or 0),
     )
 
 

@@ -150,11 +150,11 @@ class Gates:
 
     def verdict(self, run: "Run") -> tuple[int, str]:
         """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given."""
-        from evalsuite.reports.words import caused_by, percent, score_words
+        from evalsuite.reports.words import caused_by, coverage, percent, score_words
 
         s = run.summary
         if s.n_submitted == 0:
-            return EXIT_NOTHING, f"nothing to score: none of the {s.n_gold} instances was handed in (exit 5)"
+            return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was handed in (exit 5)"
         done = f"done: {score_words(s)}"
         unjudged = caused_by(s)
         if self.fail_on_unscorable and unjudged:

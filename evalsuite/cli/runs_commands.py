@@ -38,9 +38,11 @@ def runs_list(
     for entry in found:
         summary = entry.run.get("summary", {})
         official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
+        n, n_gold = summary.get("n_gold"), entry.run.get("gold", {}).get("n_instances")
+        part = f"on {n} of {n_gold} instances  " if n is not None and n_gold is not None and n < n_gold else ""
         about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
         tags = " ".join(f"#{tag}" for tag in entry.tags)
-        print(clean(f"{entry.name}  {entry.suite}  official {official}  strict {strict}  {about} {tags}".rstrip()))
+        print(clean(f"{entry.name}  {entry.suite}  official {official}  strict {strict}  {part}{about} {tags}".rstrip()))
     if not found:
         asked = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
         said = " ".join(f"{option} {value!r}" for option, value in asked if value)

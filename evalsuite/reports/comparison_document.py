@@ -11,6 +11,7 @@ from evalsuite.reports.comparison_sections import (
     comparison_sections,
     comparison_verdict,
     how_it_was_made,
+    pairs_in_words,
 )
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
 from evalsuite.reports.words import p_value, points
@@ -140,14 +141,16 @@ MOST_DRAWN = 24
 
 def comparison_page_sections(comparison: "Comparison", sections: Sequence[Section]) -> Iterator[Section]:
     """The parts of the page; `sections` are those of every form for people."""
-    n = max(one.total.n for one in comparison.candidates)
     one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
     large = points(one.total.difference) if one else f"{len(comparison.candidates)} candidates"
     overview = differences_picture([one.total for one in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}")
     yield Section(
         look="hero",
         title=comparison.suite or "Comparison",
-        prose=[f"baseline {comparison.baseline} · rules {comparison.rules} · {n} instances paired", candidates_in_words(comparison)],
+        prose=[
+            f"baseline {comparison.baseline} · rules {comparison.rules} · {pairs_in_words(comparison)} paired",
+            candidates_in_words(comparison),
+        ],
         pictures=[Picture("", overview, f"in points against {comparison.baseline}; right of the dashed line is better")],
         values={
             "about": "comparison",

@@ -19,25 +19,31 @@ MOST_FIELDS = 20
 
 def comparison_heading(comparison: "Comparison") -> str:
     """The first line: what was compared, and under which rules."""
-    n = max(one.total.n for one in comparison.candidates)
     parts = (
         f"evalsuite {__version__}",
         comparison.suite,
         f"baseline {comparison.baseline}",
         f"rules {comparison.rules}",
-        f"{n} instances paired",
+        f"{pairs_in_words(comparison)} paired",
     )
     return " · ".join(clean(part) for part in parts if part)
+
+
+def pairs_in_words(comparison: "Comparison") -> str:
+    """How many pairs the candidate with the most has: `40 instances`, or `27 of 40 instances` where a side was scored on a part of gold."""
+    n = max(one.total.n for one in comparison.candidates)
+    return f"{n} instances" if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
 
 
 def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
     """The last line: each candidate in a few words, or, with a gate, whether it was met, with the exit code where it was not."""
     lost = comparison.regressions
+    part = "" if comparison.part_of is None else f" on {pairs_in_words(comparison)}"
     if gate and lost:
-        return f"done: worse than {clean(comparison.baseline)}: {clean(', '.join(lost))} (exit 1)"
+        return f"done: worse than {clean(comparison.baseline)}{part}: {clean(', '.join(lost))} (exit 1)"
     if gate:
-        return f"done: no regression shown at alpha {comparison.alpha:g}"
-    return f"done: {candidates_in_words(comparison)} (no gate set)"
+        return f"done: no regression shown at alpha {comparison.alpha:g}{part}"
+    return f"done: {candidates_in_words(comparison)}{part} (no gate set)"
 
 
 def candidates_in_words(comparison: "Comparison") -> str:

@@ -80,7 +80,9 @@ def record_of_entry(entry: "RunEntry") -> Record:
     """The record of a saved run; its summary is computed again from the n results, by the code that computed it first."""
     results = tuple(entry.results())
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
-    summary = summarise(results, rules=bare.rules, groups=bare.groups, clusters=entry.run["gold"].get("clusters", ()))
+    gold = entry.run["gold"]
+    part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
+    summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
     return Record(name=entry.name, run=entry.run, results=results, summary=summary, folder=entry.folder, tags=entry.tags)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from evalsuite.errors import FAULTS
 from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, sign_under
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
-from evalsuite.reports.words import percent, why_of
+from evalsuite.reports.words import coverage, percent, why_of
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
@@ -140,7 +140,8 @@ def ci_outcome(result: "Result") -> tuple[str, str]:
 def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
     """The test cases of all results in gold order, classed by suite and scorer; `places` says by id where each was handed in."""
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
-    properties = [("submission", record.submission), ("rules", record.rules), *score, ("signature", str(record.run["signature"]))]
+    numbers = [*score, ("coverage", coverage(record.summary))]
+    properties = [("submission", record.submission), ("rules", record.rules), *numbers, ("signature", str(record.run["signature"]))]
     columns = [column for column in COLUMNS if "junit" in column.forms]
     cases = [_result_case(record.suite, row, columns, places) for row in results_table(record).rows]
     return Suite(name=record.suite, cases=cases, properties=properties)

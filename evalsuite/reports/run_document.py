@@ -13,6 +13,7 @@ from evalsuite.reports.words import (
     corrected_words,
     counted,
     counts_line,
+    coverage,
     faults_by_hint,
     flips_by_kind,
     flips_line,
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 ROWS_IN_FULL = 200
 # Nobody reads on; laying out 10,000 rows would take longer than scoring them.
 MOST_ROWS = 2000
+# Above this many instances that were not handed in they are one line: nobody reads their names.
+ABSENT_IN_FULL = 10
 MOST_WARNINGS = 8
 WORST_GROUPS = 10
 
@@ -68,7 +71,7 @@ def run_document(
     s = record.summary
     parts = (
         f"evalsuite {__version__}",
-        f"{record.suite} ({counted(s.n_gold, 'instance')}{'' if record.layout == 'original' else f', layout {record.layout}'})",
+        f"{record.suite} ({coverage(s)}{'' if record.layout == 'original' else f', layout {record.layout}'})",
         f"{record.submission} ({s.n_submitted} handed in)",
         f"rules {rules_name(record.rules, record.layout)}",
     )
@@ -76,11 +79,11 @@ def run_document(
     return Document(
         name=record.suite,
         title=" · ".join(parts),
-        heading=(Code(record.suite, 80), " · ", Code(record.submission, 80)),
+        heading=(Code(record.suite, 80), " · ", Code(record.submission, 80), *([Own(f" · {coverage(s)}")] if s.is_part else ())),
         sections=sections,
         last_line=verdict_line(s),
         tables={form: results_table(record) for form in forms},
-        whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)},
+        whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags), "coverage": coverage(s)},
         rows_key="results",
         suites=lambda: [results_suite(record, places or {})],
         width=120,
@@ -130,12 +133,18 @@ def _rows_in_order(record: "Record", *, failures: bool) -> tuple[list["Result"],
         return 4 if result.score == 1 else 1
 
     ordered = sorted(record.results, key=rank)
-    if len(ordered) <= ROWS_IN_FULL and not failures:
-        return ordered, []
-    shown = [result for result in ordered if rank(result) < 4]
-    n_cut, n_right = max(0, len(shown) - MOST_ROWS), len(ordered) - len(shown)
-    more = [f"...  {n_cut} more not shown; -o FILE.csv lists all"] if n_cut else []
-    return shown[:MOST_ROWS], [*more, *([f"...  {n_right} more, right under every rule that judged them"] if n_right else [])]
+    n_absent = sum(result.status == "missing" for result in ordered)
+    left_out = []
+    if n_absent > ABSENT_IN_FULL:
+        ordered = [result for result in ordered if result.status != "missing"]
+        left_out = [f"...  {n_absent} not handed in; -o FILE.csv lists them"]
+    if len(ordered) > ROWS_IN_FULL or failures:
+        n_right = sum(rank(result) == 4 for result in ordered)
+        ordered = [result for result in ordered if rank(result) < 4]
+        left_out += [f"...  {n_right} more, right under every rule that judged them"] * bool(n_right)
+    if n_cut := max(0, len(ordered) - MOST_ROWS):
+        left_out = [f"...  {n_cut} more not shown; -o FILE.csv lists all", *left_out]
+    return ordered[:MOST_ROWS], left_out
 
 
 def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
@@ -182,7 +191,8 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
         more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None else []
         rest = (("corrected", corrected_words(record)), ("gold reaches", ceiling_words(record)))
         more += [f"{label} {words}" for label, words in rest if words]
-        yield Section(prose=((Strong(share(s.chosen)), Own(f" under {record.rules} rules{interval}{cause}")), *map(Own, more)))
+        part = f" on {coverage(s)}" if s.is_part else ""
+        yield Section(prose=((Strong(share(s.chosen)), Own(f"{part} under {record.rules} rules{interval}{cause}")), *map(Own, more)))
         yield Section(prose=(Own(counts_line(s)),))
     else:
         yield Section(prose=("no instance to score",))

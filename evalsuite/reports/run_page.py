@@ -7,7 +7,7 @@ from evalsuite import __version__
 from evalsuite.outcome import KINDS, RANKS, failing_rule, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
 from evalsuite.reports.page_list import instance_list
-from evalsuite.reports.words import caused_by, corrected_words, counts_line, faults_by_hint, flips_by_kind, percent, share
+from evalsuite.reports.words import caused_by, corrected_words, counts_line, coverage, faults_by_hint, flips_by_kind, percent, share
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -26,15 +26,16 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     asked = [result.instance_id for result in worth if result.status == "scored"]
     evidence = find_evidence(record, asked) if find_evidence is not None else None
     s, headline = record.summary, score_headline(record)
+    part = f" · {coverage(s)}" if s.is_part else ""
     yield Section(
         look="hero",
         title=record.suite,
-        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in", *score_sentences(record)],
+        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in{part}", *score_sentences(record)],
         pictures=[Picture("", score_picture(record))],
         values={
             "about": record.name,
             "headline": headline,
-            "tab": f"{headline} · {record.suite} · {record.submission}",
+            "tab": f"{headline} · {record.suite} · {record.submission}{part}",
         },
     )
     yield Section(tiles=outcome_tiles(record))

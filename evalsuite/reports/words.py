@@ -173,10 +173,16 @@ def verdict_line(summary: "Summary") -> str:
 
 
 def score_words(summary: "Summary") -> str:
-    """`70.8 %`, or why there is no score."""
+    """`70.8 %`, or why there is no score; of a part of gold `70.8 % on 27 of 40 instances`."""
     if not summary.n_gold:
         return "no instance to score"
-    return share(summary.chosen) if summary.score is None else percent(summary.score)
+    score = share(summary.chosen) if summary.score is None else percent(summary.score)
+    return f"{score} on {coverage(summary)}" if summary.is_part else score
+
+
+def coverage(summary: "Summary") -> str:
+    """`40 instances`, or `27 of 40 instances` where a part of gold was asked for."""
+    return f"{summary.n_gold} of {counted(summary.n_instances, 'instance')}" if summary.is_part else counted(summary.n_gold, "instance")
 
 
 def judge_words(judge: Mapping[str, Any]) -> str:

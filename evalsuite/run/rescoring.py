@@ -13,6 +13,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
 from evalsuite.run.scoring import Options, Progress, Run, run
+from evalsuite.run.shards import parse_shard
 from evalsuite.store.history import RunEntry
 from evalsuite.types import METADATA, Result, Rule
 
@@ -71,6 +72,7 @@ def rescore(
             only=tuple(old.get("only") or ()),
             pattern=old.get("filter"),
             group=old.get("group"),
+            shard=parse_shard(old.get("shard")),
             limits=old.get("limits") or {},
             layout=old.get("layout"),
             mode=mode,

@@ -161,7 +161,8 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
     for tag, names in groups.items():
         for name in names:
             tags.setdefault(name, []).append(tag)
-    summary = summarise(results, rules=first["options"]["rules"], groups=tags, clusters=first["gold"].get("clusters", ()))
+    part = {"clusters": first["gold"].get("clusters", ()), "n_instances": first["gold"].get("n_instances")}
+    summary = summarise(results, rules=first["options"]["rules"], groups=tags, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
     return {

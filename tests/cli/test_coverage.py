@@ -1,0 +1,98 @@
+"""A part of gold never looks whole: how much was scored stands in the first and the last line, in every format, and in what follows."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import evalsuite, text_gold, text_submission, write_lines
+
+PART = "2 of 5 instances"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A working folder with gold of five instances, two of them in a group, and a submission that gets `a` and `b` right."""
+    text_gold(tmp_path / "gold", a="Paris", b="Rome", c="Oslo", d="Bern", e="Wien")
+    (tmp_path / "gold" / "suite.yaml").write_text("groups: {hard: [a, c]}\n", encoding="utf-8")
+    text_submission(tmp_path / "sub", a="Paris", b="Rome", c="Turin", d="Turin", e="Turin")
+    return tmp_path
+
+
+@pytest.mark.parametrize("words", ["--only a,c", "--filter [ac]", "--group hard", "--shard 2/2"])
+def test_a_part_says_so_first_and_last(words: str, place: Path) -> None:
+    """Whatever chose the part: the first and the last line name it, and so do the saved run's."""
+    done = evalsuite("run", "sub", "--gold", "gold", *words.split(), "--out", "part", cwd=place)
+    first, *_, last = done.stdout.splitlines()
+    assert f"gold ({PART}) · sub" in first
+    assert last == f"done: 50.0 % on {PART} (no gate set)"
+    again = evalsuite("report", "part", cwd=place).stdout.splitlines()
+    assert (again[0], again[-1]) == (first, last)
+    assert evalsuite("rescore", "part", "-q", cwd=place).stdout == f"done: 50.0 % on {PART}, 0 of 2 verdicts changed\n"
+    assert f" on {PART}" in evalsuite("runs", cwd=place).stdout
+    assert f"are {PART} that gold asks for" in evalsuite("verify", "part", cwd=place).stdout
+
+
+@pytest.mark.parametrize(("gate", "code", "words"), [("0.9", 1, "below the gate of 90.0 % (exit 1)"), ("0.1", 0, "(gate 10.0 % met)")])
+def test_a_gate_over_a_part_names_it(gate: str, code: int, words: str, place: Path) -> None:
+    """A gate that is met, or is not, says of how many instances."""
+    done = evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--fail-under", gate, "-q", cwd=place)
+    assert done.returncode == code
+    assert done.stdout.startswith(f"done: 50.0 % on {PART}")
+    assert words in done.stdout
+
+
+def test_every_format_says_what_was_scored(place: Path) -> None:
+    """Markdown, page, JSON, JUnit and GitHub's lines of a part name it; those of all of gold do not speak of parts."""
+    files = [f"report{ending}" for ending in (".md", ".html", ".json", ".xml")]
+    outputs = [word for file in files for word in ("-o", file)]
+    done = evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--github", *outputs, cwd=place)
+    assert f"::notice::{PART} scored" in done.stdout
+    for file in files:
+        assert PART in (place / file).read_text(encoding="utf-8"), file
+    assert (place / "report.md").read_text(encoding="utf-8").splitlines()[0].endswith(f" · {PART}")
+    whole = evalsuite("run", "sub", "--gold", "gold", "--github", *outputs, cwd=place).stdout
+    assert "of 5 instances" not in whole
+    assert whole.splitlines()[-2] == "done: 40.0 % (no gate set)"
+    assert json.loads((place / "report.json").read_text(encoding="utf-8"))["coverage"] == "5 instances"
+
+
+def test_a_comparison_with_a_part_says_what_it_leaves_out(place: Path) -> None:
+    """Both lines name the part that is paired, the rest is counted by name; two whole runs say nothing of it."""
+    evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--out", "part", cwd=place)
+    evalsuite("run", "sub", "--gold", "gold", "--out", "whole", cwd=place)
+    shown = evalsuite("compare", "part", "whole", "-o", "c.md", "-o", "c.html", "-o", "c.json", cwd=place).stdout
+    lines = shown.splitlines()
+    assert lines[0].endswith(f"{PART} paired")
+    assert lines[-1] == f"done: whole: the same on every instance on {PART} (no gate set)"
+    assert "3 instances only in whole, left out (b, d, e)" in shown
+    assert all(PART in (place / file).read_text(encoding="utf-8") for file in ("c.md", "c.html"))
+    assert json.loads((place / "c.json").read_text(encoding="utf-8"))["part_of"] == 5
+    gated = evalsuite("compare", "whole", "part", "--fail-on-regression", "-q", cwd=place).stdout
+    assert gated == f"done: no regression shown at alpha 0.05 on {PART}\n"
+    assert "of 5 instances" not in evalsuite("compare", "whole", "whole", cwd=place).stdout
+
+
+def test_shards_that_are_merged_are_whole(place: Path) -> None:
+    """Two halves are parts; what merge makes of them is all of gold."""
+    for i in (1, 2):
+        evalsuite("run", "sub", "--gold", "gold", "--shard", f"{i}/2", "--out", f"shard{i}", cwd=place)
+    merged = evalsuite("merge", "shard1", "shard2", "--out", "all", cwd=place).stdout.splitlines()
+    assert "gold (5 instances) · " in merged[0]
+    assert merged[-1] == "done: 40.0 % from 2 shards"
+
+
+def test_a_small_submission_of_a_large_gold_is_short(place: Path) -> None:
+    """Six answers of 547: their six rows and one line for the 541, also under --failures; a few that are missing stay rows."""
+    text_gold(place / "large", **{f"q{number:03}": "Paris" for number in range(547)})
+    text_submission(place / "six", **{f"q{number:03}": "Paris" if number < 4 else "Rome" for number in range(6)})
+    lines = evalsuite("run", "six", "--gold", "large", "--no-save", cwd=place).stdout.splitlines()
+    assert [line.split()[0] for line in lines[3:9]] == ["q004", "q005", "q000", "q001", "q002", "q003"]
+    assert lines[9].strip() == "...  541 not handed in; -o FILE.csv lists them"
+    assert lines[10] == ""
+    short = evalsuite("run", "six", "--gold", "large", "--no-save", "--failures", cwd=place).stdout.splitlines()
+    assert [line.split()[0] for line in short[3:5]] == ["q004", "q005"]
+    assert [line.strip() for line in short[5:7]] == [lines[9].strip(), "...  4 more, right under every rule that judged them"]
+    write_lines(place / "sub" / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"})
+    few = evalsuite("run", "sub", "--gold", "gold", "--no-save", cwd=place).stdout.splitlines()
+    assert [line.split()[0] for line in few[3:8]] == ["b", "c", "d", "e", "a"]
