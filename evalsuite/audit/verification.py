@@ -177,9 +177,8 @@ def _rows(claims: Claims, replay: Replay) -> Finding:
     if not differs and wanted != there:
         differs = [f"{name}: not in its place" for name, other in zip(there, wanted, strict=True) if name != other]
     n_gold = len(replay.gold.instances)
-    says = (
-        f"are the {n_gold} that gold asks for" if len(wanted) == n_gold else f"are {len(wanted)} of {n_gold} instances that gold asks for"
-    )
+    part = f"the {n_gold}" if len(wanted) == n_gold else f"{len(wanted)} of {n_gold} instances"
+    says = f"are {part} that gold asks for"
     if differs:
         says = "are not those that gold asks for"
     return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))

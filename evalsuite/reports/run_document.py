@@ -83,7 +83,7 @@ def run_document(
         sections=sections,
         last_line=verdict_line(s),
         tables={form: results_table(record) for form in forms},
-        whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags), "coverage": coverage(s)},
+        whole={"schema_version": SCHEMA_VERSION, **record.run, "name": record.name, "tags": list(record.tags)},
         rows_key="results",
         suites=lambda: [results_suite(record, places or {})],
         width=120,
