@@ -125,11 +125,14 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
 @contextmanager
 def _for_github(run: "Run", record: "Record") -> Iterator[None]:
     """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
-    from evalsuite.reports.ci_files import annotations, fenced, places_of
+    from evalsuite.reports.ci_files import annotations, fenced, places_of, workflow_command
     from evalsuite.reports.run_document import run_document
+    from evalsuite.reports.words import coverage
 
     for command in annotations(run_document(record, places=places_of(run))):
         print(command)
+    if record.summary.is_part:
+        print(workflow_command("notice", f"{coverage(record.summary)} scored"))
     with fenced(sys.stdout):
         yield
 
