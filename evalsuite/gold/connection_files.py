@@ -150,7 +150,9 @@ def read_connections(
     # Who opens a database may stand elsewhere, as workers do: every place is told from the root on.
     here = Path.cwd()
     gold = here / gold if gold is not None else None
-    folders = [folder for folder in (gold, working or here) if folder is not None and not _within(folder, submission)]
+    hostile = submission.resolve() if submission is not None else None
+    folders = [folder for folder in (gold, working or here) if folder is not None]
+    folders = [folder for folder in folders if hostile is None or not folder.resolve().is_relative_to(hostile)]
     entries: dict[str, Entry] = {}
     if gold is not None:
         for key, value, where in _lines(gold / SUITE_FILE):
@@ -194,10 +196,6 @@ def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
 def _lines(file: Path) -> Iterable[tuple[str, Any, str]]:
     """(key, value, "file:line") of a YAML mapping; nothing where there is no file."""
     return top_level(file, f"{file.resolve().parent.name}/{file.name}") if file.is_file() else ()
-
-
-def _within(folder: Path, submission: Path | None) -> bool:
-    return submission is not None and folder.resolve().is_relative_to(submission.resolve())
 
 
 def _entries(value: Any, where: str, folder: Path) -> Iterable[Entry]:

@@ -105,7 +105,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
             line = first.where.rpartition(":")[2]
             raise GoldError(f"{entry.where}: {entry.id!r} stands twice, first on line {line}", hint="keep one entry for each instance")
         entries[entry.id] = entry
-    files = [file, *_own_files(folder)]
+    files = [file, *sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())]
     inodes = frozenset((found.st_dev, found.st_ino) for found in map(Path.stat, files))
     return Errata(entries=tuple(entries.values()), day=day, hash=_hash_of(files, folder), inodes=inodes)
 
@@ -121,25 +121,14 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
         "extra": dict(instance.extra),
     }
     own = gold.folder / instance.instance_id
-    files = [place for place in sorted(own.rglob("*")) if place.is_file() and not _is_hidden(place.relative_to(own))]
-    named = sorted({str(name) for check in instance.checks for name in _names(check.parameters) if isinstance(name, FromRoot)})
+    files = [place for place in sorted(own.rglob("*")) if place.is_file()]
+    files = [place for place in files if not any(part.startswith(".") for part in place.relative_to(own).parts)]
+    values = [value for check in instance.checks for value in check.parameters.values()]
+    named = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
     files += [place for name in named if (place := gold.folder / name).is_file()]
     digest = hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode("utf-8", "backslashreplace"))
     digest.update(_hash_of(files, gold.folder).encode())
     return digest.hexdigest()[:_HEX]
-
-
-def _is_hidden(place: Path) -> bool:
-    return any(part.startswith(".") for part in place.parts)
-
-
-def _names(parameters: Mapping[str, Any]) -> Iterator[str]:
-    for value in parameters.values():
-        yield from (item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str))
-
-
-def _own_files(folder: Path) -> list[Path]:
-    return sorted(place for place in (folder / ERRATA_FOLDER).rglob("*") if place.is_file())
 
 
 def _hash_of(files: list[Path], folder: Path) -> str:

@@ -57,7 +57,35 @@ class ResultsLayout:
             SubmissionError: no such folder, nothing to score in it, or metadata that cannot be read.
             UsageError: no such mode, or both kinds of file and no mode.
         """
-        return _read_submission(folder, limits, mode)
+        if mode is not None and mode not in MODES:
+            raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
+        if why := why_no_folder(folder, "submission folder"):
+            raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
+        names = sorted(place.name for place in folder.iterdir())
+        found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
+        if METADATA in names and mode is None and not found:
+            return read_metadata(folder, limits)
+        if mode is None and len(found) == 2:
+            raise UsageError(
+                f"{folder.name} holds both .csv and .sql files", hint="say which are the answers: --mode exec_result or --mode sql"
+            )
+        chosen = mode or next(iter(found), None)
+        if chosen is None or chosen not in found:
+            wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
+            raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
+        ending = ENDINGS[chosen]
+        answers = {
+            id_: Answer(instance_id=id_, answer_type=TYPES[chosen], value=FromRoot(name), where=name)
+            for name in names
+            if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
+        }
+        return Submission(
+            folder=folder,
+            answers=answers,
+            notes=tuple(_notes(names, ending, int(limits["notes"]))),
+            n_objects=len(answers),
+            limit_bytes=limits["file_bytes"],
+        )
 
 
 class GoldFiles:
@@ -136,38 +164,6 @@ def _no_gold(id_: str, entry: Obj, files: GoldFiles, where: str) -> Problem:
         return Problem(code="NEEDS_CONNECTION", message=message, hint="configure a connection for this instance", where=where)
     message = f"no {RESULTS}/{id_}.csv and no {RESULTS}/{id_}_a.csv"
     return Problem(code="BAD_GOLD_FILE", message=message, hint=f"put the accepted table into {RESULTS}", where=where)
-
-
-def _read_submission(folder: Path, limits: Limits, mode: str | None) -> Submission:
-    if mode is not None and mode not in MODES:
-        raise UsageError(f"--mode cannot be {mode!r}", hint="known: " + ", ".join(MODES))
-    if why := why_no_folder(folder, "submission folder"):
-        raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
-    names = sorted(place.name for place in folder.iterdir())
-    found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
-    if METADATA in names and mode is None and not found:
-        return read_metadata(folder, limits)
-    if mode is None and len(found) == 2:
-        raise UsageError(
-            f"{folder.name} holds both .csv and .sql files", hint="say which are the answers: --mode exec_result or --mode sql"
-        )
-    chosen = mode or next(iter(found), None)
-    if chosen is None or chosen not in found:
-        wanted = f"<id>{ENDINGS[chosen]}" if chosen else "<id>.csv and no <id>.sql"
-        raise SubmissionError(f"{folder.name}: no {wanted} in it", hint="a submission is a folder with one file an instance")
-    ending = ENDINGS[chosen]
-    answers = {
-        id_: Answer(instance_id=id_, answer_type=TYPES[chosen], value=FromRoot(name), where=name)
-        for name in names
-        if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
-    }
-    return Submission(
-        folder=folder,
-        answers=answers,
-        notes=tuple(_notes(names, ending, int(limits["notes"]))),
-        n_objects=len(answers),
-        limit_bytes=limits["file_bytes"],
-    )
 
 
 def _is_answer(name: str, ending: str) -> bool:

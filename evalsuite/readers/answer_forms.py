@@ -42,7 +42,7 @@ def read_answer(
     if form == "table" and private is not None:
         return read_executed(Path(private), limits)
     if form == "database" and private is not None:
-        return read_duckdb(Path(private), names=table_names, limits=limits, blame=_answer_fault)
+        return read_duckdb(Path(private), names=table_names, limits=limits, blame=lambda error: AnswerFaultError(error.fault))
 
     def one(path: str) -> Any:
         if form in ("table", "tables"):
@@ -55,10 +55,6 @@ def read_answer(
             return read_text(handle, limit_bytes=limits["answer_bytes"])
 
     return [one(path) for path in value] if form == "tables" else one(value if isinstance(value, str) else str(value))
-
-
-def _answer_fault(error: FaultError) -> Exception:
-    return AnswerFaultError(error.fault)
 
 
 def is_sql(answer_type: str, value: str | Sequence[str]) -> bool:

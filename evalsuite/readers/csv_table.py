@@ -223,7 +223,8 @@ def _check_columns(n_columns: int, limits: Limits) -> None:
 
 def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
     """The table as pandas reads the bytes; the typing is left to `matching`, so every column stays text."""
-    _check_columns(_widest_line(data), limits)
+    # The most fields any line could have: a bound that needs no parser.
+    _check_columns(max((line.count(b",") for line in data.splitlines()), default=0) + 1, limits)
     import pandas as pd
 
     ragged, last = _odd_lines(data)
@@ -249,11 +250,6 @@ def _cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
     if any(cell is not None and len(cell) > limits["cell_bytes"] for cell in cells):
         raise FaultError("LIMIT", f"a cell is longer than {int(limits['cell_bytes'])} characters (limit cell_bytes)")
     return cells
-
-
-def _widest_line(data: bytes) -> int:
-    """The most fields any line could have; a bound that needs no parser."""
-    return max((line.count(b",") for line in data.splitlines()), default=0) + 1
 
 
 def _odd_lines(data: bytes) -> tuple[int | None, int]:

@@ -120,19 +120,15 @@ def _walk(root: Path, parts: list[str]) -> int:
     folder = os.open(root, _FOLDER_FLAGS)
     try:
         for part in parts[:-1]:
-            _refuse_link(part, folder)
+            # With O_DIRECTORY the kernel's own answer to a linked folder is ENOTDIR, which says less.
+            if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
+                raise OSError(errno.ELOOP, "link")
             inner = os.open(part, _FOLDER_FLAGS | os.O_NOFOLLOW, dir_fd=folder)
             os.close(folder)
             folder = inner
         return os.open(parts[-1], _FILE_FLAGS, dir_fd=folder)
     finally:
         os.close(folder)
-
-
-def _refuse_link(part: str, folder: int) -> None:
-    """Raise ELOOP for a linked folder: with O_DIRECTORY the kernel's own answer is ENOTDIR, which says less."""
-    if stat.S_ISLNK(os.stat(part, dir_fd=folder, follow_symlinks=False).st_mode):
-        raise OSError(errno.ELOOP, "link")
 
 
 def _resolve(root: Path, parts: list[str]) -> int:

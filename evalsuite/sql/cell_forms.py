@@ -58,14 +58,17 @@ def parquet_type(type_: str) -> str:
 
 def encode(column: Iterable[Any], type_: str) -> list[str | None]:
     """The text forms that `decode` reads back; None stays None."""
-    form = _tagged if type_ == ANY else _as_text
-    return [None if cell is None else form(cell) for cell in column]
+    if type_ != ANY:
+        return [None if cell is None else _as_text(cell) for cell in column]
+    tags: dict[type, str] = {bytes: "b", int: "i", float: "f"}
+    return [None if cell is None else tags.get(type(cell), "s") + _as_text(cell) for cell in column]
 
 
 def decode(texts: Iterable[str | None], type_: str) -> list[Any]:
     """The cells behind text forms; a text that is no value of the type is itself the cell (an infinite date, say)."""
     if type_ == ANY:
-        return [None if text is None else _untagged(text) for text in texts]
+        makers: dict[str, Callable[[str], Any]] = {"b": bytes.fromhex, "i": int, "f": float, "s": str}
+        return [None if text is None else makers[text[0]](text[1:]) for text in texts]
     maker = Decimal if _DECIMAL.fullmatch(type_) else _PLAIN[type_][1] if type_ in _PLAIN else str
     return [None if text is None else _made(maker, text) for text in texts]
 
@@ -89,17 +92,6 @@ def _as_text(cell: Any) -> str:
     if isinstance(cell, Decimal):
         return format(cell, "f") if cell.is_finite() else str(cell)
     return cell.isoformat(" ") if isinstance(cell, datetime) else str(cell)
-
-
-def _tagged(cell: Any) -> str:
-    return (
-        f"{'b' if isinstance(cell, bytes) else 'i' if isinstance(cell, int) else 'f' if isinstance(cell, float) else 's'}{_as_text(cell)}"
-    )
-
-
-def _untagged(text: str) -> Any:
-    makers: dict[str, Callable[[str], Any]] = {"b": bytes.fromhex, "i": int, "f": float, "s": str}
-    return makers[text[0]](text[1:])
 
 
 class ColumnKind:

@@ -43,7 +43,12 @@ class ResultCache:
 
     def get(self, key: str, limits: QueryLimits) -> Executed | None:
         """A known result, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
-        known = self._memo.files(key, _read)
+
+        def read(folder: Path) -> Executed:
+            entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
+            return Executed(table=load_table(folder), cost=replace(Cost(**entry["cost"]), cached=True), sql=entry["sql"])
+
+        known = self._memo.files(key, read)
         if known is None:
             return None
         for name, found, most in (("rows", known.table.n_rows, limits.rows), ("columns", len(known.table.header), limits.columns)):
@@ -63,11 +68,6 @@ class ResultCache:
 
         with contextlib.suppress(duckdb.Error):
             self._memo.put_files(key, write)
-
-
-def _read(folder: Path) -> Executed:
-    entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
-    return Executed(table=load_table(folder), cost=replace(Cost(**entry["cost"]), cached=True), sql=entry["sql"])
 
 
 def run_answer(
