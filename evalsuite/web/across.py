@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result
-from evalsuite.web.kept import Kept, stamp_of
 from evalsuite.web.query import BadQueryError
-from evalsuite.web.shelf import ShownRun, ShownSuite, value_of
+from evalsuite.web.shelf import Kept, ShownRun, ShownSuite, stamp_of, value_of
 
 if TYPE_CHECKING:
     from evalsuite.board import Comparison, Side
@@ -57,17 +56,17 @@ class Across:
         runs = alike[chosen][:MOST_RANKED]
         others = tuple((name, len(found)) for name, found in alike.items() if name != chosen)
         key = (suite.id, chosen, tuple(run.id for run in runs))
-        return self._boards.get(key, _stamp(runs), lambda: _ranked(chosen, runs, others))
+        return self._boards.get(key, _stamp_of_runs(runs), lambda: _ranked_board(chosen, runs, others))
 
     def comparison(self, runs: Sequence[ShownRun]) -> "Comparison":
         """The first run as baseline against the others; runs that are not comparable are compared with a warning."""
         from evalsuite.board import compare
 
         key = tuple(run.id for run in runs)
-        return self._comparisons.get(key, _stamp(runs), lambda: compare(_sides(runs), force=True))
+        return self._comparisons.get(key, _stamp_of_runs(runs), lambda: compare(_sides_of(runs), force=True))
 
 
-def _stamp(runs: Sequence[ShownRun]) -> tuple[int, ...]:
+def _stamp_of_runs(runs: Sequence[ShownRun]) -> tuple[int, ...]:
     return stamp_of(*(run.folder / "run.json" for run in runs))
 
 
@@ -77,19 +76,19 @@ def _ranked_under(run: ShownRun) -> str:
     return "|".join([str(run.run.get("signature", "")), *part])
 
 
-def _ranked(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
+def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:
     from evalsuite.board.ranking import make_leaderboard
     from evalsuite.memo import Memo
     from evalsuite.run.entries import Entry
 
     names = told_apart(runs)
-    entries = [Entry(name=names[run.id], scores=_scores(run), is_run=True) for run in runs]
+    entries = [Entry(name=names[run.id], scores=_run_scores(run), is_run=True) for run in runs]
     board = make_leaderboard(entries, Memo(None))
     by_name = {name: id_ for id_, name in names.items()}
     return Board(signature=signature, board=board, run_ids=tuple(by_name[row.name] for row in board.rows), others=others)
 
 
-def _scores(run: ShownRun) -> RunScores:
+def _run_scores(run: ShownRun) -> RunScores:
     """A run in columns; the raw values of an unbounded metric stand for its scores, or nothing could be ranked."""
     record = run.record()
     results = record.results
@@ -105,7 +104,7 @@ def _scores(run: ShownRun) -> RunScores:
         groups=record.run.get("groups") or {},
         clusters=record.run["gold"].get("clusters") or (),
         ids=[result.instance_id for result in results],
-        score=[_value(run, result) for result in results],
+        score=[_value_to_rank(run, result) for result in results],
         official=[result.official for result in results],
         strict=[result.strict for result in results],
         status=[result.status for result in results],
@@ -113,11 +112,11 @@ def _scores(run: ShownRun) -> RunScores:
     )
 
 
-def _value(run: ShownRun, result: Result) -> float | None:
+def _value_to_rank(run: ShownRun, result: Result) -> float | None:
     return result.score if run.is_bounded else value_of(result)
 
 
-def _sides(runs: Sequence[ShownRun]) -> "list[Side]":
+def _sides_of(runs: Sequence[ShownRun]) -> "list[Side]":
     from evalsuite.board.sides import side_of
 
     names = told_apart(runs)

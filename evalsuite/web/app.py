@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, MissingExtraError, UsageError
-from evalsuite.web import api, pages
+from evalsuite.web import endpoints, pages
 from evalsuite.web.across import Across
-from evalsuite.web.api import State, answered
+from evalsuite.web.endpoints import State, answered
 from evalsuite.web.library import open_library
 from evalsuite.web.live import Journals
 from evalsuite.web.openapi import document
@@ -46,7 +46,7 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
     state = State(library=library, journals=Journals(library), across=Across())
     faults: Any = {EvalsuiteError: _fault, 404: _http_fault, 405: _http_fault, 500: _http_fault}
     described = Route("/openapi.json", lambda _: answered(document()))
-    app = Starlette(routes=[*api.routes(state), described, *pages.routes(state)], exception_handlers=faults)
+    app = Starlette(routes=[*endpoints.routes(state), described, *pages.routes(state)], exception_handlers=faults)
     app.add_middleware(Walls, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
     return app
 

@@ -11,9 +11,8 @@ from evalsuite.store.history import RunEntry
 from evalsuite.suites.stored_suites import Case, StoredSuite, data_hash
 from evalsuite.suites.transfer import bench_run
 from evalsuite.summary import summarise
-from evalsuite.web.ids import safe_id, utc
-from evalsuite.web.kept import Kept, stamp_of
-from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite
+from evalsuite.web.query import safe_id, utc
+from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
 
 INDEX, SUITE, RUN = "suite_id_to_name.json", "suite.json", "run.json"
 

@@ -11,10 +11,8 @@ from evalsuite.reports.run_page import outcome_tiles, receipt_pairs, run_figures
 from evalsuite.reports.words import faults_by_hint
 from evalsuite.web import views
 from evalsuite.web.across import told_apart
-from evalsuite.web.answers import outputs
-from evalsuite.web.pagination import Page, paginate
-from evalsuite.web.query import Query, ordered
-from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, value_of
+from evalsuite.web.query import Page, Query, in_order, paginate
+from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, handed_in_texts, value_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
 MOST_DRAWN = 6
 
 
-def averages(runs: Sequence[ShownRun]) -> "Markup":
+def averages_picture(runs: Sequence[ShownRun]) -> "Markup":
     """The averages of the first runs of a list with their 95 % intervals; of unbounded metrics over the span of their values."""
     drawn = runs[:MOST_DRAWN]
     names = told_apart(drawn)
@@ -39,10 +37,10 @@ def averages(runs: Sequence[ShownRun]) -> "Markup":
         words = "" if run.is_bounded or value is None else f"{value:.4g}"
         bound = run.summary.get("score_high") if run.is_bounded else None
         rows.append(IntervalRow(names[run.id], value, low, high, words=words, bound=bound))
-    return _markup(draw_intervals(rows, title="Average scores", span=span))
+    return _drawn(draw_intervals(rows, title="Average scores", span=span))
 
 
-def distribution(runs: Sequence[ShownRun]) -> "Markup":
+def distribution_picture(runs: Sequence[ShownRun]) -> "Markup":
     """The distribution of the first runs of a list: bins, or categories where the scorer names some."""
     drawn = runs[:MOST_DRAWN]
     names = told_apart(drawn)
@@ -57,11 +55,11 @@ def distribution(runs: Sequence[ShownRun]) -> "Markup":
         else:
             found = tuple((f"{bar['low']:.3g} to {bar['high']:.3g}", bar["count"]) for bar in bars)
         shown.append(Strip(names[item["id"]], found, sum(count for _, count in found) + item["n_unjudged"]))
-    ends = (categories[0], categories[-1]) if categories else _ends(items)
-    return _markup(draw_strips(shown, title="Distribution of scores", ends=ends))
+    ends = (categories[0], categories[-1]) if categories else _scale_ends(items)
+    return _drawn(draw_strips(shown, title="Distribution of scores", ends=ends))
 
 
-def _ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+def _scale_ends(items: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     bars = [bar for item in items for bar in item["histogram"]]
     return (f"{min(bar['low'] for bar in bars):.3g}", f"{max(bar['high'] for bar in bars):.3g}") if bars else ("0", "1")
 
@@ -73,7 +71,7 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
         headline, sentences, overview = score_headline(record), score_sentences(record), score_picture(record)
         pictures = list(run_figures(record))
     else:
-        headline, overview = "not judged" if average is None else f"{average:.4g}", _markup("")
+        headline, overview = "not judged" if average is None else f"{average:.4g}", _drawn("")
         sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
         pictures = [Picture("Distribution of raw values", _raw_histogram(record))]
     return {
@@ -91,10 +89,10 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
 def _raw_histogram(record: "Record") -> "Markup":
     values = [value for value in map(value_of, record.results) if value is not None]
     bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
-    return _markup(draw_histogram(bins, title="Distribution of raw values"))
+    return _drawn(draw_histogram(bins, title="Distribution of raw values"))
 
 
-def row(record: "Record", result: "Result") -> dict[str, Any]:
+def result_row(record: "Record", result: "Result") -> dict[str, Any]:
     """A result as a row of the list, with the number that stands in it."""
     found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
     return {**found, "value": value_of(result)}
@@ -106,7 +104,10 @@ def comparison_values(runs: Sequence[ShownRun], comparison: "Comparison") -> dic
     from evalsuite.reports.comparison_sections import candidates_in_words, comparison_sections
 
     names = [told_apart(runs)[run.id] for run in runs]
-    pictures = [("Averages", averages(runs), "with 95 % intervals"), ("Distribution of scores", distribution(runs), "share of the cases")]
+    pictures = [
+        ("Averages", averages_picture(runs), "with 95 % intervals"),
+        ("Distribution of scores", distribution_picture(runs), "share of the cases"),
+    ]
     if deltas := [one.total for one in comparison.candidates if one.total.difference is not None]:
         title = f"Difference to {comparison.baseline}"
         pictures.append((title, differences_picture(deltas, comparison, title=title), "in points; right of the dashed line is better"))
@@ -134,17 +135,21 @@ def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], que
         for case in suite.cases():
             cases.setdefault(case.id, (case, suite.hidden))
     text = query.one("q").casefold()
-    texts = [outputs(run.record()) for run in runs]
-    rows = [_row(runs, texts, id_, results, *cases.get(id_, (None, False))) for id_, results in found.items() if _wanted(results, query)]
+    texts = [handed_in_texts(run.record()) for run in runs]
+    rows = [
+        _case_row(runs, texts, id_, results, *cases.get(id_, (None, False)))
+        for id_, results in found.items()
+        if _is_asked_for(results, query)
+    ]
     rows = [row for row in rows if text in row["text"].casefold()]
-    return paginate(ordered(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
+    return paginate(in_order(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
 
 
-def _wanted(results: "Sequence[Result | None]", query: Query) -> bool:
+def _is_asked_for(results: "Sequence[Result | None]", query: Query) -> bool:
     return not query.one("differing") or len({None if result is None else value_of(result) for result in results}) > 1
 
 
-def _row(
+def _case_row(
     runs: Sequence[ShownRun],
     texts: Sequence[Mapping[str, str]],
     id_: str,
@@ -152,14 +157,16 @@ def _row(
     case: ShownCase | None,
     hidden: bool,
 ) -> dict[str, Any]:
-    cells = [None if result is None else _cell(run, result, own.get(id_)) for run, own, result in zip(runs, texts, results, strict=True)]
+    cells = [
+        None if result is None else _run_cell(run, result, own.get(id_)) for run, own, result in zip(runs, texts, results, strict=True)
+    ]
     reference = case.reference_output if case is not None and not hidden else None
     question = case.input if case is not None else ""
     said = " ".join(cell["text"] for cell in cells if cell is not None)
     return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{said}"}
 
 
-def _cell(run: ShownRun, result: "Result", output: str | None) -> dict[str, Any]:
+def _run_cell(run: ShownRun, result: "Result", output: str | None) -> dict[str, Any]:
     return {
         "run_id": run.id,
         "kind": kind_of(result).name,
@@ -168,7 +175,7 @@ def _cell(run: ShownRun, result: "Result", output: str | None) -> dict[str, Any]
     }
 
 
-def _markup(svg: str) -> "Markup":
+def _drawn(svg: str) -> "Markup":
     from markupsafe import Markup
 
     return Markup(svg)

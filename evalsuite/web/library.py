@@ -14,10 +14,8 @@ from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.stored_suites import StoredSuite, from_json
 from evalsuite.types import Check
 from evalsuite.web.bench import BenchFolder, cases_of, is_bench
-from evalsuite.web.ids import made_at, safe_id, utc
-from evalsuite.web.kept import Kept, stamp_of
-from evalsuite.web.query import NotThereError, checked_id
-from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite
+from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc
+from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
 
 ROOT = Path(".evalsuite")
 BENCH_VARIABLE, BENCH_DEFAULT = "BENCH_FILE_DIR", Path("bench_runs")
@@ -73,7 +71,7 @@ class RunsFolder:
     def _entries(self) -> Iterator[RunEntry]:
         for folder in self.run_folders():
             stamp = stamp_of(folder / RUN, folder / TAGS)
-            entry = self._kept.get(folder, stamp, lambda folder=folder: _whole(read_run(folder)))  # type: ignore[misc]
+            entry = self._kept.get(folder, stamp, lambda folder=folder: _entry_if_whole(read_run(folder)))  # type: ignore[misc]
             if entry is not None:
                 yield entry
 
@@ -136,7 +134,7 @@ class RunsFolder:
 
     def _gold_cases(self, folder: Path | None, run: ShownRun) -> Sequence[ShownCase]:
         if folder is None:
-            return [ShownCase(id=result.instance_id, checks=_named(result.scorer)) for result in run.record().results]
+            return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
         return self._kept.get(("cases", folder), _folder_stamp(folder), lambda: _read_cases(folder, run))
 
 
@@ -185,7 +183,7 @@ def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
     if folder is not None:
         if not folder.is_dir():
             raise UsageError(f"{folder}: {'not a folder' if folder.exists() else 'no such folder'}", hint="a folder of runs, or .evalsuite")
-        return Library([_source(folder)])
+        return Library([_source_of(folder)])
     sources: list[Source] = [RunsFolder(ROOT / "runs", ROOT / "suites")]
     named = environ.get(BENCH_VARIABLE)
     if named and not Path(named).is_dir():
@@ -196,7 +194,7 @@ def open_library(folder: Path | None, environ: Mapping[str, str]) -> Library:
     return Library(sources)
 
 
-def _source(folder: Path) -> Source:
+def _source_of(folder: Path) -> Source:
     inner = folder / ROOT.name
     if inner.is_dir():
         return RunsFolder(inner / "runs", inner / "suites")
@@ -205,7 +203,7 @@ def _source(folder: Path) -> Source:
     return BenchFolder(folder) if is_bench(folder) else RunsFolder(folder, None)
 
 
-def _whole(entry: RunEntry | None) -> RunEntry | None:
+def _entry_if_whole(entry: RunEntry | None) -> RunEntry | None:
     """The entry where its `run.json` is an object with what a run has; None for a file that only bears the name."""
     if entry is None or not isinstance(entry.run.get("gold"), dict) or not isinstance(entry.run.get("summary"), dict):
         return None
@@ -249,7 +247,7 @@ def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     try:
         gold = read_gold(folder)
     except EvalsuiteError:
-        return [ShownCase(id=result.instance_id, checks=_named(result.scorer)) for result in run.record().results]
+        return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
     return [
         ShownCase(
             id=instance.instance_id,
@@ -272,7 +270,7 @@ def _reference(check: Check) -> str | None:
     return gold if isinstance(gold, str) else None if gold is None else json.dumps(gold, ensure_ascii=False, default=str)
 
 
-def _named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
+def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
     return ({"scorer": scorer, "parameters": {}},) if scorer else ()
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED
-from evalsuite.web.ids import made_at, safe_id, utc
-from evalsuite.web.kept import stamp_of
 from evalsuite.web.library import Library, unfinished
+from evalsuite.web.query import made_at, safe_id, utc
+from evalsuite.web.shelf import stamp_of
 
 LOCKS = Path("/proc/locks")
 # Where the kernel does not list its locks, a journal untouched for so long counts as left alone.
@@ -75,7 +75,7 @@ class Journals:
             id=safe_id(folder.name),
             name=folder.name,
             suite_name=name,
-            state=_state(folder, journal.touched or begun),
+            state=_state_of(folder, journal.touched or begun),
             started_at=made_at(folder.name) or utc(begun),
             last_result_at=utc(journal.touched) if journal.n else None,
             n_done=journal.n,
@@ -144,7 +144,7 @@ def _gold_hash(signature: str) -> str:
     return dict(part.partition(":")[::2] for part in signature.split("|")).get("gold", "")
 
 
-def _state(folder: Path, touched: float) -> str:
+def _state_of(folder: Path, touched: float) -> str:
     """Whether a process holds the folder. Looked up and never tried: a lock of ours, however short, could stop a run from starting."""
     import time
 
@@ -156,7 +156,7 @@ def _state(folder: Path, touched: float) -> str:
     return "running" if any(f":{inode} " in line and "FLOCK" in line for line in locks) else "interrupted"
 
 
-async def stream(journals: Journals) -> AsyncIterator[str]:
+async def progress_events(journals: Journals) -> AsyncIterator[str]:
     """Server-Sent Events: `progress` with all unfinished runs when one moved, `changed` when there are other finished runs."""
     import anyio
 

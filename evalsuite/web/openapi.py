@@ -4,7 +4,7 @@ from functools import cache
 from typing import Any
 
 from evalsuite import __version__
-from evalsuite.web.api import ENDPOINTS, PREFIXES, Endpoint
+from evalsuite.web.endpoints import ENDPOINTS, PREFIXES, Endpoint
 from evalsuite.web.query import MOST_PER_PAGE
 
 Schema = dict[str, Any]

@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.outcome import KINDS, kind_of
 from evalsuite.reports.leaderboard_document import ranking_picture
 from evalsuite.web import figures, views
-from evalsuite.web.html import page, static
-from evalsuite.web.instances import instance_values
-from evalsuite.web.pagination import paginate
-from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, Query, read_query
+from evalsuite.web.instance_values import instance_values
+from evalsuite.web.page_templates import page_response, static_file
+from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, Query, paginate, read_query
 
 if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-    from evalsuite.web.api import State
+    from evalsuite.web.endpoints import State
     from evalsuite.web.live import Progress
 
 SUITES, RUNS, INSTANCES, CASES = 20, 50, 50, 50
@@ -30,22 +29,22 @@ def routes(state: "State") -> list[Any]:
         return lambda request: handle(state, request)
 
     found = (
-        ("/", suites),
-        ("/suites/{suite_id}", suite_runs),
-        ("/suites/{suite_id}/cases", suite_cases),
-        ("/suites/{suite_id}/leaderboard", suite_leaderboard),
-        ("/runs/{run_id}", run),
-        ("/runs/{run_id}/instances/{instance_id:path}", instance),
-        ("/compare", compare),
+        ("/", show_suites),
+        ("/suites/{suite_id}", show_suite_runs),
+        ("/suites/{suite_id}/cases", show_suite_cases),
+        ("/suites/{suite_id}/leaderboard", show_leaderboard),
+        ("/runs/{run_id}", show_run),
+        ("/runs/{run_id}/instances/{instance_id:path}", show_instance),
+        ("/compare", show_comparison),
     )
-    return [*(Route(path, showing(handle)) for path, handle in found), Route("/static/{name}", static)]
+    return [*(Route(path, showing(handle)) for path, handle in found), Route("/static/{name}", static_file)]
 
 
-def suites(state: "State", request: "Request") -> "Response":
+def show_suites(state: "State", request: "Request") -> "Response":
     """The list of suites, with the runs that are in progress."""
-    query = _query(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
+    query = _query_of(request, sorts=SUITE_SORTS, default="-last_run_time", filters=("q", "scoring_method", "name"), page_size=SUITES)
     every = state.library.suites()
-    return page(
+    return page_response(
         "suites.html",
         request,
         query=query,
@@ -57,12 +56,12 @@ def suites(state: "State", request: "Request") -> "Response":
     )
 
 
-def suite_runs(state: "State", request: "Request") -> "Response":
+def show_suite_runs(state: "State", request: "Request") -> "Response":
     """A suite's runs: how their scores lie, their averages, and the list to choose from."""
-    query = _query(request, sorts=RUN_SORTS, default="-created_at", filters=("q",), page_size=RUNS)
+    query = _query_of(request, sorts=RUN_SORTS, default="-created_at", filters=("q",), page_size=RUNS)
     suite = state.library.suite(request.path_params["suite_id"])
     found = views.find_runs(suite, query)
-    return page(
+    return page_response(
         "suite_runs.html",
         request,
         suite=suite,
@@ -70,31 +69,31 @@ def suite_runs(state: "State", request: "Request") -> "Response":
         query=query,
         found=found,
         rows=[views.run_object(run) for run in found.items],
-        averages=figures.averages(found.items),
-        distribution=figures.distribution(found.items),
+        averages=figures.averages_picture(found.items),
+        distribution=figures.distribution_picture(found.items),
         n_drawn=min(len(found.items), figures.MOST_DRAWN),
         progress=[one for one in state.journals.all() if one.suite_name == suite.name],
-        **_about(suite),
+        **_suite_facts(suite),
     )
 
 
-def suite_cases(state: "State", request: "Request") -> "Response":
+def show_suite_cases(state: "State", request: "Request") -> "Response":
     """A suite's inputs and reference outputs."""
-    query = _query(request, filters=("q",), page_size=CASES)
+    query = _query_of(request, filters=("q",), page_size=CASES)
     suite = state.library.suite(request.path_params["suite_id"])
     text = query.one("q").casefold()
     cases = [case for case in suite.cases() if text in f"{case.id}\n{case.input}\n{case.reference_output or ''}".casefold()]
     found = paginate(cases, page=query.page, page_size=query.page_size)
     rows = [views.case_object(case, hidden=suite.hidden) for case in found.items]
-    return page("suite_cases.html", request, suite=suite, tab="cases", query=query, found=found, rows=rows, **_about(suite))
+    return page_response("suite_cases.html", request, suite=suite, tab="cases", query=query, found=found, rows=rows, **_suite_facts(suite))
 
 
-def suite_leaderboard(state: "State", request: "Request") -> "Response":
+def show_leaderboard(state: "State", request: "Request") -> "Response":
     """A suite's runs of one signature, ranked."""
-    query = _query(request, filters=("signature",), is_paged=False)
+    query = _query_of(request, filters=("signature",), is_paged=False)
     suite = state.library.suite(request.path_params["suite_id"])
     board = state.across.board(suite, query.one("signature"))
-    return page(
+    return page_response(
         "suite_leaderboard.html",
         request,
         suite=suite,
@@ -102,22 +101,22 @@ def suite_leaderboard(state: "State", request: "Request") -> "Response":
         query=query,
         ranked=board,
         picture=ranking_picture(board.board) if board is not None else None,
-        **_about(suite),
+        **_suite_facts(suite),
     )
 
 
-def run(state: "State", request: "Request") -> "Response":
+def show_run(state: "State", request: "Request") -> "Response":
     """One run: its numbers, and its instances filtered, sorted and in pages. A run in progress has a page of its own."""
     run_id = request.path_params["run_id"]
-    moving = _moving(state, run_id)
+    moving = _run_in_progress(state, run_id)
     if moving is not None:
-        return page("progress.html", request, one=moving)
+        return page_response("progress.html", request, one=moving)
     query = _result_query(request)
     shown = state.library.run(run_id)
     suite = state.library.suite_of(shown)
     record = shown.record()
     found = views.find_results(record, query)
-    return page(
+    return page_response(
         "run.html",
         request,
         suite=suite,
@@ -125,7 +124,7 @@ def run(state: "State", request: "Request") -> "Response":
         record=record,
         query=query,
         found=found,
-        rows=[figures.row(record, result) for result in found.items],
+        rows=[figures.result_row(record, result) for result in found.items],
         inputs={id_: case.input for id_, case in views.case_by_id(suite).items() if case.input},
         about=views.metadata_rows(shown.metadata),
         kind_choices=[kind for kind in KINDS.values() if any(kind_of(result) is kind for result in record.results)],
@@ -135,7 +134,7 @@ def run(state: "State", request: "Request") -> "Response":
     )
 
 
-def instance(state: "State", request: "Request") -> "Response":
+def show_instance(state: "State", request: "Request") -> "Response":
     """One instance of a run with its difference, and its neighbours in the list it was opened from."""
     query = _result_query(request)
     shown = state.library.run(request.path_params["run_id"])
@@ -144,7 +143,7 @@ def instance(state: "State", request: "Request") -> "Response":
     result = views.one_result(record, request.path_params["instance_id"])
     every = views.find_results(record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)).items
     at = next((i for i, one in enumerate(every) if one.instance_id == result.instance_id), None)
-    return page(
+    return page_response(
         "instance.html",
         request,
         suite=suite,
@@ -158,14 +157,14 @@ def instance(state: "State", request: "Request") -> "Response":
     )
 
 
-def compare(state: "State", request: "Request") -> "Response":
+def show_comparison(state: "State", request: "Request") -> "Response":
     """2 to 4 runs side by side, the first as baseline."""
-    query = _query(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
+    query = _query_of(request, sorts=("name",), filters=("run_ids", "q", "differing"), page_size=INSTANCES)
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
     suites = {one.id: one for one in map(state.library.suite_of, runs)}
     comparison = state.across.comparison(runs)
     found = figures.side_by_side(runs, suites, query)
-    return page(
+    return page_response(
         "compare.html",
         request,
         suite=next(iter(suites.values())),
@@ -181,22 +180,22 @@ def compare(state: "State", request: "Request") -> "Response":
 
 def error_page(status: int, message: str, hint: str) -> "Response":
     """The page of an error, with a way back."""
-    return page("error.html", None, status, message=message, hint=hint, number=status)
+    return page_response("error.html", None, status, message=message, hint=hint, number=status)
 
 
-def _query(request: "Request", **how: Any) -> Query:
+def _query_of(request: "Request", **how: Any) -> Query:
     return read_query(request.query_params.multi_items(), **how)
 
 
 def _result_query(request: "Request") -> Query:
-    return _query(request, sorts=RESULT_SORTS, filters=RESULT_FILTERS, page_size=INSTANCES)
+    return _query_of(request, sorts=RESULT_SORTS, filters=RESULT_FILTERS, page_size=INSTANCES)
 
 
-def _moving(state: "State", run_id: str) -> "Progress | None":
+def _run_in_progress(state: "State", run_id: str) -> "Progress | None":
     return next((one for one in state.journals.all() if one.id == run_id), None)
 
 
-def _about(suite: Any) -> dict[str, Any]:
+def _suite_facts(suite: Any) -> dict[str, Any]:
     """What the heading and the details of a suite show."""
     method = views.method_object(suite)
     facts = [("id", suite.id), ("kind", _KIND_WORDS[suite.kind]), ("description", suite.description), ("created", suite.created_at)]

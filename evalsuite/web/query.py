@@ -1,11 +1,16 @@
-"""The query of a request, read strictly: an unknown key, a bad page or a bad sort word is an error and never ignored."""
+"""What a request asks for: its query read strictly, one page of a list, and ids that are safe to stand in an address.
 
+An unknown key, a bad page or a bad sort word is an error and never ignored.
+"""
+
+import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from datetime import UTC, datetime
+from typing import Any, Generic, TypeVar
 
-from evalsuite.errors import EvalsuiteError, did_you_mean
+from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 
 Item = TypeVar("Item")
 
@@ -63,14 +68,14 @@ def read_query(
         if key not in known:
             raise BadQueryError(f"no parameter {key!r}", hint=did_you_mean(key, known))
     return Query(
-        page=_number(given, "page", 1, 10**9),
-        page_size=_number(given, "page_size", page_size, MOST_PER_PAGE),
-        sort=_sort(given.get("sort", [""])[-1] or default, sorts),
+        page=_number_given(given, "page", 1, 10**9),
+        page_size=_number_given(given, "page_size", page_size, MOST_PER_PAGE),
+        sort=_sort_word(given.get("sort", [""])[-1] or default, sorts),
         chosen={key: tuple(values) for key, values in given.items() if key in filters},
     )
 
 
-def _number(given: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
+def _number_given(given: Mapping[str, Sequence[str]], key: str, default: int, most: int) -> int:
     text = given.get(key, [""])[-1]
     if not text:
         return default
@@ -79,7 +84,7 @@ def _number(given: Mapping[str, Sequence[str]], key: str, default: int, most: in
     return int(text)
 
 
-def _sort(word: str, sorts: Sequence[str]) -> str:
+def _sort_word(word: str, sorts: Sequence[str]) -> str:
     minus, bare = ("-", word[1:]) if word.startswith("-") else ("", word)
     bare = ALIASES.get(bare, bare)
     if word and bare not in sorts:
@@ -94,7 +99,7 @@ def checked_id(text: str) -> str:
     return text
 
 
-def ordered(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -> list[Item]:
+def in_order(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -> list[Item]:
     """The items in the order of a sort word; those without a value stand last either way, equal ones keep their order."""
     if not sort:
         return list(items)
@@ -102,3 +107,54 @@ def ordered(items: Sequence[Item], sort: str, key: Callable[[Item, str], Any]) -
     known = [item for item in items if key(item, word) is not None]
     known.sort(key=lambda item: key(item, word), reverse=sort.startswith("-"))
     return known + [item for item in items if key(item, word) is None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Item]):
+    """The items of one page; `total_pages` is at least 1, also for an empty list."""
+
+    items: tuple[Item, ...]
+    page: int
+    page_size: int
+    total_pages: int
+    total_count: int
+
+
+def paginate(items: Sequence[Item], *, page: int = 1, page_size: int = 5) -> Page[Item]:
+    """Page `page` (from 1) of the items; a page past the end is empty, one below 1 is an error."""
+    if page < 1 or page_size < 1:
+        raise UsageError(f"page {page} of {page_size} items", hint="both count from 1")
+    start = (page - 1) * page_size
+    return Page(
+        items=tuple(items[start : start + page_size]),
+        page=page,
+        page_size=page_size,
+        total_pages=max(1, -(-len(items) // page_size)),
+        total_count=len(items),
+    )
+
+
+STAMP = re.compile(r"^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)-")
+
+
+def safe_id(text: str) -> str:
+    """The text where it can be an id, else 16 hex digits made of it."""
+    if ID.fullmatch(text) and ".." not in text:
+        return text
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def utc(seconds: float) -> str:
+    """Seconds since 1970 as `2026-11-21T14:03:22+00:00`."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def made_at(folder_name: str) -> str | None:
+    """The time that a run folder's name begins with, None where it does not."""
+    found = STAMP.match(folder_name)
+    if found is None:
+        return None
+    try:
+        return datetime(*map(int, found.groups()), tzinfo=UTC).isoformat(timespec="seconds")  # type: ignore[arg-type,misc]
+    except ValueError:
+        return None

@@ -1,13 +1,21 @@
-"""Suites and runs as the viewer shows them, whatever kind of folder they came from."""
+"""Suites and runs as the viewer shows them, whatever kind of folder they came from, with the texts that were handed in.
 
-from collections.abc import Callable, Mapping, Sequence
+What was read from files is kept in memory until the files change.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from threading import Lock
+from typing import Any, Literal, TypeVar
 
+from evalsuite.errors import EvalsuiteError
 from evalsuite.reports.record import Record
+from evalsuite.store.history import CONTEXTS, LONGEST, read_contexts, submission_folder
+from evalsuite.store.run_folder import RUN
 from evalsuite.types import Result
-from evalsuite.web.ids import STAMP
+from evalsuite.web.query import STAMP
 
 Kind = Literal["suite", "gold", "bench"]
 # Bench writes -1 where nobody could judge; of what has no bounds only this one truly goes below 0.
@@ -109,3 +117,91 @@ def value_of(result: Result) -> float | None:
     if raw == -1 and result.scorer != _GOES_BELOW_0:
         return None
     return float(raw)
+
+
+Value = TypeVar("Value")
+Stamp = tuple[int, ...]
+
+
+class Kept:
+    """The last `most` values by key, each with the stamp of the files it came from; safe to ask from several threads."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._values: OrderedDict[Hashable, tuple[Stamp, Any]] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, key: Hashable, stamp: Stamp, make: Callable[[], Value]) -> Value:
+        """The value of that key as it was made under this stamp, made now where there is none."""
+        with self._lock:
+            known = self._values.get(key)
+            if known is not None and known[0] == stamp:
+                self._values.move_to_end(key)
+                value: Value = known[1]
+                return value
+        value = make()
+        with self._lock:
+            self._values[key] = (stamp, value)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value
+
+
+def stamp_of(*paths: Path) -> Stamp:
+    """Size, times and inode of each file in turn; an absent one counts as zeros."""
+    found: list[int] = []
+    for path in paths:
+        try:
+            file = path.stat()
+        except OSError:
+            found += [0, 0, 0, 0]
+        else:
+            found += [file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino]
+    return tuple(found)
+
+
+METADATA = "results_metadata.jsonl"
+_outputs_kept, _contexts_kept = Kept(16), Kept(16)
+
+
+def submission_of(record: Record) -> Path:
+    """The submission's folder: as the run names it, seen from where runs are usually started."""
+    if record.folder is None:
+        return Path(str(record.run["submission"]["folder"]))
+    return submission_folder(record.folder, record.run)
+
+
+def handed_in_texts(record: Record) -> Mapping[str, str]:
+    """Instance id -> the text that was handed in, cut at 20,000 characters; files, and a submission changed since the run, have none."""
+    recorded = {r.instance_id: out[:LONGEST] for r in record.results if isinstance(out := r.details.get("output"), str)}
+    if recorded or record.folder is None:
+        return recorded
+    metadata = submission_of(record) / METADATA
+    stamp = stamp_of(metadata, record.folder / RUN)
+    return _outputs_kept.get(record.folder, stamp, lambda: _read_outputs(record, metadata))
+
+
+def handed_in_contexts(record: Record) -> Mapping[str, str]:
+    """Instance id -> the context that a suite's run kept beside its answer, cut at 20,000 characters; empty where it kept none."""
+    if record.folder is None:
+        return {}
+    folder = submission_of(record)
+    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: read_contexts(folder))
+
+
+def _read_outputs(record: Record, metadata: Path) -> Mapping[str, str]:
+    from evalsuite.gold.layouts import read_submission
+    from evalsuite.readers.limits import resolve_limits
+
+    assert record.folder is not None
+    try:
+        if metadata.stat().st_mtime_ns > (record.folder / RUN).stat().st_mtime_ns:
+            return {}
+        handed_in = read_submission(metadata.parent, resolve_limits({}, record.run["options"].get("limits") or {}))
+    except (OSError, EvalsuiteError):
+        return {}
+    return {
+        id_: str(answer.value)[:LONGEST]
+        for id_, answer in handed_in.answers.items()
+        if answer.fault is None and answer.answer_type == "answer"
+    }

@@ -8,8 +8,7 @@ from evalsuite.outcome import kind_of
 from evalsuite.reports.record import Record
 from evalsuite.types import Result
 from evalsuite.web.library import Library
-from evalsuite.web.pagination import Page, paginate
-from evalsuite.web.query import BadQueryError, NotThereError, Query, ordered
+from evalsuite.web.query import BadQueryError, NotThereError, Page, Query, in_order, paginate
 from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, value_of
 
 N_BINS = 20
@@ -26,7 +25,7 @@ def find_suites(library: Library, query: Query) -> Page[ShownSuite]:
         and (not scorers or scorers & set(suite.scorers))
         and text in f"{suite.name}\n{suite.description}".casefold()
     ]
-    return paginate(ordered(found, query.sort, suite_key), page=query.page, page_size=query.page_size)
+    return paginate(in_order(found, query.sort, suite_key), page=query.page, page_size=query.page_size)
 
 
 def suite_key(suite: ShownSuite, word: str) -> Any:
@@ -42,7 +41,7 @@ def find_runs(suite: ShownSuite, query: Query) -> Page[ShownRun]:
     """The page of a suite's runs whose name or model holds `q`."""
     text = query.one("q").casefold()
     found = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
-    return paginate(ordered(found, query.sort, run_key), page=query.page, page_size=query.page_size)
+    return paginate(in_order(found, query.sort, run_key), page=query.page, page_size=query.page_size)
 
 
 def run_key(run: ShownRun, word: str) -> Any:
@@ -64,7 +63,7 @@ def find_results(record: Record, query: Query) -> Page[Result]:
         and (not groups or groups & set(tags.get(result.instance_id, ())))
         and text in f"{result.instance_id}\n{result.reason}".casefold()
     ]
-    return paginate(ordered(found, query.sort, result_key), page=query.page, page_size=query.page_size)
+    return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)
 
 
 def result_key(result: Result, word: str) -> Any:

@@ -14,7 +14,7 @@ from evalsuite.stats.paired import mcnemar_counts, paired_t, sign_flip
 from evalsuite.stats.samples import aggregate, competition_ranks, histogram, kendall_tau, mean, pass_at_k, sample_sd, spearman
 from evalsuite.stats.significance import adjust, detectable_difference, effect_size, paired_sample_size
 from evalsuite.stats.wilcoxon import wilcoxon
-from evalsuite.web.pagination import paginate
+from evalsuite.web.query import paginate
 from tests.conformance.text_kinds import STATISTICS_KINDS, cases_of
 from tests.conftest import is_default_corpus
 

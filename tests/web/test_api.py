@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evalsuite.web.api import ENDPOINTS, PREFIXES
+from evalsuite.web.endpoints import ENDPOINTS, PREFIXES
 from evalsuite.web.openapi import document
 from tests.web.served import Answer, ask
 

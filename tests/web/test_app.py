@@ -11,7 +11,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.installed import extra_line
-from evalsuite.web.html import STATIC
+from evalsuite.web.page_templates import STATIC
 from tests.processes import started
 from tests.web.served import ask, bench_folder, viewer
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import UsageError
-from evalsuite.web.pagination import paginate
+from evalsuite.web.query import paginate
 
 
 def test_pages() -> None:

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.web.ids import made_at, safe_id
-from evalsuite.web.query import ID, BadQueryError, checked_id, ordered, read_query
+from evalsuite.web.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
 
 
 def test_empty_fields_of_a_form_mean_the_default() -> None:
@@ -49,4 +48,4 @@ def test_what_has_no_value_stands_last_either_way() -> None:
     """Unjudged results are never the best nor the worst; equal ones keep their order."""
     rows = [("a", None), ("b", 1.0), ("c", 0.5), ("d", 1.0)]
     for sort, expected in (("score", "cbda"), ("-score", "bdca"), ("", "abcd")):
-        assert "".join(name for name, _ in ordered(rows, sort, lambda row, _: row[1])) == expected
+        assert "".join(name for name, _ in in_order(rows, sort, lambda row, _: row[1])) == expected

@@ -13,12 +13,10 @@ from evalsuite.reports.record import Record
 from evalsuite.types import Result
 from evalsuite.web import views
 from evalsuite.web.across import Across
-from evalsuite.web.answers import outputs
 from evalsuite.web.library import Library
-from evalsuite.web.live import Journals, stream
-from evalsuite.web.pagination import paginate
-from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, Query, read_query
-from evalsuite.web.shelf import ShownSuite
+from evalsuite.web.live import Journals, progress_events
+from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, Query, paginate, read_query
+from evalsuite.web.shelf import ShownSuite, handed_in_texts
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -117,7 +115,7 @@ def _case(state: State, request: "Request") -> Any:
 
 def _row_of(suite: ShownSuite, record: Record) -> Callable[[Result], dict[str, Any]]:
     """What makes a row of a result: its case, groups and the text that was handed in are looked up once for all."""
-    cases, tags, texts = views.case_by_id(suite), record.groups, outputs(record)
+    cases, tags, texts = views.case_by_id(suite), record.groups, handed_in_texts(record)
 
     def row(result: Result) -> dict[str, Any]:
         id_ = result.instance_id
@@ -225,7 +223,7 @@ def routes(state: State) -> list[Any]:
         return answer
 
     def events(_: "Request") -> "Response":
-        return StreamingResponse(stream(state.journals), media_type="text/event-stream")
+        return StreamingResponse(progress_events(state.journals), media_type="text/event-stream")
 
     # A case's id may hold slashes; "summary" is no run's id, since the fixed path comes first.
     found = [

@@ -21,7 +21,7 @@ HERE = Path(__file__).parent
 STATIC = {"style.css": "text/css", "viewer.css": "text/css", "viewer.js": "text/javascript"}
 
 
-def page(template: str, request: "Request | None", status: int = 200, **values: Any) -> "Response":
+def page_response(template: str, request: "Request | None", status: int = 200, **values: Any) -> "Response":
     """The page of a template as a response; `here` makes its own address with some parameters changed."""
     from starlette.responses import HTMLResponse
 
@@ -35,7 +35,7 @@ def page(template: str, request: "Request | None", status: int = 200, **values: 
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
 
 
-def static(request: "Request") -> "Response":
+def static_file(request: "Request") -> "Response":
     """One of the few files that pages load. Raises a 404 for any other name."""
     from starlette.exceptions import HTTPException
     from starlette.responses import Response
@@ -43,7 +43,7 @@ def static(request: "Request") -> "Response":
     name = request.path_params["name"]
     if name not in STATIC:
         raise HTTPException(404)
-    return Response(_text(name), media_type=STATIC[name])
+    return Response(_static_text(name), media_type=STATIC[name])
 
 
 @cache
@@ -55,12 +55,13 @@ def templates() -> "Environment":
 
     made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
     made.globals.update(kinds=KINDS, verdict=sign_of)
-    made.filters.update(percent=_percent, number=_number, when=_when, part=_part, cut=_cut, pairs=_pairs, brief=_brief)
+    made.filters.update(percent=_percent_or_dash, number=_four_digits, when=_minute, cut=_cut_text, brief=_brief_id)
+    made.filters.update(part=_address_part, pairs=_choice_pairs)
     return made
 
 
 @cache
-def _text(name: str) -> str:
+def _static_text(name: str) -> str:
     return asset(name) if name == "style.css" else (HERE / "static" / name).read_text(encoding="utf-8")
 
 
@@ -72,33 +73,33 @@ def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
     return "?" + urlencode(kept, errors="backslashreplace")
 
 
-def _part(text: str) -> str:
+def _address_part(text: str) -> str:
     """A text as a part of an address; slashes stay, since ids may hold them."""
     return quote(text, safe="/", errors="backslashreplace")
 
 
-def _percent(value: float | None) -> str:
+def _percent_or_dash(value: float | None) -> str:
     return "–" if value is None else percent(value)
 
 
-def _number(value: float | None) -> str:
+def _four_digits(value: float | None) -> str:
     return "–" if value is None else f"{value:.4g}"
 
 
-def _when(text: str | None) -> str:
+def _minute(text: str | None) -> str:
     """`2026-11-21 14:03` of an ISO time."""
     return "never" if not text else text[:16].replace("T", " ")
 
 
-def _cut(text: str | None, most: int = 160) -> str:
+def _cut_text(text: str | None, most: int = 160) -> str:
     return "" if text is None else text if len(text) <= most else text[: most - 1] + "…"
 
 
-def _brief(id_: str) -> str:
+def _brief_id(id_: str) -> str:
     """An id as a list shows it: of a UUID the first eight digits, else its first 60 characters."""
-    return id_[:8] + "…" if _UUID.fullmatch(id_) else _cut(id_, 60)
+    return id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60)
 
 
-def _pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
+def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:
     """(value, words) of choices: two attributes of each item, or the item itself twice."""
     return [(getattr(item, names[0]), getattr(item, names[1])) if names else (item, item) for item in items]

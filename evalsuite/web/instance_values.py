@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.explain.run_evidence import RunEvidence, evidence_of_run
 from evalsuite.reports.page_list import opened_row
 from evalsuite.web import figures, views
-from evalsuite.web.answers import contexts, outputs, submission_of
-from evalsuite.web.kept import Kept, stamp_of
-from evalsuite.web.shelf import ShownSuite
+from evalsuite.web.shelf import Kept, ShownSuite, handed_in_contexts, handed_in_texts, stamp_of, submission_of
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
@@ -26,25 +24,25 @@ def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> di
     """What the page of an instance shows."""
     case = views.case_by_id(suite).get(result.instance_id)
     shown = views.case_object(case, hidden=suite.hidden) if case is not None else None
-    evidence = _worked_out(suite, record, result)
+    evidence = _evidence_now(suite, record, result)
     groups = record.groups.get(result.instance_id, ())
     checks = [
-        {"scorer": check["scorer"], "parameters": [(key, _text(value)) for key, value in check["parameters"].items()]}
+        {"scorer": check["scorer"], "parameters": [(key, _value_text(value)) for key, value in check["parameters"].items()]}
         for check in (shown["checks"] if shown else ())
     ]
     return {
-        "row": figures.row(record, result),
+        "row": figures.result_row(record, result),
         "input": shown["input"] if shown else "",
         "reference": shown["reference_output"] if shown else None,
-        "output": outputs(record).get(result.instance_id),
-        "context": contexts(record).get(result.instance_id),
+        "output": handed_in_texts(record).get(result.instance_id),
+        "context": handed_in_contexts(record).get(result.instance_id),
         "body": opened_row(result, evidence.found.get(result.instance_id), groups=groups),
         "note": evidence.note[:1].upper() + evidence.note[1:] + "." if evidence.note else "",
         "checks": checks,
     }
 
 
-def _worked_out(suite: ShownSuite, record: "Record", result: "Result") -> RunEvidence:
+def _evidence_now(suite: ShownSuite, record: "Record", result: "Result") -> RunEvidence:
     """The evidence of an instance that is not right under both rules; none for recorded scores and for what was not handed in."""
     settled = result.official == 1 and result.strict in (1, None)
     if settled or result.status == "missing" or suite.kind == "bench" or record.folder is None:
@@ -67,5 +65,5 @@ def _with_folders(suite: ShownSuite, record: "Record") -> "Record":
     return replace(record, run={**record.run, **sides})
 
 
-def _text(value: Any) -> str:
+def _value_text(value: Any) -> str:
     return value if isinstance(value, str) else views.as_json(value)
