@@ -1,22 +1,28 @@
-"""The comparators every schema may name: exact, numeric, oneof, each with the sound meaning and the reference's.
+"""The comparators a schema may name. Those of the reference (exact, numeric, oneof) stand here with the sound meaning and with its own.
 
-A comparator takes (gold, extracted, params) and returns a `ComparatorResult`. The reference's meaning differs in: lists and objects are
-compared loosely (`exact`), gold inf, bools, "1_0" and huge integers (`numeric`), gold is not looked at (`oneof`).
+A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a shipped one accepts whatever is identical to gold, and
+texts that differ in their Unicode form only (NFC) are one. The reference's meaning differs in: lists and objects are compared loosely
+(`exact`), gold inf, bools, "1_0" and huge integers (`numeric`), gold is not looked at (`oneof`).
 """
 
 import math
+import unicodedata
+from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import wraps
 from typing import Any
 
+from evalsuite.trees import dates, number_texts
 from evalsuite.trees.field_results import ComparatorResult
-from evalsuite.trees.json_values import loosely_same, same
-from evalsuite.trees.more_comparators import CHECKS as MORE_CHECKS
-from evalsuite.trees.more_comparators import SHIPPED
+from evalsuite.trees.json_values import TreeLimitError, loosely_same, same
+from evalsuite.trees.quantities import compare_quantity
 
 Params = Mapping[str, Any]
 Compare = Callable[[Any, Any, Params], ComparatorResult]
 
+MAX_CELLS = 400_000_000
+PATTERN_SECONDS = 1.0
 _EXACT = ComparatorResult(1.0, "exact")
 _NOT_EXACT = ComparatorResult(0.0, "exact", "mismatch")
 _NEAR = ComparatorResult(1.0, "numeric")
@@ -25,9 +31,36 @@ _DIFFERENT = ComparatorResult(0.0, "numeric", "values differ without tolerance")
 _LARGEST_EXACT = 2**53
 
 
+def nfc(value: Any) -> Any:
+    """The value with every text in it, keys aside, in Unicode's composed form."""
+    if isinstance(value, str):
+        return value if value.isascii() else unicodedata.normalize("NFC", value)
+    if isinstance(value, dict):
+        return {key: nfc(item) for key, item in value.items()}
+    return [nfc(item) for item in value] if isinstance(value, list) else value
+
+
+def alike(a: Any, b: Any) -> bool:
+    """Whether two values have one type and are equal down to every leaf, texts in NFC."""
+    return same(a, b) or (type(a) is type(b) and isinstance(a, str | dict | list) and same(nfc(a), nfc(b)))
+
+
+def accepting_itself(name: str) -> Callable[[Compare], Compare]:
+    """The comparator, which is asked only where gold and answer are not identical."""
+
+    def around(compare: Compare) -> Compare:
+        @wraps(compare)
+        def compared(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
+            return ComparatorResult(1.0, name) if alike(gold, extracted) else compare(gold, extracted, params)
+
+        return compared
+
+    return around
+
+
 def exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
     """1 where both have one type and are equal down to every leaf; null equals null, NaN nothing."""
-    return _EXACT if same(gold, extracted) else _NOT_EXACT
+    return _EXACT if alike(gold, extracted) else _NOT_EXACT
 
 
 def compat_exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
@@ -38,50 +71,42 @@ def compat_exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
 def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     """1 where both are numbers (or texts of one) within `tolerance`: `rel` of gold, `abs`, or both; without one, equal.
 
-    null matches null, NaN matches NaN, inf only the inf of the same sign. Integers are compared exactly, however large. A bool and a
-    text like "1_000" are no numbers (`type_error`).
+    null matches null, NaN matches NaN, inf only the inf of the same sign. Integers are compared exactly, however large. A text may be
+    written as people do ("1,234.5", "−3 × 10⁵"), by the habit of a `locale` where one is said. A bool and a text like "1_000" are no
+    numbers (`type_error`).
     """
-    if gold is None and extracted is None:
+    if gold is extracted is None or (type(gold) is type(extracted) in (str, bool, list, dict) and alike(gold, extracted)):
         return _NEAR
     if not params and gold == extracted and type(gold) is type(extracted) and type(gold) in (float, int):
         return _NEAR
-    g, e = _number(gold), _number(extracted)
+    locale = params.get("locale", "")
+    g, e = _number(gold, locale), _number(extracted, locale)
     if g is None or e is None:
         return _NO_NUMBER
-    if (isinstance(g, float) and isinstance(e, float)) or (_small(g) and _small(e)):
-        return _within(float(g), float(e), params)
-    return _within_exactly(g, e, params)
-
-
-def _number(value: Any) -> int | float | None:
-    if isinstance(value, bool):
-        return None
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, str) and "_" not in value:
-        try:
-            return float(value)
-        except ValueError:
-            return None
-    return None
-
-
-def _small(value: int | float) -> bool:
-    return -_LARGEST_EXACT <= value <= _LARGEST_EXACT
-
-
-def _within(g: float, e: float, params: Params) -> ComparatorResult:
-    if math.isnan(g) or math.isnan(e):
-        return _NEAR if math.isnan(g) and math.isnan(e) else _NO_NUMBER
-    if math.isinf(g) or math.isinf(e):
-        return _NEAR if g == e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
-    return _tolerated(g, e, params)
-
-
-def _within_exactly(g: int | float, e: int | float, params: Params) -> ComparatorResult:
+    if (isinstance(g, float) and isinstance(e, float)) or (abs(g) <= _LARGEST_EXACT and abs(e) <= _LARGEST_EXACT):
+        g, e = float(g), float(e)
+        if math.isnan(g) or math.isnan(e):
+            return _NEAR if math.isnan(g) and math.isnan(e) else _NO_NUMBER
+        if math.isinf(g) or math.isinf(e):
+            return _NEAR if g == e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
+        return _tolerated(g, e, params)
     if not all(isinstance(value, int) or math.isfinite(value) for value in (g, e)):
         return _NO_NUMBER if g != g or e != e else ComparatorResult(0.0, "numeric", "only inf of the same sign equals inf")
     return _tolerated(Fraction(g), Fraction(e), params)
+
+
+def _number(value: Any, locale: str) -> int | float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if not isinstance(value, str):
+        return value
+    number = number_texts.number_of(value, locale)
+    if number is None:
+        try:
+            return None if "_" in value or any(sign.isdigit() for sign in value) else float(value)  # inf and nan
+        except ValueError:
+            return None
+    return number.numerator if number.denominator == 1 else float(number)
 
 
 def _tolerated(g: Any, e: Any, params: Params) -> ComparatorResult:
@@ -118,24 +143,36 @@ def compat_numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResul
     return _NEAR
 
 
+@accepting_itself("oneof")
 def oneof(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
-    """1 where gold and extracted are both listed in `values` and are equal or stand in one group.
+    """1 where gold and extracted are accepted for each other: `values` is one group of synonyms, `groups` are several.
 
-    A group is a list in `groups`, or a list among `values`: {"values": ["CVD", ["PVD", "sputtering"]]} takes sputtering for PVD.
+    With groups (or lists among the values: {"values": ["CVD", ["PVD", "sputtering"]]}) a plain value stands for itself alone.
     """
-    values = params.get("values") or []
-    groups = [*(params.get("groups") or []), *(value for value in values if isinstance(value, list))]
-    listed = [*values, *(value for group in groups for value in group)]
-    if not any(same(gold, value) for value in listed):
-        return ComparatorResult(0.0, "oneof", "gold not in values")
-    together = same(gold, extracted) or any(_holds(group, gold) and _holds(group, extracted) for group in groups)
-    if together:
+    values = [value for value in params.get("values") or [] if not isinstance(value, list)]
+    groups = [*(params.get("groups") or []), *(value for value in params.get("values") or [] if isinstance(value, list))]
+    groups = [*groups, *([value] for value in values)] if groups else [values]
+    with_gold = [group for group in groups if _holds(group, gold)]
+    if not with_gold:
+        return ComparatorResult(0.0, "oneof", f"gold not in values: add {_short(gold)} to 'values', or to a list of 'groups'")
+    if any(_holds(group, extracted) for group in with_gold):
         return ComparatorResult(1.0, "oneof")
-    return ComparatorResult(0.0, "oneof", "no match in values")
+    if any(_holds(group, extracted) for group in groups):
+        reason = (
+            f"no match in values: {_short(extracted)} is of another group; put it in the list of {_short(gold)} if one stands for the other"
+        )
+    else:
+        reason = f"no match in values: {_short(extracted)} is not listed; add it beside {_short(gold)} if it may stand for it"
+    return ComparatorResult(0.0, "oneof", reason)
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def _holds(group: list[Any], value: Any) -> bool:
-    return any(same(value, item) for item in group)
+    return any(alike(value, item) for item in group)
 
 
 def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
@@ -146,31 +183,99 @@ def compat_oneof(_: Any, extracted: Any, params: Params) -> ComparatorResult:
     return ComparatorResult(1.0, "oneof") if extracted in values else ComparatorResult(0.0, "oneof", "no match in values")
 
 
-def _check_numeric(params: Params) -> str | None:
-    tolerance = params.get("tolerance")
-    if tolerance is None:
+def folded(text: str) -> str:
+    """The text without regard to case, in NFC, each run of white space one blank."""
+    return " ".join(nfc(nfc(text).casefold()).split())
+
+
+@accepting_itself("text")
+def compare_text(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
+    """1 where two texts are equal without regard to case, white space and Unicode form ("STRASSE" is "straße")."""
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return ComparatorResult(0.0, "text", "not a text")
+    return ComparatorResult(1.0, "text") if folded(gold) == folded(extracted) else ComparatorResult(0.0, "text", "other text")
+
+
+@accepting_itself("regex")
+def compare_regex(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
+    """1 where the extracted text matches `pattern` (default: gold is the pattern) as a whole; `ignore_case` for any case."""
+    import regex
+
+    pattern = params.get("pattern", gold)
+    if not isinstance(pattern, str) or not isinstance(extracted, str):
+        return ComparatorResult(0.0, "regex", "not a text")
+    try:
+        found = regex.fullmatch(pattern, extracted, regex.IGNORECASE if params.get("ignore_case") else 0, timeout=PATTERN_SECONDS)
+    except regex.error:
+        return ComparatorResult(0.0, "regex", "gold is not a pattern")
+    except TimeoutError:
+        return ComparatorResult(0.0, "regex", f"the pattern took longer than {PATTERN_SECONDS:g} s")
+    return ComparatorResult(1.0, "regex") if found else ComparatorResult(0.0, "regex", "no match")
+
+
+@accepting_itself("set")
+def compare_set(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
+    """F1 of the two lists' distinct elements, order aside (Dice); a text is split at `separator` (","), its parts trimmed."""
+    g, e = (_elements(value, params.get("separator", ",")) for value in (gold, extracted))
+    if g is None or e is None:
+        return ComparatorResult(0.0, "set", "not a list")
+    if not g and not e:
+        return ComparatorResult(1.0, "set")
+    shared = sum(any(alike(a, b) for b in e) for a in g)
+    score = 2 * shared / (len(g) + len(e))
+    return ComparatorResult(score, "set", None if score == 1 else f"{shared} shared of {len(g)} expected and {len(e)} found")
+
+
+def _elements(value: Any, separator: str) -> list[Any] | None:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(separator) if part.strip()]
+    if not isinstance(value, list):
         return None
-    if not isinstance(tolerance, dict):
-        return "numeric: 'tolerance' must be an object with 'abs' or 'rel'"
-    for key in ("abs", "rel"):
-        bound = tolerance.get(key)
-        if bound is not None and (isinstance(bound, bool) or not isinstance(bound, int | float)):
-            return f"numeric: tolerance {key!r} must be a number"
-    return None
+    if len(value) > 2_000:
+        raise TreeLimitError(f"a set of {len(value):,} elements, the limit is 2,000")
+    distinct: list[Any] = []
+    for item in value:
+        if not any(alike(item, known) for known in distinct):
+            distinct.append(item)
+    return distinct
 
 
-def _check_oneof(params: Params) -> str | None:
-    groups = params.get("groups", [])
-    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
-        return "oneof: 'groups' must be a list of lists"
-    if not isinstance(params.get("values"), list) and not groups:
-        return "oneof needs a list 'values'"
-    return None
+@accepting_itself("edit_distance")
+def compare_edit_distance(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
+    """1 - edits / longer length, in [0, 1] (Levenshtein); partial credit counts."""
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return ComparatorResult(0.0, "edit_distance", "not a text")
+    if len(gold) * len(extracted) > MAX_CELLS:
+        raise TreeLimitError(f"edit distance of {len(gold):,} and {len(extracted):,} characters")
+    from rapidfuzz.distance import Levenshtein
+
+    score = Levenshtein.normalized_similarity(nfc(gold), nfc(extracted))
+    return ComparatorResult(score, "edit_distance", None if score == 1 else f"similarity {score:.3g}")
+
+
+@accepting_itself("token_f1")
+def compare_token_f1(gold: Any, extracted: Any, _: Params) -> ComparatorResult:
+    """F1 of the two texts' words as bags, lower case (SQuAD's measure, articles kept)."""
+    if not isinstance(gold, str) or not isinstance(extracted, str):
+        return ComparatorResult(0.0, "token_f1", "not a text")
+    g, e = Counter(folded(gold).split()), Counter(folded(extracted).split())
+    if not g and not e:
+        return ComparatorResult(1.0, "token_f1")
+    shared = (g & e).total()
+    score = 2 * shared / (g.total() + e.total())
+    return ComparatorResult(score, "token_f1", None if score == 1 else f"{shared} words shared")
 
 
 PROTECTED = ("exact", "numeric", "oneof")
 BUILTIN: dict[str, Compare] = {"exact": exact, "numeric": numeric, "oneof": oneof}
 COMPAT: dict[str, Compare] = {"exact": compat_exact, "numeric": compat_numeric, "oneof": compat_oneof}
-CHECKS: dict[str, Callable[[Params], str | None]] = {"numeric": _check_numeric, "oneof": _check_oneof, **MORE_CHECKS}
-
-__all__ = ["BUILTIN", "CHECKS", "COMPAT", "PROTECTED", "SHIPPED", "Compare", "Params"]
+SHIPPED: dict[str, Compare] = {
+    "date": accepting_itself("date")(dates.compare_date),
+    "datetime": accepting_itself("datetime")(dates.compare_datetime),
+    "quantity": accepting_itself("quantity")(compare_quantity),
+    "regex": compare_regex,
+    "set": compare_set,
+    "text": compare_text,
+    "edit_distance": compare_edit_distance,
+    "token_f1": compare_token_f1,
+}

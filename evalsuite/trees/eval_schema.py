@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsuite.trees.comparators import BUILTIN, CHECKS, SHIPPED
+from evalsuite.errors import did_you_mean
+from evalsuite.trees.comparator_params import OPTIONS, problem_of, unknown_options
+from evalsuite.trees.comparators import BUILTIN, SHIPPED
 from evalsuite.trees.field_results import Notice, Notify, log_notice
 from evalsuite.trees.registries import Registry, UnknownNameError, check_transform
 
@@ -179,7 +181,8 @@ class _Parser:
             if not isinstance(key, str):
                 raise SchemaError(f"keys must be strings, got {key!r}", path)
             if key.startswith("x-eval-") and key.removeprefix("x-eval-") not in KNOWN:
-                self.notify(Notice("unknown_key", path, f"unknown key {key!r}"))
+                hint = did_you_mean(key, [f"x-eval-{name}" for name in KNOWN])
+                self.notify(Notice("unknown_key", path, f"unknown key {key!r}; {hint}"))
 
     def comparator(self, entry: Any, path: str) -> Entry:
         name, params = _entry(entry, "x-eval-compare", path)
@@ -187,8 +190,12 @@ class _Parser:
             function = self.registry.comparator(name)
         except UnknownNameError as error:
             raise SchemaError(str(error), path) from None
-        if name in CHECKS and function in (BUILTIN.get(name), SHIPPED.get(name)) and (problem := CHECKS[name](params)):
-            raise SchemaError(problem, path)
+        if name in OPTIONS and function in (BUILTIN.get(name), SHIPPED.get(name)):
+            if problem := problem_of(name, params):
+                raise SchemaError(problem, path)
+            for key in unknown_options(name, params):
+                hint = did_you_mean(key, OPTIONS[name]) if OPTIONS[name] else "it takes no options"
+                self.notify(Notice("unknown_option", path, f"{name} takes no option {key!r}; {hint}"))
         return name, params
 
     def transforms(self, entries: Any, path: str) -> list[Entry]:

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, numeric
+from evalsuite.trees.comparators import compat_exact, compat_numeric, exact, nfc, numeric
 from evalsuite.trees.field_plan import Plan, compare, judge, transformed, try_transformed
+from evalsuite.trees.json_values import same
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,6 +25,7 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
     """
     import numpy as np
 
+    raw = gold, extracted
     failed_rows: list[int] = []
     failed_columns: list[int] = []
     if plan.transforms and compat:
@@ -33,7 +35,7 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
         extracted, failed_columns = _try_all(plan, extracted)
     scores = None
     if plan.compare in (exact, compat_exact):
-        scores = _exact(gold, extracted)
+        scores = _exact(gold, extracted, compat)
     elif plan.compare in (numeric, compat_numeric):
         scores = _numeric(plan, gold, extracted)
     if scores is None:
@@ -42,6 +44,9 @@ def score_matrix(plan: Plan, gold: Sequence[Any], extracted: Sequence[Any], *, c
         scores = np.where(scores >= plan.threshold, 1.0, 0.0)
     scores[failed_rows, :] = 0.0
     scores[:, failed_columns] = 0.0
+    for i in failed_rows if plan.accepts_itself else ():
+        for j in failed_columns:
+            scores[i, j] = float(same(raw[0][i], raw[1][j]))
     return scores
 
 
@@ -50,7 +55,7 @@ def _try_all(plan: Plan, values: Sequence[Any]) -> tuple[list[Any], list[int]]:
     return [value for value, _ in tried], [place for place, (_, problem) in enumerate(tried) if problem]
 
 
-def _exact(gold: Sequence[Any], extracted: Sequence[Any]) -> "Floats | None":
+def _exact(gold: Sequence[Any], extracted: Sequence[Any], compat: bool) -> "Floats | None":
     """Equality of plain values by numbering the different ones; None where a list or object is among them."""
     import numpy as np
 
@@ -58,6 +63,8 @@ def _exact(gold: Sequence[Any], extracted: Sequence[Any]) -> "Floats | None":
     if not kinds <= _SCALARS:
         return None
     nans = [place for place, value in enumerate(gold) if value != value] if float in kinds else []
+    if not compat:
+        gold, extracted = [nfc(value) for value in gold], [nfc(value) for value in extracted]
     if len(kinds) > 1:
         gold, extracted = list(zip(map(type, gold), gold, strict=True)), list(zip(map(type, extracted), extracted, strict=True))
     places = {value: place for place, value in enumerate(gold)}

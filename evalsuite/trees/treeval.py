@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from evalsuite.errors import did_you_mean
 from evalsuite.trees.treeval_counts import (
     Counts,
     flat_means,
@@ -23,7 +24,6 @@ from evalsuite.trees.treeval_schema import (
     check_schema,
     compile_schema,
     create_tree_metrics,
-    did_you_mean,
     names_of,
     with_defaults,
 )
@@ -109,7 +109,7 @@ def treeval_score(
         raise ValueError(f"{len(predictions)} predictions for {len(references)} references")
     if not references:
         raise ValueError("no records")
-    branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive)
+    branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)
     signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
     options = Options(compat=compat, max_cells=max_cells)
     return _score(branch, references, predictions, options, hierarchical=hierarchical, signature=signature)
@@ -157,6 +157,7 @@ def prepare(
     leaves_metrics: Mapping[str, Any] | None = None,
     *,
     exclusive: bool = False,
+    compat: bool = False,
 ) -> tuple[Branch, str]:
     """The schema with its metrics, and what made them as a signature (`string=levenshtein|...`).
 
@@ -164,7 +165,7 @@ def prepare(
         ValueError: a schema or metrics that cannot be used, an unknown metric with the nearest known one.
     """
     check_schema(schema)
-    known, by_type = all_metrics(metrics), with_defaults(types_metrics)
+    known, by_type = all_metrics(metrics, compat=compat), with_defaults(types_metrics)
     for name, entry in by_type.items():
         for metric in names_of(entry, f"types_metrics[{name!r}]"):
             _known(metric, known, f"types_metrics[{name!r}]")

@@ -1,10 +1,10 @@
 """Treeval's schema, read once: branches, leaves, arrays, each leaf with its metrics."""
 
-import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from evalsuite.errors import did_you_mean
 from evalsuite.trees.treeval_metrics import Metric
 
 MAX_DEPTH = 256  # branches and arrays one in another; the walks take two frames a level of Python's 1,000
@@ -150,12 +150,6 @@ def names_of(entry: Any, where: str) -> list[str]:
     if reserved:
         raise ValueError(f"{where}: {reserved[0]!r} is a reserved name")
     return sorted(names) if isinstance(entry, set | frozenset) else names
-
-
-def did_you_mean(word: str, known: Sequence[str]) -> str:
-    """The end of a message: the nearest known word, or all of them."""
-    near = difflib.get_close_matches(word, known, n=1, cutoff=0.6)
-    return f"did you mean {near[0]!r}?" if near else "known: " + ", ".join(known)
 
 
 def _type_key(key: Any) -> str:

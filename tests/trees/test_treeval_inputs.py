@@ -8,31 +8,46 @@ import pytest
 
 from evalsuite.scorers.tree_score import tree_score
 from evalsuite.trees import PairMetric, create_tree_metrics, load_json_files, treeval_score
-from evalsuite.trees.treeval_metrics import ExactMatch, Levenshtein, equal_values
+from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein, nearly_equal
 
 VALUES = [None, True, False, 0, 1, 2, 1.0, 1.00001, 1e6, 1000000.5, "", "1", "ab", 2**53, 2**53 + 1, 10**400, float("nan"), float("inf")]
 
 
 def test_matrices_agree_with_pairs() -> None:
     """The matrix of a metric holds what it says of each pair."""
-    for metric in (ExactMatch(), Levenshtein(), PairMetric(name="same", function=lambda p, r: float(p == r))):
+    for metric in (
+        ExactMatch(), ExactMatch(compat=True), Levenshtein(), Levenshtein(compat=True),
+        PairMetric(name="same", function=lambda p, r: float(p == r)),
+    ):  # fmt: skip
         found = metric.matrix(VALUES, VALUES)
         by_pair = [metric.scores([reference] * len(VALUES), VALUES) for reference in VALUES]
         assert np.array_equal(found, np.array(by_pair), equal_nan=True), metric.name
-    exact = ExactMatch().matrix(VALUES, VALUES)
-    assert exact.tolist() == [[float(equal_values(r, p)) for p in VALUES] for r in VALUES]
+    near = ExactMatch(compat=True).matrix(VALUES, VALUES)
+    assert near.tolist() == [[float(nearly_equal(r, p)) for p in VALUES] for r in VALUES]
 
 
 @pytest.mark.parametrize(
-    ("reference", "prediction", "equal"),
+    ("reference", "prediction", "near", "equal"),
     [
-        (1, True, True), (1, 1.0, True), (1000000.0, 1000009.0, True), (1000000.0, 1000011.0, False), (2**53, 2**53 + 1, False),
-        ("1", 1, False), (None, None, True), (None, 0, False), (10**400, 1.0, False), (float("nan"), float("nan"), False),
+        (1, True, True, False), (1, 1.0, True, True), (1000000.0, 1000009.5, True, False), (1000000.0, 1000011.0, False, False),
+        (2**53, 2**53 + 1, False, False), (2.0**53, 2**53 + 1, True, False), ("1", 1, False, False), (None, None, True, True),
+        (None, 0, False, False), (10**400, 1.0, False, False), (float("nan"), float("nan"), False, False), (True, True, True, True),
+        (0.1 + 0.2, 0.3, True, False), ("caf\u00e9", "cafe\u0301", False, True),
     ],
 )  # fmt: skip
-def test_exact_match(reference: object, prediction: object, equal: bool) -> None:
-    """Numbers by value, with a tolerance of 1e-5 of the reference where a float takes part; other values by type too."""
-    assert equal_values(reference, prediction) is equal
+def test_exact_match(reference: object, prediction: object, near: bool, equal: bool) -> None:
+    """Numbers are equal in value alone, and never a text or boolean; the reference has a tolerance of 1e-5 and takes true for 1."""
+    assert nearly_equal(reference, prediction) is near
+    assert bool(ExactMatch().scores([reference], [prediction])[0]) is equal
+    scored = tree_score({"a": prediction}, gold={"a": reference}, schema={"a": "number"})
+    assert scored.strict == float(equal)
+
+
+@pytest.mark.parametrize(("reference", "prediction"), [("5", 5), ("True", True), ("1", True), (5, "5"), ("None", None)])
+def test_a_text_is_no_number(reference: object, prediction: object) -> None:
+    """Likeness is one of texts; the reference prints whatever else there is."""
+    assert Levenshtein().scores([reference], [prediction])[0] == 0
+    assert Levenshtein().matrix([reference, "5"], [prediction, "5"])[0, 0] == 0
 
 
 def test_create_tree_metrics() -> None:

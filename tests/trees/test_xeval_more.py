@@ -22,8 +22,8 @@ from evalsuite.trees import (
     set_type_default,
     unregister,
 )
+from evalsuite.trees.comparators import SHIPPED
 from evalsuite.trees.field_results import Notice
-from evalsuite.trees.more_comparators import SHIPPED
 from tests.trees.test_xeval_sound import BEST_FIT, NUMBER, SEMANTIC, TEXT, a_list, an_object, one, rows
 
 ANY = "x-eval-any-of"
@@ -105,11 +105,13 @@ def test_required_optional_ignored() -> None:
         ("quantity", 5, "5 mm", {"unit": "mm"}, 1.0),
         ("quantity", "5 mm", "5 mg", {}, 0.0),
         ("quantity", "10 nm", "10.4 nm", {"abs": 0.5}, 1.0),
-        ("quantity", "2 furlong", "2 furlong", {}, 0.0),
+        ("quantity", "2 furlong", "2 furlong", {}, 1.0),
+        ("quantity", "2 furlong", "2 miles", {}, 0.0),
         ("quantity", "1 psi", "6894.757 Pa", {"units": {"psi": [6894.757, "Pa"]}}, 1.0),
         ("regex", "[A-Z]\\d+", "B12", {}, 1.0),
         ("regex", "x", "B12x", {"pattern": "b\\d+x", "ignore_case": True}, 1.0),
-        ("regex", "[", "[", {}, 0.0),
+        ("regex", "[", "[", {}, 1.0),
+        ("regex", "[", "]", {}, 0.0),
         ("regex", "(a+)+b", "a" * 5000, {}, 0.0),
         ("set", ["a", "b"], ["b", "a", "a"], {}, 1.0),
         ("set", "a, b", "b", {}, pytest.approx(2 / 3)),

@@ -1,0 +1,171 @@
+"""The two leaf metrics that Treeval needs by default: equality of values, and likeness of texts; each in the reference's way too."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import eq
+from typing import TYPE_CHECKING, Any, cast
+from unicodedata import normalize
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExactMatch:
+    """1 where two values are equal, else 0: numbers in value, never a number a boolean or text, texts in Unicode's composed form.
+
+    With `compat`, as the reference has it: a pair with a float within rel 1e-5 of the reference, True like 1.
+    """
+
+    name: str = "exact_match"
+    score_range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    compat: bool = False
+
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+        """n times 0 or 1."""
+        import numpy as np
+
+        kinds = set(map(type, references)) | set(map(type, predictions))
+        if not self.compat:
+            same = map(eq, map(_exactly, references), map(_exactly, predictions))
+        else:
+            same = map(eq, references, predictions) if float not in kinds else map(nearly_equal, references, predictions)
+        return np.fromiter(same, dtype=np.float64, count=len(references))
+
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+        """n x m times 0 or 1."""
+        import numpy as np
+
+        sides = (references, predictions) if self.compat else (list(map(_exactly, references)), list(map(_exactly, predictions)))
+        codes = {value: i for i, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
+        rows, columns = (np.array(list(map(codes.__getitem__, side)), dtype=np.intp) for side in sides)
+        found: Floats = (rows[:, None] == columns[None, :]).astype(np.float64)
+        if self.compat and float in set(map(type, references)) | set(map(type, predictions)):
+            left, right = ([i for i, v in enumerate(side) if isinstance(v, int | float)] for side in (references, predictions))
+            found[np.ix_(left, right)] = _numbers_matrix([references[i] for i in left], [predictions[i] for i in right])
+        return found
+
+    def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
+        """The share of equal pairs."""
+        return {self.name: mean}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Levenshtein:
+    """1 - indel distance / (len(a) + len(b)) of two texts, 1 for two empty ones or two nulls; other values as Python prints them.
+
+    A text against a number or a boolean, or one of these against the other, is 0; with `compat` they are texts too, as in the reference.
+    """
+
+    name: str = "levenshtein"
+    score_range: tuple[float, float] = (0.0, 1.0)
+    higher_is_better: bool = True
+    compat: bool = False
+
+    def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+        """n ratios."""
+        import numpy as np
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import cpdist
+
+        if not references:
+            return np.zeros(0)
+        left, right = _texts(references), _texts(predictions)
+        # rapidfuzz leaves cells of None unset, so that it never gets any
+        found: Floats = cpdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
+        if None in left or None in right:
+            nulls = [[text is None for text in side] for side in (left, right)]
+            found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
+        kinds = [_kinds(side) for side in (references, predictions)]
+        return found if self.compat or kinds[0] == kinds[1] else np.where(np.array(kinds[0]) == np.array(kinds[1]), found, 0.0)
+
+    def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
+        """n x m ratios; equal texts are compared once."""
+        import numpy as np
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import cdist
+
+        sides = []
+        for side in (_texts(references), _texts(predictions)):
+            different = list(dict.fromkeys(side))
+            place = {text: i for i, text in enumerate(different)}
+            sides.append((different, None if len(different) == len(side) else list(map(place.__getitem__, side))))
+        (left, rows), (right, columns) = sides
+        if not left or not right:
+            return np.zeros((len(references), len(predictions)))
+        found: Floats = cdist(_filled(left), _filled(right), scorer=Indel.normalized_similarity, dtype=np.float64)
+        if None in left:
+            found[left.index(None), :] = 0.0
+        if None in right:
+            found[:, right.index(None)] = 0.0
+        if None in left and None in right:
+            found[left.index(None), right.index(None)] = 1.0
+        if rows is not None or columns is not None:
+            found = found[np.ix_(range(len(left)) if rows is None else rows, range(len(right)) if columns is None else columns)]
+        kinds = [_kinds(side) for side in (references, predictions)]
+        if not self.compat and set(kinds[0] + kinds[1]) != {"text"}:
+            found = np.where(np.array(kinds[0])[:, None] == np.array(kinds[1])[None, :], found, 0.0)
+        return found
+
+    def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
+        """The mean edit distance (a substitution costs 1) under the metric's name, the mean ratio beside it."""
+        from rapidfuzz.distance import Levenshtein as Edits
+
+        pairs = zip(_texts(references), _texts(predictions), strict=True)
+        distances = [Edits.distance(a or "", b or "") for a, b in pairs]
+        distance = sum(distances) / len(distances) if distances else None
+        return {self.name: distance, f"{self.name}_ratio": mean}
+
+
+_KINDS = {str: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
+
+
+def _kinds(values: Sequence[Any]) -> list[str]:
+    return ["text"] * len(values) if set(map(type, values)) == {str} else [_KINDS.get(type(value), "other") for value in values]
+
+
+def _exactly(value: Any) -> Any:
+    """What equals another value's only where both are the same: a boolean is no number, a text stands in NFC, NaN is nothing."""
+    if isinstance(value, str):
+        return value if value.isascii() else normalize("NFC", value)
+    return (value,) if isinstance(value, bool) else object() if value != value else value
+
+
+def nearly_equal(reference: Any, prediction: Any) -> bool:
+    """Whether two scalars are equal, as the reference has it."""
+    numbers = isinstance(reference, int | float) and isinstance(prediction, int | float)
+    if numbers and (isinstance(reference, float) or isinstance(prediction, float)):
+        try:
+            return bool(reference == prediction or abs(prediction - reference) <= 1e-8 + 1e-5 * abs(reference) < float("inf"))
+        except OverflowError:  # an integer beyond every float
+            return False
+    return bool(reference == prediction) and (numbers or type(reference) is type(prediction))
+
+
+def _texts(values: Sequence[Any]) -> list[str | None]:
+    if set(map(type, values)) == {str}:
+        return list(values)
+    return [value if value is None or isinstance(value, str) else str(value) for value in values]
+
+
+def _filled(texts: list[str | None]) -> list[str]:
+    return [text or "" for text in texts] if None in texts else cast("list[str]", texts)
+
+
+def _numbers_matrix(references: Sequence[float], predictions: Sequence[float]) -> "Floats":
+    """The n x m equality of numbers, floats among them; one by one where an integer is too large for a float."""
+    import numpy as np
+
+    if any(type(v) is int and abs(v) >= 2**53 for side in (references, predictions) for v in side):
+        listed = [[float(nearly_equal(r, p)) for p in predictions] for r in references]
+        return np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
+    rows, columns = np.array(references, dtype=np.float64)[:, None], np.array(predictions, dtype=np.float64)[None, :]
+    float_rows, float_columns = (np.array([type(v) is float for v in side], dtype=bool) for side in (references, predictions))
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = (np.abs(columns - rows) <= 1e-8 + 1e-5 * np.abs(rows)) & np.isfinite(rows)
+    found: Floats = ((rows == columns) | (near & (float_rows[:, None] | float_columns[None, :]))).astype(np.float64)
+    return found
