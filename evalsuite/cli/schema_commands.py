@@ -64,7 +64,7 @@ def schema_check(
     json_: Json = False,
 ) -> int:
     """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
-    from evalsuite.trees.gold_validation import gold_findings
+    from evalsuite.trees.gold_findings import gold_findings
 
     plain, records = _schema(schema), _records(gold)
     with _naming(schema):
@@ -73,7 +73,8 @@ def schema_check(
         print(json.dumps({"n_records": len(records), "findings": [finding._asdict() for finding in found]}, indent=2))
         return EXIT_GATE if found else EXIT_OK
     for finding in found:
-        print(clean(f"record {finding.record}: {finding.path or '(root)'}: {finding.message}"))
+        whose = "schema" if finding.record is None else f"record {finding.record}"
+        print(clean(f"{whose}: {finding.path or '(root)'}: {finding.message}"))
     print(f"{len(records)} records, {len(found)} findings" + (" (exit 1)" if found else ": gold fits the schema"))
     return EXIT_GATE if found else EXIT_OK
 

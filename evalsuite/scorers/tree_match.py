@@ -1,9 +1,8 @@
 """`tree_match`: extracted JSON records against gold records, field by field along a schema."""
 
 import json
-import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,23 +11,19 @@ from evalsuite.registry import scorer
 from evalsuite.trees.batch_comparators import CompoundComparator
 from evalsuite.trees.comparators import PROTECTED
 from evalsuite.trees.eval_schema import SchemaError, effective_type
-from evalsuite.trees.field_results import Notice, PathScore, RunResult
+from evalsuite.trees.field_results import Notice, RunResult
 from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
+from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import TreeLimitError, inspect
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
 from evalsuite.trees.schema_sources import as_json_schema, infer_schema
-from evalsuite.trees.scoring import evaluate, rows_of
+from evalsuite.trees.score_details import field_details, field_reason
+from evalsuite.trees.scoring import Scoring, evaluate
 from evalsuite.trees.semantic_judges import SemanticBatchComparator
-from evalsuite.types import Fault, Score
+from evalsuite.types import Fault, Problem, Score
 
-MAX_FIELDS = 100
-N_WORST = 5
-N_ROWS = 20
-N_CONFUSIONS = 10
-_CONFUSED = ("mismatch", "omission", "hallucination")
-LONGEST_TEXT = 200
 _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
 
 
@@ -37,7 +32,19 @@ def _asks(parameters: Mapping[str, Any]) -> bool:
     return '"semantic"' in json.dumps(parameters.get("schema"), default=str)
 
 
-@scorer(reads="tree", asks=_asks)
+def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """Keys and options of the schema that nobody reads, as warnings; what else is wrong with it is said where it is used."""
+    schema = parameters.get("schema")
+    notices: list[Notice] = []
+    if isinstance(schema, dict):
+        with suppress(SchemaError, JsonRefError, TreeLimitError):
+            Scoring(schema, comparators={"semantic": _asks}, notify=notices.append)
+    for notice in dict.fromkeys(notices):
+        if notice.kind in UNREAD:
+            yield Problem(code="BAD_SPEC", message=f"schema at {notice.path or 'its root'}: {notice.message}", blocks=frozenset())
+
+
+@scorer(reads="tree", asks=_asks, validate=problems)
 def tree_match(
     prediction: Any,
     *,
@@ -91,7 +98,7 @@ def tree_match(
         if len(expected) == len(found):
             raise
         return Score(official=official, strict=0.0, reason=why or str(error), strict_reason=str(error), fault=fault)
-    strict_reason = _reason(result)
+    strict_reason = field_reason(result)
     flip = "sound rules" if official is not None and result.mean_f1 is not None and abs(official - result.mean_f1) > 1e-9 else ""
     undecided = Fault(code="NO_VERDICT", detail=strict_reason) if result.mean_f1 is None else None
     return Score(
@@ -102,7 +109,7 @@ def tree_match(
         flip=flip,
         fault=fault or (undecided if official is None else None),
         strict_fault=undecided,
-        details=_details(result),
+        details=field_details(result),
     )
 
 
@@ -218,76 +225,3 @@ def _compounds(entries: Sequence[dict[str, Any]]) -> dict[str, Callable[..., Any
         except (KeyError, ValueError, TypeError) as error:
             raise FaultError("BAD_SPEC", f"compound {entry!r}: {error}", side="gold") from error
     return found
-
-
-def _reason(result: RunResult) -> str:
-    """One sentence: what is wrong most, or that all is right."""
-    if result.mean_f1 is None:
-        return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
-    if result.mean_f1 == 1:
-        return f"all {result.total_fields} fields right"
-    worst = ", ".join(f"{path or '(root)'} {score.f1:.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
-    failed = next((record.reason for record in result.records if record.reason), "")
-    return "; ".join(filter(None, (failed, f"worst fields by F1: {worst}" if worst else "")))
-
-
-def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
-    return sorted(result.per_schema_path.items(), key=lambda entry: (entry[1].f1, entry[0]))
-
-
-def _details(result: RunResult) -> dict[str, Any]:
-    """Numbers, the fields worst first (at most 100) and the first rows that are not right (at most 20)."""
-    fields = [
-        {
-            "path": path,
-            "precision": score.precision,
-            "recall": score.recall,
-            "f1": score.f1,
-            "matches": score.matches,
-            "mismatches": score.mismatches,
-            "omissions": score.omissions,
-            "hallucinations": score.hallucinations,
-        }
-        for path, score in _worst(result)
-    ]
-    wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
-    return {
-        "precision": result.mean_precision,
-        "recall": result.mean_recall,
-        "f1": result.mean_f1,
-        "micro_f1": result.micro.f1,
-        "macro_f1": result.macro.f1,
-        "coverage": result.coverage,
-        "n_records": result.total_records,
-        "n_rows": sum(len(record.field_results) for record in result.records),
-        "n_fields": len(fields),
-        "fields": fields[:MAX_FIELDS],
-        "records": [
-            {"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records[:MAX_FIELDS]
-        ],
-        "confusions": _confusions(wrong),
-        "n_wrong": len(wrong),
-        "wrong": [_shown(row) for row in wrong[:N_ROWS]],
-    }
-
-
-def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """What was taken for what, the commonest first (at most 10); elements of lists are pooled."""
-    rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
-    counts = Counter(map(repr, rows))
-    first = {repr(row): row for row in reversed(rows)}
-    return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
-
-
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """A row for a report: JSON-safe, texts and containers cut to 200 characters."""
-    return {key: _short(value) for key, value in row.items()}
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else repr(value)
-    if value is None or isinstance(value, bool | int):
-        return value
-    text = value if isinstance(value, str) else repr(value)
-    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"

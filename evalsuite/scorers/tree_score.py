@@ -5,10 +5,9 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
+from evalsuite.trees.score_details import treeval_details, treeval_reason
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 from evalsuite.types import Problem, Score
-
-MAX_ROWS = 200  # rows of a report that do not agree
 
 
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -85,7 +84,7 @@ def _in_step(prediction: Any, references: Sequence[Any], *, batch: bool) -> tupl
 
 def _verdict(official: TreevalResult, strict: TreevalResult, surplus: int) -> Score:
     value = 0.0 if official.reference_raises else min(1.0, max(0.0, official.score))
-    reason = f"the reference raises: {official.reference_raises}" if official.reference_raises else _reason(official)
+    reason = f"the reference raises: {official.reference_raises}" if official.reference_raises else treeval_reason(official)
     more = f"; {surplus} records more than gold has are left out" if surplus else ""
     flip = ""
     if abs(value - strict.score) > 1e-9:
@@ -94,28 +93,7 @@ def _verdict(official: TreevalResult, strict: TreevalResult, surplus: int) -> Sc
         official=value,
         strict=strict.score,
         reason=reason + more,
-        strict_reason=_reason(strict) + more,
+        strict_reason=treeval_reason(strict) + more,
         flip=flip,
-        details=_details(strict),
+        details=treeval_details(strict),
     )
-
-
-def _reason(result: TreevalResult) -> str:
-    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
-    text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
-    if not wrong:
-        return f"{text}; all {len(result.rows)} leaves agree"
-    first = wrong[0]
-    return f"{text}; {len(wrong)} of {len(result.rows)} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
-
-
-def _details(result: TreevalResult) -> dict[str, Any]:
-    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
-    return {
-        **result.summary,
-        "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
-        "counts": dict(result.counts._asdict()),
-        "n_leaves": len(result.rows),
-        "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
-        "signature": result.signature,
-    }

@@ -1,7 +1,7 @@
 """Is gold what the schema says: every field known, ids usable and unique, containers of the right kind."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from evalsuite.trees.eval_schema import SchemaNode, child_path
 from evalsuite.trees.field_results import Notice, Notify, log_notice
@@ -18,15 +18,6 @@ class GoldValidationError(Exception):
         self.message = message
         self.path = path
         self.record_id = record_id
-
-
-class Finding(NamedTuple):
-    """One thing that gold and schema do not agree on: the record's id or index, the schema path, a stable word and a sentence."""
-
-    record: Any
-    path: str
-    kind: str
-    message: str
 
 
 def check_id(record: Any, id_field: str, index: int) -> str | int:
@@ -74,7 +65,7 @@ def validate_gold(
             type or (unless `compat`) a duplicate.
     """
     root = prepare(schema, compat=compat, registry=registry)
-    check = _GoldCheck(id_field, warn_missing, strict_types, compat, notify)
+    check = GoldCheck(id_field, warn_missing, strict_types, compat, notify)
     ids = []
     for index, record in enumerate(gold):
         inspect(record, limits, where=f"record {index}")
@@ -85,41 +76,9 @@ def validate_gold(
         check_unique(ids, id_field)
 
 
-def gold_findings(
-    gold: Sequence[Any],
-    schema: Any,
-    id_field: str | None = None,
-    *,
-    warn_missing: bool = True,
-    strict_types: bool = False,
-    limits: TreeLimits = DEFAULT_LIMITS,
-) -> list[Finding]:
-    """Everything that `validate_gold` would raise or remark, over all records; empty where gold fits the schema.
+class GoldCheck:
+    """A walk over one gold record after the other along the schema; `label` is the record's id or index."""
 
-    Raises:
-        SchemaError: the schema cannot be used.
-        TreeLimitError: a record passes a limit.
-    """
-    root = prepare(schema)
-    check = _Collecting(id_field, warn_missing, strict_types, compat=False, notify=log_notice)
-    ids: dict[tuple[type, Any], int] = {}
-    for index, record in enumerate(gold):
-        inspect(record, limits, where=f"record {index}")
-        check.label = index
-        if id_field is not None:
-            try:
-                check.label = check_id(record, id_field, index)
-            except GoldValidationError as error:
-                check.fail("id", id_field, error.message)
-            else:
-                first = ids.setdefault((type(check.label), check.label), index)
-                if first != index:
-                    check.fail("id", id_field, f"duplicate id: records {first} and {index}")
-        check.walk(root, record, at_root=True)
-    return check.found
-
-
-class _GoldCheck:
     def __init__(self, id_field: str | None, warn_missing: bool, strict_types: bool, compat: bool, notify: Notify) -> None:
         self.id_field = id_field
         self.warn_missing = warn_missing
@@ -129,6 +88,7 @@ class _GoldCheck:
         self.label: Any = None
 
     def walk(self, node: SchemaNode, value: Any, *, at_root: bool = False) -> None:
+        """Check a value; raises `GoldValidationError` for what gold may not be."""
         if value is None:
             return
         if not self.compat:
@@ -151,6 +111,7 @@ class _GoldCheck:
             self.array(node, value)
 
     def strict(self, node: SchemaNode, value: Any) -> None:
+        """Check the type."""
         declared = set(node.allowed_types or [node.json_type])
         if declared & {"integer", "number"}:
             declared |= {"integer", "number"}
@@ -160,6 +121,7 @@ class _GoldCheck:
             self.fail("type", node.path, message)
 
     def object(self, node: SchemaNode, value: Any, at_root: bool) -> None:
+        """Check an object."""
         if not isinstance(value, dict):
             self.remark("container_type", node.path, f"object expected, got {json_name(value)}")
             return
@@ -180,6 +142,7 @@ class _GoldCheck:
                 self.fail("unknown_field", path, message)
 
     def array(self, node: SchemaNode, value: Any) -> None:
+        """Check a list."""
         if not isinstance(value, list):
             self.remark("container_type", node.path, f"array expected, got {json_name(value)}")
             return
@@ -188,22 +151,10 @@ class _GoldCheck:
             self.walk(children[0], item)
 
     def fail(self, kind: str, path: str, message: str) -> None:
+        """Raise `GoldValidationError`."""
         del kind
         raise GoldValidationError(message, path, self.label)
 
     def remark(self, kind: str, path: str, message: str) -> None:
+        """Say what is odd but allowed."""
         self.notify(Notice(kind, path, f"record {self.label}: {message}"))
-
-
-class _Collecting(_GoldCheck):
-    """The same check, which goes on behind a finding."""
-
-    def __init__(self, *options: Any, **named: Any) -> None:
-        super().__init__(*options, **named)
-        self.found: list[Finding] = []
-
-    def fail(self, kind: str, path: str, message: str) -> None:
-        self.found.append(Finding(self.label, path, kind, message))
-
-    def remark(self, kind: str, path: str, message: str) -> None:
-        self.found.append(Finding(self.label, path, kind, message))

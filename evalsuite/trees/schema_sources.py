@@ -139,8 +139,10 @@ def as_json_schema(schema: Any) -> Any:
     return describe() if callable(describe) else copy.deepcopy(schema)
 
 
-def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None) -> SchemaNode:
+def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = None, notify: Notify = lambda _: None) -> SchemaNode:
     """The parsed schema. Unless `compat`, references and unions are resolved and leaves get their type's comparator; input is not changed.
+
+    Remarks go to `notify`: by default nobody hears them at each scoring.
 
     Raises:
         SchemaError: the schema cannot be used.
@@ -150,10 +152,6 @@ def prepare(schema: Any, *, compat: bool = False, registry: Registry | None = No
     found = as_json_schema(schema)
     if not compat and isinstance(found, dict):
         if needs_resolving(found):
-            found = resolve_schema_references(found, notify=_quiet)
+            found = resolve_schema_references(found, notify=lambda _: None)
         annotate_xeval(found)
-    return parse_eval_schema(found, compat=compat, registry=registry, notify=_quiet)
-
-
-def _quiet(notice: Notice) -> None:
-    """Remarks belong to the commands that show a schema, not to each scoring of it."""
+    return parse_eval_schema(found, compat=compat, registry=registry, notify=notify)

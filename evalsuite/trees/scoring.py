@@ -7,7 +7,7 @@ from evalsuite.errors import FaultError, describe
 from evalsuite.registry import foreign
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.field_plan import Plan, compile_plan
-from evalsuite.trees.field_results import FieldResult, RecordResult, RunResult, Summary
+from evalsuite.trees.field_results import FieldResult, Notify, RecordResult, RunResult, Summary
 from evalsuite.trees.field_rows import Walk
 from evalsuite.trees.field_totals import PostProcess, Totals, tally
 from evalsuite.trees.gold_validation import check_id, check_unique
@@ -98,7 +98,7 @@ def evaluate_stream(
 
 
 class Scoring:
-    """One schema, ready to score records one by one."""
+    """One schema, ready to score records one by one; `notify` hears what is odd about the schema."""
 
     def __init__(
         self,
@@ -110,9 +110,10 @@ class Scoring:
         comparators: Named | None = None,
         transforms: Named | None = None,
         limits: TreeLimits = DEFAULT_LIMITS,
+        notify: Notify = lambda _: None,
     ) -> None:
         self.registry = registry = Registry(compat=compat, comparators=comparators or {}, transforms=transforms or {})
-        self.plan: Plan = compile_plan(prepare(schema, compat=compat, registry=registry), registry)
+        self.plan: Plan = compile_plan(prepare(schema, compat=compat, registry=registry, notify=notify), registry)
         self.id_field = id_field
         self.post_process = post_process
         self.compat = compat

@@ -49,6 +49,12 @@ def tree(**parameters: Any) -> Plant:
     return lambda made: made.parameters("r1").update(parameters)
 
 
+def kelvin(compare: Any, **more: Any) -> dict[str, Any]:
+    """The schema of the tree check, its number compared in a way."""
+    leaf = {"type": "number", "x-eval-compare": compare}
+    return {"type": "object", "properties": {"id": {"type": "string"}, "kelvin": leaf}, **more}
+
+
 def ordered(content: str) -> Plant:
     """A gold table whose rows must keep their order."""
 
@@ -200,6 +206,9 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("a field the schema lacks", tree(gold=[{"id": "a", "kelvin": 1, "colour": "red"}]), "tree-field"),
     ("a container of another type", tree(gold=[{"id": "a", "kelvin": 1}, ["b"]], id_field=None), "tree-type"),
     ("a tree's id twice", tree(gold=[{"id": "a", "kelvin": 1}, {"id": "a", "kelvin": 2}]), "tree-id"),
+    ("a key of a schema that nobody reads", tree(schema=kelvin("numeric", **{"x-eval-algin": {"ordered": True}})), "tree-key"),
+    ("an option that a comparator does not take", tree(schema=kelvin({"numeric": {"tolerence": {"abs": 1}}})), "tree-key"),
+    ("a value in no list", tree(schema=kelvin({"oneof": {"values": [5, 6]}})), "tree-value"),
     ("no record", tree(gold=[]), "empty-gold"),
     ("a schema that is none", tree(schema={"$ref": "#/nowhere"}), "tree-schema"),
     # the suite

@@ -106,3 +106,34 @@ def test_faults_exit_2(words: str, content: str, message: str, tmp_path: Path, c
     error = next(line for line in err.splitlines() if not line.startswith("note: "))
     assert error.startswith("error: ")
     assert message in error
+
+
+def test_check_names_misspelt_keys_and_options(tmp_path: Path, capsys: Capture) -> None:
+    """A key or an option that nobody reads is a finding with the nearest known one, in every form."""
+    leaf = {"type": "number", "x-eval-compare": {"numeric": {"tolerence": {"abs": 1}}}, "x-eval-wieght": 2}
+    schema = {"type": "object", "properties": {"n": leaf}}
+    words = (written(tmp_path, "s.json", schema), "--gold", written(tmp_path, "gold.jsonl", [{"n": 1}]))
+    code, out, _ = shown(capsys, "check", *words)
+    assert (code, out.splitlines()) == (
+        1,
+        [
+            "schema: n: unknown key 'x-eval-wieght'; did you mean 'x-eval-weight'?",
+            "schema: n: numeric takes no option 'tolerence'; did you mean 'tolerance'?",
+            "1 records, 2 findings (exit 1)",
+        ],
+    )
+    code, out, _ = shown(capsys, "check", *words, "--json")
+    assert (code, "x-eval-wieght" in out, "tolerence" in out) == (1, True, True)
+
+
+def test_check_proves_that_gold_accepts_itself(tmp_path: Path, capsys: Capture) -> None:
+    """A value that stands in no list of its comparator is a finding; an alternative counts as well as a plain value."""
+    schema = {"type": "object", "properties": {"m": {"type": "string", "x-eval-compare": {"oneof": {"values": ["CVD", "PVD"]}}}}}
+    gold = [{"m": "CVD"}, {"m": "ALD"}, {"m": {"x-eval-any-of": ["PVD", "MBE"]}}]
+    code, out, _ = shown(capsys, "check", written(tmp_path, "s.json", schema), "--gold", written(tmp_path, "gold.jsonl", gold), "--json")
+    found = json.loads(out)["findings"]
+    assert (code, [(f["record"], f["path"], f["kind"]) for f in found]) == (1, [(1, "m", "refused"), (2, "m", "refused")])
+    assert "'ALD'" in found[0]["message"]
+    fitting = {"type": "object", "properties": {"q": {"type": "string", "x-eval-compare": "quantity"}}}
+    words = (written(tmp_path, "q.json", fitting), "--gold", written(tmp_path, "q.jsonl", [{"q": "10 sccm"}, {"q": "about 5"}]))
+    assert shown(capsys, "check", *words)[0] == 0

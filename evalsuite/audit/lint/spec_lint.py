@@ -12,7 +12,7 @@ from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.json_text import Obj
 from evalsuite.scorers import SCORERS
 from evalsuite.trees.eval_schema import SchemaError
-from evalsuite.trees.gold_validation import gold_findings
+from evalsuite.trees.gold_findings import gold_findings
 from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
@@ -141,6 +141,9 @@ _TREE_CODES = {
     "type": "tree-type",
     "container_type": "tree-type",
     "multi_type": "tree-type",
+    "unknown_key": "tree-key",
+    "unknown_option": "tree-key",
+    "refused": "tree-value",
 }
 _MOST = 10
 
@@ -179,9 +182,8 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
         yield spot.found("tree-schema", str(error), hint="`evalsuite schema check` says more")
         return
     for finding in findings[:_MOST]:
-        yield spot.found(
-            _TREE_CODES.get(finding.kind, "tree-field"), f"record {finding.record}: {finding.message}", hint="mend gold or the schema"
-        )
+        whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
+        yield spot.found(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="mend gold or the schema")
 
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:
@@ -211,6 +213,8 @@ PER_TREE = {
     "tree-schema": Kind("error", records, "a schema that cannot be used"),
     "tree-field": Kind("error", records, "a field of gold that the schema does not know"),
     "tree-type": Kind("warning", records, "a value of gold that is not of the schema's type"),
+    "tree-key": Kind("error", records, "a key or an option of a schema that nobody reads"),
+    "tree-value": Kind("error", records, "a value of gold that is not right when it is handed in"),
     "tree-id": Kind("error", records, "a record without id, or an id that stands twice"),
 }
 

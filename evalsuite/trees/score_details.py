@@ -1,0 +1,113 @@
+"""What a person sees of a tree result, of either engine: the reason in one sentence, and the details of a report."""
+
+import math
+from collections import Counter
+from typing import Any
+
+from evalsuite.trees.field_results import PathScore, RunResult
+from evalsuite.trees.scoring import rows_of
+from evalsuite.trees.treeval import TreevalResult
+
+MAX_FIELDS = 100
+N_WORST = 5
+N_ROWS = 20
+N_CONFUSIONS = 10
+_CONFUSED = ("mismatch", "omission", "hallucination")
+LONGEST_TEXT = 200
+MAX_ROWS = 200  # rows of a report that do not agree
+
+
+def field_reason(result: RunResult) -> str:
+    """One sentence: what is wrong most, or that all is right."""
+    if result.mean_f1 is None:
+        return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
+    if result.mean_f1 == 1:
+        return f"all {result.total_fields} fields right"
+    worst = ", ".join(f"{path or '(root)'} {score.f1:.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
+    failed = next((record.reason for record in result.records if record.reason), "")
+    return "; ".join(filter(None, (failed, f"worst fields by F1: {worst}" if worst else "")))
+
+
+def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
+    return sorted(result.per_schema_path.items(), key=lambda entry: (entry[1].f1, entry[0]))
+
+
+def field_details(result: RunResult) -> dict[str, Any]:
+    """Numbers, the fields worst first (at most 100) and the first rows that are not right (at most 20)."""
+    fields = [
+        {
+            "path": path,
+            "precision": score.precision,
+            "recall": score.recall,
+            "f1": score.f1,
+            "matches": score.matches,
+            "mismatches": score.mismatches,
+            "omissions": score.omissions,
+            "hallucinations": score.hallucinations,
+        }
+        for path, score in _worst(result)
+    ]
+    wrong = [row for row in rows_of(result) if row["status"] not in ("match", "skipped")]
+    return {
+        "precision": result.mean_precision,
+        "recall": result.mean_recall,
+        "f1": result.mean_f1,
+        "micro_f1": result.micro.f1,
+        "macro_f1": result.macro.f1,
+        "coverage": result.coverage,
+        "n_records": result.total_records,
+        "n_rows": sum(len(record.field_results) for record in result.records),
+        "n_fields": len(fields),
+        "fields": fields[:MAX_FIELDS],
+        "records": [
+            {"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records[:MAX_FIELDS]
+        ],
+        "confusions": _confusions(wrong),
+        "n_wrong": len(wrong),
+        "wrong": [_shown(row) for row in wrong[:N_ROWS]],
+    }
+
+
+def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """What was taken for what, the commonest first (at most 10); elements of lists are pooled."""
+    rows = [(row["schema_path"], row["status"], _short(row["expected"]), _short(row["got"])) for row in wrong if row["status"] in _CONFUSED]
+    counts = Counter(map(repr, rows))
+    first = {repr(row): row for row in reversed(rows)}
+    return [dict(zip(("path", "status", "expected", "got"), first[key], strict=True), n=n) for key, n in counts.most_common(N_CONFUSIONS)]
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row for a report: JSON-safe, texts and containers cut to 200 characters."""
+    return {key: _short(value) for key, value in row.items()}
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else repr(value)
+    if value is None or isinstance(value, bool | int):
+        return value
+    text = value if isinstance(value, str) else repr(value)
+    return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
+
+
+def treeval_reason(result: TreevalResult) -> str:
+    """One sentence: both F1, and the first leaf that differs."""
+    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
+    text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
+    if not wrong:
+        return f"{text}; all {len(result.rows)} leaves agree"
+    first = wrong[0]
+    return f"{text}; {len(wrong)} of {len(result.rows)} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
+
+
+def treeval_details(result: TreevalResult) -> dict[str, Any]:
+    """The seven numbers, the means per metric, the counts, and the first rows that do not agree (at most 200)."""
+    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
+    return {
+        **result.summary,
+        "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
+        "counts": dict(result.counts._asdict()),
+        "n_leaves": len(result.rows),
+        "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
+        "signature": result.signature,
+    }
