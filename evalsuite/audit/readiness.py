@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FAULTS, FaultError, describe, did_you_mean
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, in_one_sentence
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.answer_forms import read_answer
+from evalsuite.readers.answer_forms import is_sql, read_answer, read_query
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
@@ -23,9 +23,12 @@ from evalsuite.scorers import SCORERS
 from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
-from evalsuite.types import METADATA, Answer, Check, Fault, Gold, Submission, Table
+from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.requests import applicable
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
 
 FORMS_BY_ENDING = {
     **dict.fromkeys(("duckdb", "ddb", "db"), ("database",)),
@@ -117,10 +120,11 @@ class _Looker:
 
     def __init__(self, submission: Submission, gold: Gold | None, limits: Mapping[str, int | float], calls: Calls) -> None:
         self.submission, self.calls = submission, calls
-        self.limits = limits
+        self.limits, self.gold = limits, gold
         self.instances = None if gold is None else {instance.instance_id: instance for instance in gold.instances}
         self.inodes = gold_inodes(gold.folder) if gold is not None else frozenset()
         self.notes: list[str] = []
+        self.connections: Connections | None = None
 
     def answer(self, answer: Answer) -> Iterator[Finding]:
         """What is wrong with one answer."""
@@ -136,7 +140,34 @@ class _Looker:
             names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
             untaken = f"answer type {answer.answer_type!r} reaches no check of this instance ({names})"
             yield _finding(answer, Fault(code="WRONG_ANSWER_TYPE", detail=untaken))
-        yield from self._unreadable(answer, checks)
+        found = self._query_findings(answer, instance) if instance is not None and checks else None
+        yield from self._unreadable(answer, checks) if found is None else found
+
+    def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
+        """What keeps a query from being run, as far as its text tells; None for what is no query of an instance with a connection."""
+        if self.gold is None or not is_sql(answer.answer_type, answer.value) or not isinstance(answer.value, str):
+            return None
+        from evalsuite.gold.connection_files import read_connections
+        from evalsuite.run.sql_answers import connection_of
+        from evalsuite.sql import ENGINES
+        from evalsuite.sql.session import QueryLimits
+        from evalsuite.sql.statement import only_statement
+
+        if self.connections is None:
+            self.connections = read_connections(self.gold.folder, submission=self.submission.folder)
+        task = Task(instance=instance, answer=answer, gold_folder=self.gold.folder, submission_folder=self.submission.folder)
+        files, most = AnswerFiles(self.submission.folder, answer.instance_id, self.limits, self.inodes), QueryLimits().sql_bytes
+        try:
+            if (connection := connection_of(task, self.connections)) is None:
+                return None
+            text = read_query(files, answer.value, limit_bytes=most)
+            only_statement(text, ENGINES[connection.engine].dialect, most_bytes=most)
+        except FaultError as error:
+            return [_finding(answer, error.fault, file=answer.value)]
+        except EvalsuiteError as error:
+            # What the grader has not set up here is nothing that a submission could put right.
+            self.notes.append(f"{answer.where}: {answer.instance_id}: {in_one_sentence(error)}")
+        return []
 
     def _unreadable(self, answer: Answer, checks: tuple[Check, ...]) -> Iterator[Finding]:
         """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""

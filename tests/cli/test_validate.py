@@ -170,3 +170,19 @@ def test_the_example_as_a_process() -> None:
         ["ops_007", "MISSING_INSTANCE"],
     ]
     assert "(save the file as UTF-8)" in lines[1]
+
+
+def test_queries_of_instances_with_a_connection_are_no_faults(tmp_path: Path, capsys: Capture) -> None:
+    """Where gold's side maps an instance to a connection its query is looked at as text; elsewhere SQL is refused."""
+    rows = [gold_line(name, "table_match", gold="g.csv") for name in ("good", "bad", "gone", "unmapped")]
+    write_lines(tmp_path / "gold" / "n_eval.jsonl", *rows)
+    described = "s: {engine: duckdb, database: s.duckdb, instances: [good, bad, gone]}\n"
+    (tmp_path / "gold" / "connections.yaml").write_text(described)
+    sub = tmp_path / "sub"
+    write_lines(sub / "results_metadata.jsonl", *(line(row["instance_id"], "q.sql") for row in rows))  # type: ignore[arg-type]
+    for name, text in (("good", "```sql\nSELECT 1;\n```"), ("bad", "DROP TABLE t"), ("unmapped", "SELECT 1")):
+        (sub / name).mkdir()
+        (sub / name / "q.sql").write_text(text)
+    assert main(["validate", str(sub), "--gold", str(tmp_path / "gold"), "--json"]) == 1
+    found = {item["instance_id"]: item["code"] for item in json.loads(capsys.readouterr().out)["problems"]}
+    assert found == {"bad": "SQL_NOT_ALLOWED", "gone": "MISSING_FILE", "unmapped": "SQL_NOT_ALLOWED"}
