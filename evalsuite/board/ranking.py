@@ -60,6 +60,7 @@ class Leaderboard:
 
     `forced` lists what differed between the runs where --force ranked them all the same. `test` with `correction` over `family` pairs
     made the shared ranks, `n_resamples` draws with `seed` the rank intervals. `by_direction` says for each column which way is better.
+    `part_of` is the number of gold's instances where these are fewer, None where all of gold is ranked.
     """
 
     suite: str
@@ -83,6 +84,7 @@ class Leaderboard:
     n_reused: int
     n_runs: int
     anonymous: bool = False
+    part_of: int | None = None
 
     @property
     def score_title(self) -> str:
@@ -117,7 +119,7 @@ def make_leaderboard(
     rows = [_ranked_row(entry, table, numbers, i, parts) for i, (entry, _) in enumerate(runs)]
     ranked = sorted(rows, key=lambda row: (row.rank or 0, row.name))
     broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
-    first = table.runs[0]
+    first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
     return Leaderboard(
         suite=first.suite,
         rules=" and ".join(sorted({run.rules for run in table.runs})),
@@ -135,6 +137,7 @@ def make_leaderboard(
         n_reused=sum(not entry.is_new and not entry.is_run for entry, _ in runs),
         n_runs=sum(entry.is_run for entry, _ in runs),
         anonymous=anonymous,
+        part_of=n_gold if len(table.ids) < n_gold else None,
     )
 
 

@@ -41,7 +41,7 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
     A run of a part of gold counts for its part: from the newest run back to the last one of all of gold, each instance is taken from the
     newest run that has it. Raises `UsageError` where there is no run of this gold.
     """
-    from evalsuite.store.history import find_runs
+    from evalsuite.store.history import find_runs, part_asked_for
 
     right: dict[str, bool] = {}
     entries = [entry for entry in find_runs(runs) if Path(str(entry.run["gold"]["folder"])).resolve() == gold.resolve()]
@@ -52,8 +52,7 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
     for entry in reversed(entries):
         for result in entry.results():
             right.setdefault(result.instance_id, is_right(result.status, result.score))
-        options = entry.run["options"]
-        if not (options.get("only") or options.get("filter") or options.get("group")):
+        if not part_asked_for(entry.run["options"]):
             break
     return tuple(name for name, was_right in right.items() if not was_right)
 

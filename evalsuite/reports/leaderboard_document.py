@@ -205,7 +205,12 @@ def _stability_words(board: "Leaderboard") -> str:
 def board_heading(board: "Leaderboard") -> str:
     """The first line: what was ranked; not yet made safe for any format."""
     kind = "anonymous leaderboard" if board.anonymous else "leaderboard"
-    return f"{board.suite} · {kind} · {counted(len(board.rows), 'submission')} · {counted(board.n_instances, 'instance')}"
+    return f"{board.suite} · {kind} · {counted(len(board.rows), 'submission')} · {_instances_ranked_on(board)}"
+
+
+def _instances_ranked_on(board: "Leaderboard") -> str:
+    """`40 instances`, or `27 of 40 instances` where the runs are of a part of gold."""
+    return counted(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
 
 
 def board_last_line(board: "Leaderboard") -> str:
@@ -214,7 +219,8 @@ def board_last_line(board: "Leaderboard") -> str:
     broken = len(board.rows) - n
     unread = f", {broken} could not be read" if broken else ""
     runs = f", {board.n_runs} runs" if board.n_runs else ""
-    return f"done: {counted(n, 'submission')} ranked ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
+    part = "" if board.part_of is None else f" on {_instances_ranked_on(board)}"
+    return f"done: {counted(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
 
 
 def _board_suite(board: "Leaderboard") -> Suite:

@@ -69,6 +69,11 @@ def read_run(folder: Path) -> RunEntry | None:
     return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags or ()))) if isinstance(run, dict) else None
 
 
+def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
+    """What of a run's options chose a part of gold; empty where all of it was asked for."""
+    return {key: value for key in ("only", "filter", "group", "shard") if (value := options.get(key))}
+
+
 def find_runs(
     root: Path = RUNS_FOLDER,
     *,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.memo import Memo
-from evalsuite.store.history import read_run
+from evalsuite.store.history import part_asked_for, read_run
 from evalsuite.store.run_files import read_results
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run
 
@@ -17,7 +17,8 @@ class RunScores:
     """A finished run in columns: n instances in gold order, with the score under the run's rules and under both, status and scorer.
 
     `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
-    instance ids, `clusters` are tags. `is_whole` says that all of gold was scored, not some instances of it.
+    instance ids, `clusters` are tags. `is_whole` says that all of gold was scored, not some instances of it;
+    `n_instances` are those of all of gold, 0 where nobody knows.
     """
 
     folder: str
@@ -36,6 +37,7 @@ class RunScores:
     strict: Sequence[float | None]
     status: Sequence[str]
     scorer: Sequence[str | None]
+    n_instances: int = 0
 
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
@@ -113,7 +115,7 @@ def _read(folder: Path) -> RunScores | None:
         submission=str(submission.get("folder", "")),
         suite=entry.suite,
         rules=str(options.get("rules", "")),
-        is_whole=not any(options.get(key) for key in ("only", "filter", "group")),
+        is_whole=not part_asked_for(options),
         metadata=dict(entry.metadata),
         groups={tag: list(ids) for tag, ids in run.get("groups", {}).items()},
         clusters=list(gold.get("clusters", ())),
@@ -123,4 +125,5 @@ def _read(folder: Path) -> RunScores | None:
         strict=[r.strict for r in results],
         status=[r.status for r in results],
         scorer=[r.scorer for r in results],
+        n_instances=int(gold.get("n_instances") or 0),
     )

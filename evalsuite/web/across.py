@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.store.history import part_asked_for
 from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result
 from evalsuite.web.query import BadQueryError
@@ -72,7 +73,7 @@ def _stamp_of_runs(runs: Sequence[ShownRun]) -> tuple[int, ...]:
 
 def _ranked_under(run: ShownRun) -> str:
     """The signature, marked where only some instances were scored: such runs share no ranking with whole ones."""
-    part = [f"{key}={value}" for key in ("only", "filter", "group") if (value := run.run["options"].get(key))]
+    part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
     return "|".join([str(run.run.get("signature", "")), *part])
 
 
@@ -100,6 +101,7 @@ def _run_scores(run: ShownRun) -> RunScores:
         suite=record.suite,
         rules=record.rules,
         is_whole=True,
+        n_instances=int(record.run["gold"].get("n_instances") or 0),
         metadata=run.metadata,
         groups=record.run.get("groups") or {},
         clusters=record.run["gold"].get("clusters") or (),

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evalsuite.store.history import part_asked_for
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED
 from evalsuite.web.library import Library, unfinished
 from evalsuite.web.query import made_at, safe_id, utc
@@ -90,7 +91,7 @@ class Journals:
             return str(started.get("suite", "")), int(started["n_instances"])
         gold = _gold_hash(str(started.get("signature", "")))
         options = started.get("options")
-        part = isinstance(options, dict) and any(options.get(key) for key in ("only", "filter", "group"))
+        part = isinstance(options, dict) and bool(part_asked_for(options))
         for suite in self._library.suites() if gold else ():
             for run in suite.runs:
                 if run.run["gold"].get("hash") == gold:

@@ -74,6 +74,25 @@ def test_a_comparison_with_a_part_says_what_it_leaves_out(place: Path) -> None:
     assert "of 5 instances" not in evalsuite("compare", "whole", "whole", cwd=place).stdout
 
 
+def test_a_board_of_parts_names_the_part(place: Path) -> None:
+    """Runs of a part are ranked on that part, and both lines say so; a shard's run is never taken for one of all of gold."""
+    evalsuite("run", "sub", "--gold", "gold", "--shard", "1/2", cwd=place)
+    whole = evalsuite("leaderboard", "sub", "--gold", "gold", "-o", "b.json", cwd=place).stdout.splitlines()
+    assert whole[0].endswith(" · 5 instances")
+    assert whole[-1] == "done: 1 submission ranked (1 new, 0 reused)"
+    evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--out", "part", cwd=place)
+    lines = evalsuite("leaderboard", "part", "--gold", "gold", cwd=place).stdout.splitlines()
+    assert lines[0].endswith(f" · {PART}")
+    assert lines[-1] == f"done: 1 submission ranked on {PART} (0 new, 0 reused, 1 runs)"
+
+
+def test_what_failed_in_any_shard_is_scored_again(place: Path) -> None:
+    """--lf after the shards of a run scores what was not right in any of them, not in the last one only."""
+    for i in (1, 2):
+        evalsuite("run", "sub", "--gold", "gold", "--shard", f"{i}/2", cwd=place)
+    assert evalsuite("run", "sub", "--gold", "gold", "--lf", "-q", cwd=place).stdout == "done: 0.0 % on 3 of 5 instances (no gate set)\n"
+
+
 def test_shards_that_are_merged_are_whole(place: Path) -> None:
     """Two halves are parts; what merge makes of them is all of gold."""
     for i in (1, 2):
