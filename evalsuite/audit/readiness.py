@@ -182,7 +182,8 @@ class _Looker:
         """What keeps a text or file from being read in a form, None where it can be."""
         wanted = check.parameters.get("condition_tabs") if check is not None else None
         names = wanted if form == "database" and _are_names(wanted) else None
-        place = (self.submission.folder, answer.instance_id, dict(self.limits), self.inodes)
+        # Workers stand elsewhere.
+        place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
         reading = (AnswerFiles(*place), "table" if form == "tables" else form, answer.answer_type, value, names, dict(self.limits))
         try:
             if answer.answer_type == "answer":
