@@ -208,7 +208,9 @@ def _judged(order: str, task: Task, reader: socket.socket | None, most: int) -> 
     assert reader is not None
     started = time.monotonic()
     if wants_database(task):
-        send(reader, _json(table_names(task)))
+        # A reader that is full is gone, and has said so before.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            send(reader, _json(table_names(task)))
     payload = _received(reader, most)
     if payload == FULL:
         return None
