@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from evalsuite.errors import FaultError, GoldError, did_you_mean
 from evalsuite.gold.spec import MOST_COMPARED, check_of
-from evalsuite.gold.suite_yaml import refuse_twice
+from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.types import Check, Gold, GoldInstance
 
@@ -142,34 +142,22 @@ def _hash_of(files: list[Path], folder: Path) -> str:
 
 def _mappings(file: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str, str]]]:
     """(the entry, key -> "file:line" with "" for the entry itself) of each entry in the file."""
-    import yaml
-
-    try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
-        node = loader.get_single_node()
-        if node is None or node.tag == "tag:yaml.org,2002:null":
+    with yaml_nodes(file, name) as (loader, node):
+        if node is None:
             return
-        refuse_twice(node, name)
-        if not isinstance(node, yaml.SequenceNode):
+        if node.id != "sequence":
             raise GoldError(f"{name}:{node.start_mark.line + 1}: not a list", hint="write one entry after another, each from `- id: ` on")
         for item in node.value:
             lines = {"": f"{name}:{item.start_mark.line + 1}"}
-            if not isinstance(item, yaml.MappingNode):
+            if item.id != "mapping":
                 raise GoldError(f"{lines['']}: an entry must be a mapping", hint=f"its keys: {', '.join(KEYS)}")
             fields = {}
             for key, value in item.value:
                 lines[str(key.value)] = f"{name}:{key.start_mark.line + 1}"
                 # A hash of digits alone is a number to YAML, and 12e456789012 too: ids and hashes are taken as they are written.
-                raw = key.value in ("id", "gold") and isinstance(value, yaml.ScalarNode)
+                raw = key.value in ("id", "gold") and value.id == "scalar"
                 fields[str(key.value)] = value.value if raw else loader.construct_object(value, deep=True)
             yield fields, lines
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise GoldError(f"{name}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-        raise GoldError(f"{name}: not readable as UTF-8 YAML", hint="save the file as UTF-8; dates are written 2027-06-30") from None
-    except OSError:
-        raise GoldError(f"{name}: the file cannot be read") from None
 
 
 def _entry(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, known: Mapping[str, GoldInstance], day: date) -> Erratum:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
@@ -82,25 +83,38 @@ def _bring_scorers(value: Any, where: str, folder: Path) -> None:
 
 
 def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
-    """(key, value, "file:line") of the mapping the file holds."""
+    """(key, value, "file:line") of the mapping the file holds. Raises `GoldError` with the line."""
+    with yaml_nodes(file, where) as (loader, node):
+        if node is None:
+            return
+        if node.id != "mapping":
+            raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
+        for key_node, value_node in node.value:
+            place = f"{where}:{key_node.start_mark.line + 1}"
+            yield str(key_node.value), loader.construct_object(value_node, deep=True), place
+
+
+@contextmanager
+def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
+    """(the loader, the top node) of a YAML file in which no key stands twice; the node is None for an empty one.
+
+    Inside, whatever YAML cannot make a value of becomes a `GoldError` with the line.
+    """
     import yaml
 
     try:
         loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
         node = loader.get_single_node()
-        if node is None or node.tag == "tag:yaml.org,2002:null":
-            return
-        if not isinstance(node, yaml.MappingNode):
-            raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
-        refuse_twice(node, where)
-        for key_node, value_node in node.value:
-            place = f"{where}:{key_node.start_mark.line + 1}"
-            yield str(key_node.value), loader.construct_object(value_node, deep=True), place
+        if node is not None and node.tag == "tag:yaml.org,2002:null":
+            node = None
+        if node is not None:
+            refuse_twice(node, where)
+        yield loader, node
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
-    except (yaml.YAMLError, UnicodeDecodeError):
-        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8") from None
+    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
+        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
     except OSError:
         raise GoldError(f"{where}: the file cannot be read") from None
 

@@ -80,6 +80,7 @@ def test_reference_is_a_default_of_the_table_scorers(tmp_path: Path) -> None:
         ("fail_under: 80\n", "1: fail_under must be a number from 0 to 1, found 80", "0.8 means 80 %"),
         ("fail_under: true\n", "1: fail_under must be a number from 0 to 1, found True", "0.8 means 80 %"),
         ("defaults: {table_mach: {}}\n", "1: unknown scorer 'table_mach'", "did you mean 'table_match'?"),
+        ("judge: {since: 2026-13-45}\n", " not readable as UTF-8 text", "save the file as UTF-8; dates are written 2027-06-30"),
         ("name: !!python/object/apply:os.getcwd []\n", "1: not valid YAML", "quote texts that hold ': ' or begin with a special character"),
     ],
 )
