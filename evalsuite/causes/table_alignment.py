@@ -12,11 +12,11 @@ from functools import cached_property
 from typing import Any, Final
 
 from evalsuite.causes.value_pairs import Pair, decorated_number, instants
+from evalsuite.tables.columns import Column
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.outlines import place
 from evalsuite.tables.strict_cells import Cell, equal, key
 from evalsuite.tables.strict_columns import read_columns
-from evalsuite.tables.strict_matching import Column
 from evalsuite.types import Rule, Table
 
 MOST_CELLS: Final = 2_000_000

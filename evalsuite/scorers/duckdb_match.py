@@ -8,6 +8,7 @@ from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.tables.database_rules import list_problem, match_database, needs_quotes
 from evalsuite.tables.digested import AnyTable, DigestedTable, agreed_rows, held
+from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.fetched import turns_into_floats
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.strict_columns import Labels, Terms
@@ -116,7 +117,10 @@ def _score(
     reference: Reference,
 ) -> Score:
     """Both verdicts on the named tables."""
-    official = match_database(prediction, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference)
+    seen = Comparisons()
+    official = match_database(
+        prediction, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference, comparisons=seen
+    )
     if not names:
         return official
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
@@ -127,5 +131,6 @@ def _score(
         names=names,
         needed=needed,
         ignore_orders=ignore_orders,
+        comparisons=seen,
     )
     return join_verdicts(official, strict)

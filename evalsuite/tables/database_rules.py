@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from evalsuite.tables.digested import AnyTable
+from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.fetched import unsupported_type
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.official_tables import all_of, match_pair
@@ -31,6 +32,7 @@ def match_database(
     needed: Sequence[Sequence[int]] | None = None,
     ignore_orders: Sequence[bool] | None = None,
     reference: Reference = "original",
+    comparisons: Comparisons | None = None,
 ) -> Score:
     """1 where each of gold's tables (`tables`, or all) matches the predicted table of that name without case, else 0.
 
@@ -44,7 +46,9 @@ def match_database(
     scores = []
     for index, name in enumerate(names):
         columns, ignore_order = needed[index] if needed else (), bool(ignore_orders and ignore_orders[index])
-        score = _match_one(name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference)
+        score = _match_one(
+            name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons
+        )
         scores.append(_titled(score, name))
     return all_of(scores)
 
@@ -71,6 +75,7 @@ def _match_one(
     needed: Sequence[int],
     ignore_order: bool,
     reference: Reference,
+    comparisons: Comparisons | None,
 ) -> Score:
     gold = expected.get(name.lower())
     if gold is None:
@@ -82,7 +87,7 @@ def _match_one(
     prediction = predicted.get(name.lower(), Fault(code="MISSING_TABLE"))
     if not isinstance(prediction, Fault) and (refused := unsupported_type(prediction)):
         return Score(official=0.0, reason=f"the reference cannot read a column of type {refused}")
-    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
+    return match_pair(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 
 def _open(message: str) -> Score:

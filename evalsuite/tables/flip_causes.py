@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from evalsuite.tables.columns import Column, Matching
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.outlines import place
 from evalsuite.tables.strict_cells import Cell, Percent, is_written_form
-from evalsuite.tables.strict_matching import Column, Matching
 from evalsuite.texts.numbers import Number
 from evalsuite.texts.verdict import TableCause
-from evalsuite.types import Table
 
 
 def cause_of_refusal(gold: Cell, predicted: Cell) -> str:
@@ -53,30 +53,33 @@ def _same_with_zeros(gold: Cell, predicted: Cell) -> bool:
 
 
 def cause_of_acceptance(
-    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], gold_table: Table, predicted_table: Table, *, ordered: bool
+    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], evidence: Evidence | None, *, ordered: bool
 ) -> TableCause:
     """Why the reference may refuse what strict accepts, read off the first cells that are equal but not written alike."""
     if matching.moved:
         return "tie order"
-    for i, k in enumerate(matching.assignment):
-        if k is None:
-            continue
-        rows = _differently_written(gold_table.columns[gold[i].position], predicted_table.columns[predicted[k].position], ordered)
-        if rows:
-            texts = gold_table.columns[gold[i].position][rows[0]], predicted_table.columns[predicted[k].position][rows[1]]
-            cells = gold[i].cells[rows[0]], predicted[k].cells[rows[1]]
-            return kind_of_form(*cells, texts, ordered=ordered, own_tolerance=gold[i].tolerance.own)
+    for column, k in zip(gold, matching.assignment, strict=False):
+        pair = _differently_written(column, predicted[k], evidence, ordered) if k is not None and evidence is not None else None
+        if pair is not None and k is not None:
+            cells = column.read(pair[0]), predicted[k].read(pair[1])
+            return kind_of_form(*cells, pair, ordered=ordered, own_tolerance=column.tolerance.own)
     return "dtype of other columns" if ordered else "row pairing"
 
 
-def _differently_written(gold: Sequence[Any], predicted: Sequence[Any], ordered: bool) -> tuple[int, int] | None:
-    """A gold row and a predicted row whose cells stand against each other and are not written alike."""
+def _differently_written(gold: Column, predicted: Column, evidence: Evidence, ordered: bool) -> tuple[Any, Any] | None:
+    """A gold and a predicted cell, as they are written, that stand against each other and are not written alike."""
+    i, k = gold.position, predicted.position
     if ordered:
-        pairs = enumerate(zip(gold, predicted, strict=True))
-        return next(((row, row) for row, (x, y) in pairs if x != y and not (x is None and y == "")), None)
-    a, b = list(map(str, gold)), list(map(str, predicted))
-    only_gold, only_predicted = Counter(a) - Counter(b), Counter(b) - Counter(a)
-    return (a.index(min(only_gold)), b.index(min(only_predicted))) if only_gold and only_predicted else None
+        return next(((a, b) for _, a, b in evidence.cells(i, k, evidence.unlike(i, k)[:1])), None)
+    if evidence.packed is not None:
+        rows = evidence.spare([i], [k])
+        left = [evidence.written(side, (i, k)[side], rows[side]) for side in (0, 1)]
+        return (min(left[0]), min(left[1])) if all(left) else None
+    a, b = evidence.gold.columns[i], evidence.predicted.columns[k]
+    only_gold, only_predicted = Counter(map(str, a)) - Counter(map(str, b)), Counter(map(str, b)) - Counter(map(str, a))
+    if not (only_gold and only_predicted):
+        return None
+    return tuple(next(cell for cell in side if str(cell) == min(only)) for side, only in ((a, only_gold), (b, only_predicted)))
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:

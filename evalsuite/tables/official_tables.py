@@ -9,19 +9,25 @@ from collections.abc import Sequence
 from typing import Any
 
 from evalsuite.errors import describe
-from evalsuite.tables.block_verdicts import official_verdict
 from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
+from evalsuite.tables.evidence import Comparisons, Evidence, first_rows
 from evalsuite.tables.fetched import database_columns
-from evalsuite.tables.identical import identical_columns
 from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
+from evalsuite.tables.official_packed import OfficialColumns, partners_of
 from evalsuite.tables.packed import packed_of
 from evalsuite.tables.pandas_typing import Typed, official_frame, raw_column, typed_column
-from evalsuite.tables.wording import LONGEST_FLOAT, RANKED_CELLS, all_found, count, shorten, shown
+from evalsuite.tables.wording import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, count, no_equal, shorten, shown
 from evalsuite.types import Fault, Score, Table
 
 
 def match_table(
-    prediction: AnyTable, gold: AnyTable, *, needed: Sequence[int] = (), ignore_order: bool = False, reference: Reference = "original"
+    prediction: AnyTable,
+    gold: AnyTable,
+    *,
+    needed: Sequence[int] = (),
+    ignore_order: bool = False,
+    reference: Reference = "original",
+    comparisons: Comparisons | None = None,
 ) -> Score:
     """1 where every needed gold column (positions from 0, none = all) equals some predicted column, else 0.
 
@@ -32,10 +38,6 @@ def match_table(
         chosen = resolve(needed, len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    if isinstance(prediction, Table) and isinstance(gold, Table) and packed_of(prediction) and packed_of(gold):
-        found = official_verdict(prediction, gold, chosen, ignore_order=ignore_order, empty_is_zero=reference in RESULT_SUITES)
-        if found is not None:
-            return found
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
     if n_agreed is not None:
         return all_found(n_agreed, [(i + 1, i + 1) for i in chosen])
@@ -43,13 +45,17 @@ def match_table(
     if prediction.n_rows != gold.n_rows:
         reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
         return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
-    same = identical_columns(gold, prediction, chosen) if gold.types is None else None
-    if same is not None and _is_safe_text(prediction):
+    evidence = (comparisons or Comparisons()).of(gold, prediction)
+    is_safe = gold.types is None and _is_safe_text(prediction)
+    same = evidence.identical(chosen) if is_safe else None
+    if same is not None:
         return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
-    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
-    expected = Side(gold, chosen, ignore_order, reference)
+    predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
+    expected = Side(evidence.gold, chosen, ignore_order, reference)
+    if is_safe and evidence.packed is not None and (found := _packed(expected, predicted, evidence)) is not None:
+        return found
     try:
-        return _compare(expected, predicted)
+        return _compare(expected, predicted, evidence)
     except Uncomparable as error:
         return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
 
@@ -61,6 +67,7 @@ def match_any_table(
     needed: Sequence[Sequence[int] | Fault],
     ignore_order: bool = False,
     reference: Reference = "original",
+    comparisons: Comparisons | None = None,
 ) -> Score:
     """The score against the first gold that matches, else against the one it came nearest to.
 
@@ -74,7 +81,7 @@ def match_any_table(
         elif isinstance(columns, Fault):
             score = Score(official=None, reason=columns.detail, fault=columns)
         else:
-            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference)
+            score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
         scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))
         if score.official == 1.0:
             return scores[-1]
@@ -93,13 +100,16 @@ def match_table_list(
     needed: Sequence[Sequence[int]],
     ignore_orders: Sequence[bool],
     reference: Reference = "original",
+    comparisons: Comparisons | None = None,
 ) -> Score:
     """1 where the i-th prediction matches the i-th gold for all n golds, else 0 with the first that fails."""
     if len(predictions) != len(golds):
         return Score(official=0.0, reason=f"{count(len(predictions), 'table')} handed in, gold has {len(golds)}")
     scores = []
     for index, (prediction, gold) in enumerate(zip(predictions, golds, strict=True)):
-        score = match_pair(prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference)
+        score = match_pair(
+            prediction, gold, needed=needed[index], ignore_order=ignore_orders[index], reference=reference, comparisons=comparisons
+        )
         name = "" if isinstance(gold, Fault) else gold.name
         scores.append(_numbered(score, "table", index + 1, len(golds), name))
     return all_of(scores)
@@ -112,13 +122,14 @@ def match_pair(
     needed: Sequence[int] = (),
     ignore_order: bool = False,
     reference: Reference = "original",
+    comparisons: Comparisons | None = None,
 ) -> Score:
     """`match_table`, where either side may be the fault that stands in its place."""
     if isinstance(prediction, Fault):
         return Score(official=0.0, reason=describe(prediction), fault=prediction)
     if isinstance(gold, Fault):
         return Score(official=None, reason=describe(gold), fault=gold)
-    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference)
+    return match_table(prediction, gold, needed=needed, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
 
 
 def all_of(scores: Sequence[Score]) -> Score:
@@ -158,10 +169,9 @@ class Side:
     def __len__(self) -> int:
         return len(self.chosen)
 
-    def label(self, position: int) -> str:
-        """`column 2 'revenue'`: counted from 1 in the table, with its header."""
-        index = self.chosen[position]
-        return f"column {index + 1} {shorten(self.table.header[index])}"
+    def first(self, n_rows: int) -> "Side":
+        """The same of the first rows alone."""
+        return Side(first_rows(self.table, n_rows), self.chosen, self.ignore_order, self.reference)
 
     def header(self, position: int) -> str:
         """The header of a chosen column without case."""
@@ -217,7 +227,7 @@ def _as_column(typed: Typed) -> Column:
     return Column(typed.values, "text" if typed.kind in ("text", "raw") else "number")
 
 
-def _compare(gold: Side, predicted: Side) -> Score:
+def _compare(gold: Side, predicted: Side, evidence: Evidence) -> Score:
     shortcuts = gold.safe and predicted.safe
     pairs: list[tuple[int, int]] = []
     for position in range(len(gold)):
@@ -225,13 +235,15 @@ def _compare(gold: Side, predicted: Side) -> Score:
         if partner is None:
             partner = _first_equal(gold.column(position), predicted)
         if partner is None:
-            return _explain(gold, position, predicted, n_found=len(pairs))
+            return _explain(gold, predicted, evidence, len(pairs))
         pairs.append((gold.chosen[position] + 1, predicted.chosen[partner] + 1))
     return all_found(gold.table.n_rows, pairs)
 
 
 def _is_safe_text(table: Table, chosen: Sequence[int] | None = None) -> bool:
     """Whether no cell of these text columns (None: all) is long enough to be an integer that no float can hold."""
+    if (packed := packed_of(table)) is not None:
+        return packed.longest <= LONGEST_FLOAT
     for index in range(len(table.columns)) if chosen is None else chosen:
         raw = raw_column(table, index)
         # Most columns are short as a whole: one join is cheaper than a look at each cell.
@@ -260,30 +272,56 @@ def _first_equal(gold: Column, predicted: Side) -> int | None:
     return None
 
 
-def _explain(gold: Side, position: int, predicted: Side, *, n_found: int) -> Score:
-    """The 0 of a gold column without its equal: names the predicted column with the fewest differing cells."""
-    n_rows = gold.table.n_rows
-    column = gold.column(position)
-    n_ranked = min(n_rows, max(1, RANKED_CELLS // max(1, len(predicted))))
+def _packed(expected: "Side", predicted: "Side", evidence: Evidence) -> Score | None:
+    """The score of packed tables, None where only their values can tell."""
+    columns = OfficialColumns(evidence, ignore_order=expected.ignore_order, empty_is_zero=expected.reference in RESULT_SUITES)
+    found = partners_of(columns, expected.chosen, len(predicted))
+    if found is None:
+        return None
+    partners, is_all = found
+    if is_all:
+        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+    return _explain(expected, predicted, evidence, len(partners), columns)
 
-    def distance(index: int) -> tuple[int, bool, int]:
-        n_differ = len(differing_rows(column, predicted.column(index), n_ranked))
-        return n_differ, gold.header(position) != predicted.header(index), abs(gold.chosen[position] - index)
 
-    details: dict[str, Any] = {"n_found": n_found, "n_needed": len(gold), "gold_column": gold.chosen[position] + 1, "n_rows": n_rows}
-    start = f"gold {gold.label(position)} has no equal"
-    if not len(predicted):
-        return Score(official=0.0, reason=f"{start}: no column handed in", details=details)
-    nearest = min(range(len(predicted)), key=distance)
-    rows = differing_rows(column, predicted.column(nearest), n_rows)
-    first = rows[0]
-    cells = f"{shown(column.values[first])} vs {shown(predicted.column(nearest).values[first])}"
-    where = "first when sorted" if gold.ignore_order else f"first at row {first + 1}"
+def _explain(expected: "Side", predicted: "Side", evidence: Evidence, n_found: int, packed: OfficialColumns | None = None) -> Score:
+    """The 0 of the needed column `n_found`, which has no equal: names the predicted column with the fewest differing cells."""
+    i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
+    gold, ignore_order = evidence.gold, expected.ignore_order
+    details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
+    if not n_predicted:
+        return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
+    n_ranked = min(n_rows, max(1, (RANKED_CELLS if packed is None else FEW_RANKED_CELLS) // n_predicted))
+    mine, theirs = expected, predicted
+    if packed is not None:
+        mine, theirs = expected.first(n_ranked), predicted.first(n_ranked)
+
+    def distance(k: int) -> tuple[int, bool, int]:
+        n_differ = len(differing_rows(mine.column(n_found), theirs.column(k), n_ranked))
+        return n_differ, expected.header(n_found) != predicted.header(k), abs(i - k)
+
+    k = min(range(n_predicted), key=distance)
+    details["predicted_column"] = k + 1
     word = "nearest is" if n_ranked == n_rows else "a near one is"
-    reason = f"{start}: {word} predicted {predicted.label(nearest)}, {len(rows)} of {n_rows} cells differ, {where}: {cells}"
-    details |= {"predicted_column": nearest + 1, "n_differ": len(rows)}
-    if not gold.ignore_order:
-        details["first_row"] = first + 1
+    place = f"{word} predicted column {k + 1} {shorten(evidence.predicted.header[k])}"
+    if packed is not None and packed.are_many:
+        return Score(official=0.0, reason=no_equal(i, gold.header[i], f"{place}, whose cells cannot be paired"), details=details)
+    rows = packed.differing(i, k) if packed is not None and not ignore_order else None
+    if rows is not None and packed is not None:
+        _, a, b = next(evidence.cells(i, k, rows[:1]))
+        cells = f"{shown(packed.value(0, i, a))} vs {shown(packed.value(1, k, b))}"
+    else:
+        if packed is not None:
+            # One column of packed text is typed as it is in its frame, but for how integers are held.
+            mine, theirs = (Side(side.table, [at], ignore_order, side.reference) for side, at in ((expected, i), (predicted, k)))
+        column, other = (mine.column(0), theirs.column(0)) if packed is not None else (mine.column(n_found), theirs.column(k))
+        rows = differing_rows(column, other, n_rows)
+        cells = f"{shown(column.values[rows[0]])} vs {shown(other.values[rows[0]])}"
+    details["n_differ"] = len(rows)
+    where = "first when sorted"
+    if not ignore_order:
+        where, details["first_row"] = f"first at row {int(rows[0]) + 1}", int(rows[0]) + 1
+    reason = no_equal(i, gold.header[i], f"{place}, {len(rows)} of {n_rows} cells differ, {where}: {cells}")
     return Score(official=0.0, reason=reason, details=details)
 
 

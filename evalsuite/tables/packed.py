@@ -78,6 +78,7 @@ class Packed:
         self.width = width
         self.frames: list[bytes] = []
         self.counts: list[int] = []
+        self.longest = 0
         for frame in frames:
             n_rows, n_columns, size = _SHAPE.unpack_from(frame)
             if n_columns != width or size not in (1, 4) or _SHAPE.size + n_rows * n_columns * size > len(frame):
@@ -86,15 +87,19 @@ class Packed:
             if int(lengths.sum(dtype="int64")) + len(lengths) != len(frame) - _SHAPE.size - n_rows * n_columns * size:
                 raise ValueError("the lengths of a packed block do not fit its text")
             if n_rows:
+                self.longest = max(self.longest, int(lengths.max()))
                 self.frames.append(frame)
                 self.counts.append(n_rows)
         self._last: tuple[int, Block] | None = None
-        self.compared: dict[Any, Any] = {}
 
     @property
     def n_rows(self) -> int:
         """How many rows there are."""
         return sum(self.counts)
+
+    def columns(self) -> "tuple[PackedColumn, ...]":
+        """The columns of a table that is held so."""
+        return tuple(PackedColumn(self, place) for place in range(self.width))
 
     def blocks(self) -> Iterator[Block]:
         """The rows from the beginning."""
@@ -174,8 +179,7 @@ class PackedColumn(Sequence[str]):
 def packed_table(header: tuple[str, ...], name: str, frames: Iterable[bytes]) -> Table:
     """The table of packed blocks. Raises ValueError, and what the frames raise."""
     packed = Packed(len(header), frames)
-    columns = tuple(PackedColumn(packed, index) for index in range(packed.width))
-    return Table(header=header, columns=columns, n_rows=packed.n_rows, name=name)
+    return Table(header=header, columns=packed.columns(), n_rows=packed.n_rows, name=name)
 
 
 def packed_of(table: Table) -> Packed | None:

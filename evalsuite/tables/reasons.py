@@ -5,12 +5,15 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from evalsuite.tables.clusters import pair_columns
+from evalsuite.tables.columns import Column, Matching
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.flip_causes import cause_of_refusal, likest
 from evalsuite.tables.outlines import Outline
+from evalsuite.tables.remainders import cells_of
 from evalsuite.tables.strict_cells import Cell, equal, show
-from evalsuite.tables.strict_matching import Column, Matching, crossed
-from evalsuite.tables.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_order
-from evalsuite.tables.wording import MAX_SHOWN, RANKED_CELLS, count, shorten
+from evalsuite.tables.strict_matching import crossed
+from evalsuite.tables.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_bags, unmatched_in_order
+from evalsuite.tables.wording import FEW_RANKED_CELLS, MAX_SHOWN, RANKED_CELLS, count, no_equal, shorten
 from evalsuite.texts.verdict import Strict
 from evalsuite.types import Fault
 
@@ -18,7 +21,14 @@ MAX_COLUMNS: Final = 3
 
 
 def explain(
-    matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], *, n_gold: int, n_predicted: int, ordered: bool
+    matching: Matching,
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    evidence: Evidence | None,
+    *,
+    n_gold: int,
+    n_predicted: int,
+    ordered: bool,
 ) -> Strict:
     """The strict 0 with its reason and the kind of fact that decides it."""
     if matching.verdict == "shape":
@@ -28,11 +38,12 @@ def explain(
         return Strict(value=0.0, reason=f"LIMIT: {reason}", kind="limit", fault=Fault(code="LIMIT", detail=reason))
     if matching.verdict == "labels":
         return _labels(matching, gold, predicted)
+    assert evidence is not None
     if matching.verdict == "no column":
-        return _no_column(matching, gold, predicted, ordered)
+        return _no_column(matching, gold, predicted, ordered, evidence)
     if matching.verdict == "not injective":
         return _one_for_two(matching, gold, predicted)
-    return _rows(matching, gold, predicted, n_gold)
+    return _rows(matching, gold, predicted, n_gold, evidence)
 
 
 def _shape(gold: Sequence[Column], predicted: Sequence[Column], n_gold: int, n_predicted: int) -> Strict:
@@ -55,12 +66,15 @@ def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Colu
     return Strict(value=0.0, reason=reason, kind="labels", details=details)
 
 
-def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool) -> Strict:
+def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: Evidence) -> Strict:
     column = gold[next(i for i, found in enumerate(matching.candidates) if not found)]
-    nearest, words = nearest_column(column, predicted, ordered)
-    compare = unmatched_in_order if ordered else unmatched_in_any_order
-    unmatched = compare(column.cells, nearest.cells, column.tolerance)
-    start = f"gold column {column.position + 1} {shorten(column.name)} has no equal: "
+    nearest, words = nearest_column(column, predicted, ordered, RANKED_CELLS if evidence.packed is None else FEW_RANKED_CELLS)
+    if ordered:
+        unmatched = unmatched_in_order(column, nearest, evidence)
+    elif evidence.packed is None:
+        unmatched = unmatched_in_any_order(column.cells, nearest.cells, column.tolerance)
+    else:
+        unmatched = unmatched_in_bags(column, nearest, evidence)
     place = f"{words} predicted column {nearest.position + 1} {shorten(nearest.name)}"
     details: dict[str, Any] = {
         "gold_column": column.position + 1,
@@ -68,26 +82,27 @@ def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[C
         "n_differ": len(unmatched.cells),
     }
     if not unmatched.cells:
-        return Strict(value=0.0, reason=f"{start}{place}, no order of its cells agrees", kind="tolerance by size", details=details)
+        reason = no_equal(column.position, column.name, f"{place}, no order of its cells agrees")
+        return Strict(value=0.0, reason=reason, kind="tolerance by size", details=details)
     (row, expected), found = unmatched.cells[0], _against(unmatched, ordered)
     details |= {"first_row": row + 1, "gold_cell": _cut(show(expected))}
     cells = f"{_cut(show(expected))} vs {_cut(show(found))}" if ordered else f"{_cut(show(expected))} has no partner"
     if ordered:
         details["predicted_cell"] = _cut(show(found))
-    if not unmatched.exact:
-        details["at_most"] = True
-    number = f"{'' if unmatched.exact else 'at most '}{len(unmatched.cells)} of {count(len(column.cells), 'cell')} differ"
-    reason = f"{start}{place}, {number}, first at row {row + 1}: {cells}"
+    if unmatched.bound:
+        details[unmatched.bound.strip().replace(" ", "_")] = True
+    number = f"{unmatched.bound}{len(unmatched.cells)} of {count(len(column.cells), 'cell')} differ"
+    reason = no_equal(column.position, column.name, f"{place}, {number}, first at row {row + 1}: {cells}")
     return Strict(value=0.0, reason=reason, kind=cause_of_refusal(expected, found), details=details)
 
 
-def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool) -> tuple[Column, str]:
+def nearest_column(gold: Column, predicted: Sequence[Column], ordered: bool, n_ranked: int = RANKED_CELLS) -> tuple[Column, str]:
     """The predicted column to explain gold's by, and in words why this one.
 
     The column of the same name, unless another one differs in less than half as many cells; else the one that differs least. Of many
     columns only the first rows are compared; without order these say little, so that the name decides then.
     """
-    limit = max(1, RANKED_CELLS // max(1, len(predicted)))
+    limit = max(1, n_ranked // max(1, len(predicted)))
     all_rows = len(gold.cells) <= limit
     cells = gold.cells[:limit]
 
@@ -134,25 +149,32 @@ def _too_few(matching: Matching) -> tuple[list[int], list[int]]:
     return sorted(wanting), sorted(offered)
 
 
-def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int) -> Strict:
-    pairs = []
-    for i, k in enumerate(matching.assignment):
-        assert k is not None
-        pair = pair_columns(Outline(gold[i].cells), Outline(predicted[k].cells), gold[i].tolerance)
-        assert pair is not None
-        pairs.append(pair)
-    expected = list(zip(*(pair.gold_keys for pair in pairs), strict=True))
-    left = Counter(expected) - Counter(zip(*(pair.predicted_keys for pair in pairs), strict=True))
+def _rows(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], n_rows: int, evidence: Evidence) -> Strict:
+    partners = [predicted[k] for k in matching.assignment if k is not None]
+    rows: tuple[Sequence[int], Sequence[int]] = (range(n_rows), range(n_rows))
+    if evidence.packed is not None:
+        rows = evidence.spare([column.position for column in gold], [column.position for column in partners])
+    shown = [cells_of(evidence, 0, column, rows[0]) for column in gold]
+    mine, theirs, complete = [], [], True
+    for column, cells, partner in zip(gold, shown, partners, strict=True):
+        outlines = Outline(cells), Outline(cells_of(evidence, 1, partner, rows[1]))
+        pair = pair_columns(*outlines, column.tolerance)
+        complete = complete and pair is not None and pair.complete
+        mine.append(pair.gold_keys if pair is not None else outlines[0].keys)
+        theirs.append(pair.predicted_keys if pair is not None else outlines[1].keys)
+    expected = list(zip(*mine, strict=True))
+    left = Counter(expected) - Counter(zip(*theirs, strict=True))
     n_left = sum(left.values())
     details: dict[str, Any] = {"n_rows": n_rows, "n_rows_disagree": n_left}
     if not n_left:
         reason = "rows scrambled: each column agrees by itself, but no pairing of the rows keeps all of them within tolerance"
         return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
-    first = next(row for row, keys in enumerate(expected) if keys in left)
-    row_cells = ", ".join(_cut(show(column.cells[first])) for column in gold[:4]) + (", ..." if len(gold) > 4 else "")
-    details |= {"first_row": first + 1, "gold_row": [_cut(show(column.cells[first])) for column in gold]}
-    number = f"{'' if all(pair.complete for pair in pairs) else 'at least '}{n_left} of {count(n_rows, 'row')}"
-    reason = f"rows scrambled: columns were sorted apart, {number} do not agree, first gold row {first + 1}: ({row_cells})"
+    at = next(at for at, keys in enumerate(expected) if keys in left)
+    first = int(rows[0][at]) + 1
+    row_cells = ", ".join(_cut(show(cells[at])) for cells in shown[:4]) + (", ..." if len(gold) > 4 else "")
+    details |= {"first_row": first, "gold_row": [_cut(show(cells[at])) for cells in shown]}
+    number = f"{'' if complete else 'at least '}{n_left} of {count(n_rows, 'row')}"
+    reason = f"rows scrambled: columns were sorted apart, {number} do not agree, first gold row {first}: ({row_cells})"
     return Strict(value=0.0, reason=reason, kind="rows scrambled", details=details)
 
 

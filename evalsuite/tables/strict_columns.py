@@ -2,13 +2,14 @@
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from functools import partial
+from typing import Any, Final, Literal, overload
 
+from evalsuite.tables.columns import Column
 from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.strict_cells import Cell, Percent, read_native, read_text
-from evalsuite.tables.strict_matching import Column
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
 
@@ -54,34 +55,55 @@ class Terms:
 PLAIN_TERMS: Final = Terms()
 
 
+class Cells(Sequence[Cell]):
+    """The cells of a column, each read when it is asked for; all of them at most once, equal texts as the same object."""
+
+    def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
+        self._written, self.read = written, read
+        self._all: list[Cell] | None = None
+
+    def __len__(self) -> int:
+        return len(self._written)
+
+    def __iter__(self) -> Iterator[Cell]:
+        if self._all is None:
+            self._all = self._read_all(self._written)
+        return iter(self._all)
+
+    @overload
+    def __getitem__(self, at: int) -> Cell: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Cell]: ...
+    def __getitem__(self, at: int | slice) -> Cell | list[Cell]:
+        if self._all is not None:
+            return self._all[at]
+        return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
+
+    def _read_all(self, written: Sequence[Any]) -> list[Cell]:
+        if self.read is read_native:
+            return list(map(self.read, written))
+        known: dict[Any, Cell] = {}
+        return [known[text] if text in known else known.setdefault(text, self.read(text)) for text in written]
+
+
 def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS, *, labelled: Sequence[str | None] = ()) -> list[Column]:
-    """The chosen columns as cells; equal texts become the same object, so that most comparisons end at once."""
+    """The chosen columns as cells that are read as they are asked for."""
+    read = partial(read_text, percentage=True) if terms.percentage else read_text
     found = []
     for index in chosen:
-        cells = _cells(table, index, terms.percentage)
+        own = read if table.types is None else read_native
+        cells = Cells(table.columns[index], own)
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",
             position=index,
             tolerance=terms.tolerance(table, index),
             label=labelled[index] if index < len(labelled) else None,
+            read=own,
             has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
         )
         found.append(column)
     return found
-
-
-def _cells(table: Table, index: int, percentage: bool) -> list[Cell]:
-    column = table.columns[index]
-    if table.types is not None:
-        return [read_native(value) for value in column]
-    known: dict[Any, Cell] = {}
-    cells = []
-    for text in column:
-        if text not in known:
-            known[text] = read_text(text, percentage=percentage)
-        cells.append(known[text])
-    return cells
 
 
 def _of_column(value: PerColumn, table: AnyTable, index: int) -> float | None:

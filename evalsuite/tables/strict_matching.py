@@ -11,61 +11,17 @@ and deterministic. Work is counted, never timed: at a cap it answers `limit` and
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from heapq import nsmallest
-from typing import Final, Literal
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from evalsuite.tables.clusters import ColumnPair, cannot_pair, pair_columns
-from evalsuite.tables.flows import bipartite_matching
+from evalsuite.tables.columns import Column, Matching, decided, in_likely_order, likely_columns, matched_as
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.outlines import Outline, Shelf
+from evalsuite.tables.row_bags import match_bags
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 from evalsuite.tables.strict_cells import Cell, equal, readings
 from evalsuite.texts.numbers import Tolerance
-
-# Rows with rare values are compared first: columns that differ at all mostly differ there.
-_PROBED_ROWS: Final = 8
-
-Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
-    """A column as cells; `name` is its header, `position` its place in its own table (from 0), `label` what it says it is, if anything.
-
-    `has_percent` says that cells hold percent signs that can be read in two ways.
-    """
-
-    cells: Sequence[Cell]
-    name: str
-    position: int
-    tolerance: Tolerance = field(default_factory=Tolerance)
-    label: str | None = None
-    has_percent: bool = False
-
-    def contradicts(self, other: "Column") -> bool:
-        """Whether the labels of a gold and a predicted column say that they are different columns."""
-        return None not in (self.label, other.label) and self.label != other.label
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
-    """The verdict on two tables, with what explains it.
-
-    `assignment[i]` is the predicted column (index into the predicted list) of needed gold column i, where one was found or tried;
-    `candidates[i]` all that fit it one by one. `moved` says that tied rows changed places.
-    """
-
-    verdict: Verdict
-    assignment: tuple[int | None, ...] = ()
-    candidates: tuple[tuple[int, ...], ...] = ()
-    n_tried: int = 0
-    moved: bool = False
-
-    @property
-    def is_equal(self) -> bool:
-        """Whether the table is the gold table."""
-        return self.verdict == "equal"
 
 
 def match_columns(
@@ -76,6 +32,7 @@ def match_columns(
     n_predicted: int,
     ordered: bool,
     ties: Sequence[int] | None = None,
+    evidence: Evidence | None = None,
 ) -> Matching:
     """The strict verdict on needed gold columns against all predicted ones, of n_gold and n_predicted rows.
 
@@ -84,11 +41,12 @@ def match_columns(
     if len(predicted) < len(gold) or n_gold != n_predicted:
         return Matching(verdict="shape")
     if n_gold == 0 or not gold:
-        return _equal(range(len(gold)))
-    found = _matched(gold, predicted, ordered, ties)
+        return matched_as(range(len(gold)))
+    assert evidence is not None
+    found = _matched(gold, predicted, ordered, ties, evidence)
     if not (found.is_equal and crossed(found, gold, predicted)):
         return found
-    heeding = _matched(gold, predicted, ordered, ties, heeds_labels=True)
+    heeding = _matched(gold, predicted, ordered, ties, evidence, heeds_labels=True)
     return heeding if heeding.verdict in ("equal", "limit") else replace(found, verdict="labels")
 
 
@@ -98,37 +56,24 @@ def crossed(matching: Matching, gold: Sequence[Column], predicted: Sequence[Colu
 
 
 def _matched(
-    gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, ties: Sequence[int] | None, *, heeds_labels: bool = False
+    gold: Sequence[Column],
+    predicted: Sequence[Column],
+    ordered: bool,
+    ties: Sequence[int] | None,
+    evidence: Evidence,
+    *,
+    heeds_labels: bool = False,
 ) -> Matching:
-    n_rows = len(gold[0].cells)
+    n_rows = evidence.n_rows
     if not ordered:
-        return _unordered(gold, predicted, [0] * n_rows, heeds_labels)
-    found = _ordered(gold, predicted, heeds_labels)
+        quick = match_bags(gold, predicted, evidence, heeds_labels) if evidence.packed is not None else None
+        return quick or _unordered(gold, predicted, [0] * n_rows, heeds_labels)
+    found = _ordered(gold, predicted, heeds_labels, evidence)
     if found.is_equal or ties is None or len(set(ties)) == n_rows:
         return found
     # What is wrong is told row by row all the same: the order is what gold asked for.
     moved = _unordered(gold, predicted, ties, heeds_labels)
     return replace(moved, moved=True) if moved.is_equal else found
-
-
-def _equal(assignment: Iterable[int]) -> Matching:
-    chosen = tuple(assignment)
-    return Matching(verdict="equal", assignment=chosen, candidates=tuple((k,) for k in chosen))
-
-
-def likely_columns(gold: Sequence[Column], predicted: Sequence[Column]) -> list[int] | None:
-    """For each gold column the predicted one of the same name, the one in the same place among several or without one; None if taken."""
-    by_name: dict[str, list[int]] = {}
-    for k, column in enumerate(predicted):
-        by_name.setdefault(column.name, []).append(k)
-    found: dict[int, None] = {}
-    for column in gold:
-        named = [k for k in by_name.get(column.name, ()) if k not in found]
-        k = min(named, key=lambda k: (predicted[k].position != column.position, k)) if named else column.position
-        if k >= len(predicted) or k in found:
-            return None
-        found[k] = None
-    return list(found)
 
 
 def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool) -> list[int] | None:
@@ -138,51 +83,48 @@ def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: b
     return found
 
 
-def _in_likely_order(gold: Column, predicted: Sequence[Column], chosen: Iterable[int]) -> list[int]:
-    """Columns with an equal header first, then the one in the same place, then in order."""
-    return sorted(chosen, key=lambda k: (predicted[k].name != gold.name, predicted[k].position != gold.position, k))
+def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: Evidence) -> Matching:
+    """Each column beside its likely partner first; the others are looked at only for a column whose partner is unequal."""
+
+    def fits(i: int, k: int) -> bool:
+        return not (heeds_labels and gold[i].contradicts(predicted[k])) and column_fits(gold[i], predicted[k], evidence)
+
+    likely = likely_columns(gold, predicted)
+    if likely is not None:
+        evidence.look([(column.position, predicted[k].position) for column, k in zip(gold, likely, strict=True)])
+    candidates = [[likely[i]] if likely is not None and fits(i, likely[i]) else [] for i in range(len(gold))]
+    if likely is not None and all(candidates):
+        return matched_as(likely)
+    for i, found in enumerate(candidates):
+        if not found:
+            candidates[i] = [k for k in range(len(predicted)) if fits(i, k)]
+    if all(candidates):
+        # Which of them goes to which is asked only where each has one.
+        candidates = [[k for k in range(len(predicted)) if fits(i, k)] for i in range(len(gold))]
+    return decided([in_likely_order(column, predicted, found) for column, found in zip(gold, candidates, strict=True)], "equal")
 
 
-def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool) -> Matching:
-    likely = _likely(gold, predicted, heeds_labels)
-    if likely is not None and all(_all_equal(column, predicted[k]) for column, k in zip(gold, likely, strict=True)):
-        return _equal(likely)
-    gold_twins, twins = _Twins(gold), _Twins(predicted)
-    known: dict[tuple[int, Tolerance], list[int]] = {}
-    candidates = []
-    for i, column in enumerate(gold):
-        name = (gold_twins[i], column.tolerance)
-        if name not in known:
-            known[name] = _equal_columns(column, predicted, twins)
-        fitting = [k for k in known[name] if not (heeds_labels and column.contradicts(predicted[k]))]
-        candidates.append(_in_likely_order(column, predicted, fitting))
-    return _decided(candidates, "equal")
+def column_fits(gold: Column, predicted: Column, evidence: Evidence) -> bool:
+    """Whether a predicted column equals gold in every row. Their first rows are compared first."""
+    if gold.has_percent or predicted.has_percent:
+        return any(
+            all(a is b or equal(a, b, gold.tolerance) for a, b in zip(g, p, strict=True))
+            for g, p in readings(list(gold.cells), list(predicted.cells))
+        )
+    i, k = gold.position, predicted.position
+    for a, b in zip(evidence.heads[0].columns[i], evidence.heads[1].columns[k], strict=True):
+        if (a is not b and a != b) and not equal(gold.read(a), predicted.read(b), gold.tolerance):
+            return False
+    return next(differing_cells(gold, predicted, evidence), None) is None
 
 
-def _equal_columns(gold: Column, predicted: Sequence[Column], twins: "_Twins") -> list[int]:
-    """The predicted columns that equal gold in every row. Rows with rare values are compared first; of twins one is compared in full."""
-    outline, tolerance = Outline(gold.cells), gold.tolerance
-    probed = nsmallest(_PROBED_ROWS, range(len(gold.cells)), key=lambda row: outline.bag[outline.keys[row]])
-    fits: dict[int, bool] = {}
-    found = []
-    for k, column in enumerate(predicted):
-        if any(all(equal(g[row], p[row], tolerance) for row in probed) for g, p in _readings(gold, column)):
-            if twins[k] not in fits:
-                fits[twins[k]] = _all_equal(gold, column)
-            if fits[twins[k]]:
-                found.append(k)
-    return found
-
-
-def _all_equal(gold: Column, predicted: Column) -> bool:
-    tolerance = gold.tolerance
-    return any(all(a is b or equal(a, b, tolerance) for a, b in zip(g, p, strict=True)) for g, p in _readings(gold, predicted))
-
-
-def _readings(gold: Column, predicted: Column) -> list[tuple[Sequence[Cell], Sequence[Cell]]]:
-    if not (gold.has_percent or predicted.has_percent):
-        return [(gold.cells, predicted.cells)]
-    return readings(gold.cells, predicted.cells)
+def differing_cells(gold: Column, predicted: Column, evidence: Evidence) -> Iterator[tuple[int, Cell, Cell]]:
+    """(row, gold cell, predicted cell) of the rows in which the cells are unequal, from above."""
+    i, k = gold.position, predicted.position
+    for row, a, b in evidence.cells(i, k, evidence.suspects(i, k, gold.tolerance)):
+        mine, theirs = gold.read(a), predicted.read(b)
+        if not equal(mine, theirs, gold.tolerance):
+            yield row, mine, theirs
 
 
 def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], heeds_labels: bool) -> Matching:
@@ -193,29 +135,22 @@ def _unordered(gold: Sequence[Column], predicted: Sequence[Column], classes: Seq
     try:
         likely = _likely(gold, predicted, heeds_labels)
         if likely is not None and pairs.same_rows(likely):
-            return _equal(likely)
+            return matched_as(likely)
         if likely is not None:
             options = [pairs.among(i, [k]) for i, k in enumerate(likely)]
             if all(options) and pairs.search(options) is not None:
-                return _equal(likely)
+                return matched_as(likely)
         options = pairs.all()
-        decided = _decided([list(found) for found in options], "rows")
-        if decided.verdict != "rows":
-            return decided
+        found = decided([list(own) for own in options], "rows")
+        if found.verdict != "rows":
+            return found
         work.assignments = 0
         assignment = pairs.search(options)
     except CapReachedError:
         return Matching(verdict="limit", n_tried=work.assignments)
     if assignment is None:
-        return replace(decided, n_tried=work.assignments)
-    return replace(decided, verdict="equal", assignment=assignment, n_tried=work.assignments)
-
-
-def _decided(candidates: Sequence[Sequence[int]], otherwise: Verdict) -> Matching:
-    """The verdict where the candidates alone give one, else `otherwise`."""
-    assignment = tuple(bipartite_matching(candidates))
-    verdict: Verdict = "no column" if not all(candidates) else "not injective" if None in assignment else otherwise
-    return Matching(verdict=verdict, candidates=tuple(map(tuple, candidates)), assignment=assignment)
+        return replace(found, n_tried=work.assignments)
+    return replace(found, verdict="equal", assignment=assignment, n_tried=work.assignments)
 
 
 class _Twins(dict[int, int]):
@@ -250,7 +185,7 @@ class _Pairs:
     def among(self, i: int, chosen: Iterable[int]) -> dict[int, ColumnPair]:
         """The columns of `chosen` that gold column i may take: the nearest by their sorted numbers first, then by likeness."""
         found = {k: pair for k in chosen if (pair := self._pair(i, k)) is not None}
-        likely = _in_likely_order(self.gold[i], self.predicted, found)
+        likely = in_likely_order(self.gold[i], self.predicted, found)
         if len({self._twins[k] for k in found}) > 1:
             distances = {self._twins[k]: pair.gold.distance(pair.predicted) for k, pair in found.items()}
             likely.sort(key=lambda k: distances[self._twins[k]])

@@ -5,15 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from evalsuite.errors import describe
-from evalsuite.tables.block_verdicts import strict_verdict
+from evalsuite.tables.columns import Column, Matching
 from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
+from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.flip_causes import cause_of_acceptance
-from evalsuite.tables.identical import identical_columns
-from evalsuite.tables.packed import packed_of
 from evalsuite.tables.reasons import explain
 from evalsuite.tables.strict_cells import key
 from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms, labels, read_columns
-from evalsuite.tables.strict_matching import Column, Matching, match_columns
+from evalsuite.tables.strict_matching import match_columns
 from evalsuite.tables.wording import count, shorten
 from evalsuite.texts.verdict import Strict, join
 from evalsuite.types import Fault, Score, Table
@@ -27,14 +26,12 @@ def judge_table(
     needed: Sequence[int] = (),
     ignore_order: bool = False,
     order_by: Sequence[int] = (),
+    comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict on one table against one gold table; columns that gold does not have are left out with a warning.
 
     Where order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
-    found = _streamed(prediction, gold, terms, needed, ignore_order, order_by)
-    if found is not None:
-        return found
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
     if n_agreed is not None:
         chosen = _chosen(needed, len(gold.header))
@@ -48,14 +45,18 @@ def judge_table(
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     chosen = _chosen(needed, len(gold.columns))
     mine, theirs = _labels(gold, prediction, terms)
-    same = identical_columns(gold, prediction, chosen)
+    evidence = (comparisons or Comparisons()).of(gold, prediction) if gold.n_rows == prediction.n_rows else None
+    same = evidence.identical(chosen) if evidence is not None else None
     if same is not None and not any(_contradict(mine[i], theirs[k]) for i, k in zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
-    expected = read_columns(gold, chosen, terms, labelled=mine)
-    predicted = read_columns(prediction, range(len(prediction.columns)), terms, labelled=theirs)
+    tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
+    expected = read_columns(tables[0], chosen, terms, labelled=mine)
+    predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=theirs)
     ties = None if ignore_order else _ties(gold, order_by)
-    sizes = {"n_gold": gold.n_rows, "n_predicted": prediction.n_rows}
-    matching = match_columns(expected, predicted, **sizes, ordered=not ignore_order, ties=ties)
+    n_gold, n_predicted = gold.n_rows, prediction.n_rows
+    matching = match_columns(
+        expected, predicted, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order, ties=ties, evidence=evidence
+    )
     details = _details(matching, expected, predicted, needed, gold)
     if ties is None and order_by and not ignore_order:
         details["warning"] = f"order_by names columns that gold does not have: {list(order_by)}"
@@ -64,9 +65,9 @@ def judge_table(
         if sink is not None:
             return sink
         reason = _agreeing(gold.n_rows, len(expected))
-        cause = cause_of_acceptance(matching, expected, predicted, gold, prediction, ordered=not ignore_order)
+        cause = cause_of_acceptance(matching, expected, predicted, evidence, ordered=not ignore_order)
         return Strict(value=1.0, reason=reason, cause=cause, details=details)
-    found = explain(matching, expected, predicted, **sizes, ordered=not ignore_order)
+    found = explain(matching, expected, predicted, evidence, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order)
     return replace(found, details={**details, **found.details})
 
 
@@ -97,24 +98,6 @@ def _agreement(gold: AnyTable, needed: Sequence[int], n_rows: int, chosen: Seque
     return Strict(value=1.0, reason=_agreeing(n_rows, len(chosen)), cause="dtype of other columns", details=details)
 
 
-def _streamed(
-    prediction: AnyTable, gold: AnyTable, terms: Terms, needed: Sequence[int], ignore_order: bool, order_by: Sequence[int]
-) -> Strict | None:
-    """The verdict on two tables that are too big to be held, None where the exact rules have to say."""
-    if not (isinstance(prediction, Table) and isinstance(gold, Table) and packed_of(prediction) and packed_of(gold)) or terms.percentage:
-        return None
-    chosen = _chosen(needed, len(gold.header))
-    tolerances = [terms.tolerance(gold, index) for index in chosen]
-    found = strict_verdict(prediction, gold, chosen, tolerances, ignore_order=ignore_order)
-    if found is None:
-        return None
-    verdict, pairs = found
-    mine, theirs = _labels(gold, prediction, terms)
-    if any(_contradict(mine[i], theirs[k]) for i, k in pairs) or (verdict.value == 0 and order_by and verdict.kind != "row count"):
-        return None
-    return _kitchen_sink(gold, prediction, pairs) or replace(verdict, details={**verdict.details, **_warning(needed, gold)})
-
-
 def _kitchen_sink(gold: AnyTable, prediction: AnyTable, pairs: Iterable[tuple[int, int]]) -> Strict | None:
     """The strict 0 of a table with far more columns than gold has, where a gold column is found only by its values.
 
@@ -141,6 +124,7 @@ def judge_any(
     needed: Any,
     ignore_order: bool | Sequence[bool],
     order_by: Any = (),
+    comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict against the first gold that matches, else against the nearest; a gold that cannot be read leaves a 0 open."""
     verdicts: list[Strict] = []
@@ -149,7 +133,7 @@ def judge_any(
             verdicts.append(Strict(value=None, reason=describe(gold), fault=gold))
             continue
         columns, order, by = columns_for(needed, i, len(golds)), order_for(ignore_order, i), columns_for(order_by, i, len(golds))
-        verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by)
+        verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, order_by=by, comparisons=comparisons)
         if len(golds) > 1:
             reason = f"gold {i + 1} of {len(golds)} {shorten(gold.name)}: {verdict.reason}"
             verdict = replace(verdict, reason=reason, details={**verdict.details, "gold": i + 1})
@@ -168,6 +152,7 @@ def judge_each(
     names: Sequence[str],
     needed: Any,
     ignore_orders: Any,
+    comparisons: Comparisons | None = None,
 ) -> Strict:
     """The strict verdict on n tables, each against its own gold: 1 where all agree, else the first that fails, then the unjudged."""
     if len(predictions) != len(golds):
@@ -180,7 +165,7 @@ def judge_each(
             verdict = Strict(value=0.0, reason=describe(prediction), kind="missing table", fault=prediction)
         else:
             columns, order = columns_for(needed, i, len(golds)), order_for(ignore_orders, i)
-            verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order)
+            verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, comparisons=comparisons)
         prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
         verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
     for value in (0.0, None):

@@ -2,32 +2,54 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Final
 
 from evalsuite.tables.clusters import windows_of
+from evalsuite.tables.columns import Column
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.flows import largest_flow
 from evalsuite.tables.outlines import place
+from evalsuite.tables.remainders import cells_of, numbers_in, remainder
 from evalsuite.tables.strict_cells import Cell, equal, key
+from evalsuite.tables.strict_matching import differing_cells
 from evalsuite.texts.numbers import Tolerance
 
 MOST_EDGES: Final = 100_000
+MOST_COUNTED: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unmatched:
     """The gold cells (row from 0, cell) that differ. `partners` are the predicted cells against them: one each when order counts,
-    without order those that are left over, in file order. `exact` is False where `cells` may be more than needed."""
+    without order those that are left over, in file order. `bound` says that there are more of them, or may be less."""
 
     cells: Sequence[tuple[int, Cell]]
     partners: Sequence[Cell]
-    exact: bool = True
+    bound: str = ""
 
 
-def unmatched_in_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
-    """The rows whose cells differ."""
-    rows = [row for row, (g, p) in enumerate(zip(gold, predicted, strict=True)) if g is not p and not equal(g, p, tolerance)]
-    return Unmatched(cells=[(row, gold[row]) for row in rows], partners=[predicted[row] for row in rows])
+def unmatched_in_order(gold: Column, predicted: Column, evidence: Evidence) -> Unmatched:
+    """The rows whose cells differ, at most so many."""
+    found = list(islice(differing_cells(gold, predicted, evidence), MOST_COUNTED + 1))
+    bound = "more than " if len(found) > MOST_COUNTED else ""
+    found = found[:MOST_COUNTED]
+    return Unmatched(cells=[(row, cell) for row, cell, _ in found], partners=[cell for _, _, cell in found], bound=bound)
+
+
+def unmatched_in_bags(gold: Column, predicted: Column, evidence: Evidence) -> Unmatched:
+    """`unmatched_in_any_order` of packed columns: of the cells that are written alike only those in reach of others."""
+    numbers = numbers_in(evidence, 0, gold), numbers_in(evidence, 1, predicted)
+    rows = remainder(evidence, gold, predicted, *numbers)
+    if rows is None:
+        rows = evidence.spare([gold.position], [predicted.position])
+        cells = cells_of(evidence, 0, gold, rows[0][:MOST_COUNTED])
+        named = list(zip(map(int, rows[0]), cells, strict=False)) + [(int(row), None) for row in rows[0][MOST_COUNTED:]]
+        return Unmatched(cells=named, partners=cells_of(evidence, 1, predicted, rows[1][:MOST_COUNTED]), bound="at most ")
+    left = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+    found = unmatched_in_any_order(*left, gold.tolerance)
+    return replace(found, cells=[(int(rows[0][at]), cell) for at, cell in found.cells])
 
 
 def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tolerance: Tolerance) -> Unmatched:
@@ -40,7 +62,7 @@ def unmatched_in_any_order(gold: Sequence[Cell], predicted: Sequence[Cell], tole
         return Unmatched(cells=spare, partners=[cell for _, cell in extra])
     edges = _edges(numbers, others, tolerance)
     if edges is None:
-        return Unmatched(cells=spare, partners=[cell for _, cell in extra], exact=False)
+        return Unmatched(cells=spare, partners=[cell for _, cell in extra], bound="at most ")
     supply, demand = Counter(gold), Counter(predicted)
     left, room = largest_flow([supply[c] for c in numbers], [demand[c] for c in others], edges)
     cells = [item for item in spare if place(item[1]) is None] + _last(gold, dict(zip(numbers, left, strict=True)))

@@ -8,7 +8,9 @@ from evalsuite.tables.official_cells import is_empty
 from evalsuite.types import Fault, Score
 
 MAX_SHOWN: Final = 40
-RANKED_CELLS: Final = 200_000
+# So many cells are looked at to tell which column is nearest; the few are for big tables.
+RANKED_CELLS: Final = 20_000
+FEW_RANKED_CELLS: Final = 5_000
 LONGEST_FLOAT: Final = 308
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
@@ -18,6 +20,11 @@ def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:
     subject = "the needed column has" if len(pairs) == 1 else f"all {len(pairs)} needed columns have"
     reason = f"{subject} an equal, {count(n_rows, 'row')}"
     return Score(official=1.0, reason=reason, details={"n_found": len(pairs), "n_needed": len(pairs), "pairs": [list(p) for p in pairs]})
+
+
+def no_equal(column: int, name: str, because: str) -> str:
+    """The sentence on a gold column (from 0) that no predicted column equals."""
+    return f"gold column {column + 1} {shorten(name)} has no equal: {because}"
 
 
 def other_delimiter(header: Sequence[str]) -> str:

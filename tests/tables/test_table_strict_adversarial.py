@@ -8,10 +8,11 @@ from contextlib import contextmanager
 import pytest
 
 from evalsuite.tables import row_search
+from evalsuite.tables.columns import Column
 from evalsuite.tables.flows import bipartite_matching, largest_flow, saturating_flow
 from evalsuite.tables.row_search import CELL_CAP, EDGE_CAP, FLOW_CAP, Work
 from evalsuite.tables.strict_cells import read_text
-from evalsuite.tables.strict_matching import Column, match_columns
+from evalsuite.tables.strict_matching import match_columns
 from evalsuite.tables.strict_tables import judge_table
 from evalsuite.texts.verdict import Strict
 from evalsuite.types import Table

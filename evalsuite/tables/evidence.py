@@ -1,0 +1,282 @@
+"""What two tables tell about each other, found out once and read by both rules: which cells are not written alike, and which rows.
+
+Equal text is equal under every rule, so only what is not written alike is ever read into values. Tables of text with many cells are looked
+at as packed text, thousands of cells at a time; all others as the sequences they are. Both ways tell the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.tables.blocks import equal_cells, is_same_run, row_hashes, scattered, side_by_side
+from evalsuite.tables.number_blocks import Numbers, joined, numbers_of, surely_strictly_equal
+from evalsuite.tables.packed import Packed, pack, packed_of
+from evalsuite.tables.pandas_typing import raw_column
+from evalsuite.texts.numbers import Tolerance
+from evalsuite.types import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+# From so many cells of one side on, packed text is worth numpy's start.
+PACKED_CELLS: Final = 20_000
+_HEAD_ROWS: Final = 16
+_AT_ONCE: Final = 4_096
+_CHUNK: Final = 65_536
+Rows = Any
+"""Row numbers from 0, ascending: a list, or an array where tables are packed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True, kw_only=True)
+class Evidence:
+    """A gold and a predicted table of as many rows, side by side: `tables` as they came, `packed` where they are looked at as packed text.
+
+    Whatever was found out is kept in `known`.
+    """
+
+    gold: Table
+    predicted: Table
+    tables: tuple[Table, Table]
+    packed: tuple[Packed, Packed] | None
+    heads: tuple[Table, Table]
+    known: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows each side has."""
+        return self.gold.n_rows
+
+    def unlike(self, i: int, k: int) -> Rows:
+        """The rows in which gold column i and predicted column k are not written alike."""
+        if ("unlike", i, k) not in self.known:
+            self.look([(i, k)])
+        return self.known["unlike", i, k]
+
+    def look(self, pairs: Sequence[tuple[int, int]]) -> None:
+        """Find the unlike rows of several pairs in one reading of both tables."""
+        new = [pair for pair in pairs if ("unlike", *pair) not in self.known]
+        found = (
+            _unlike_packed(*self.packed, new) if self.packed is not None else [_unlike_cells(self.gold, self.predicted, *p) for p in new]
+        )
+        self.known.update((("unlike", *pair), rows) for pair, rows in zip(new, found, strict=True))
+
+    def same(self, i: int, k: int) -> bool:
+        """Whether two columns are written alike in every row."""
+        types = self.gold.types, self.predicted.types
+        if self.heads[0].columns[i] != self.heads[1].columns[k] or (types[0] and types[1] and types[0][i] != types[1][k]):
+            return False
+        return not len(self.unlike(i, k))
+
+    def identical(self, chosen: Sequence[int]) -> list[int] | None:
+        """For each chosen gold column a predicted column of its own that holds the very same values in the same order, or None.
+
+        Such rows agree under every tolerance and order, so nothing has to be read into cells: the honest answer costs next to nothing.
+        """
+        if not self.n_rows or (self.gold.types is None) != (self.predicted.types is None):
+            return None
+        by_name: dict[str, list[int]] = {}
+        for k, name in enumerate(self.predicted.header):
+            by_name.setdefault(name, []).append(k)
+        by_head: dict[tuple[str, ...], list[int]] = {}
+        for k, cells in enumerate(self.heads[1].columns):
+            by_head.setdefault(tuple(map(repr, cells)), []).append(k)
+        likely = []
+        for i in chosen:
+            near = by_head.get(tuple(map(repr, self.heads[0].columns[i])), [])
+            likely.append(sorted(near, key=lambda k: (k != i, k not in by_name.get(self.gold.header[i], ()), k)))
+        if not all(likely):
+            return None
+        self.look([(i, near[0]) for i, near in zip(chosen, likely, strict=True)])
+        found: dict[int, int] = {}
+        for i, near in zip(chosen, likely, strict=True):
+            partner = next((k for k in near if k not in found and self.same(i, k)), None)
+            if partner is None:
+                return None
+            found[partner] = i
+        return list(found)
+
+    def cells(self, i: int, k: int, rows: Rows) -> Iterator[tuple[int, Any, Any]]:
+        """(row, gold cell, predicted cell) of some rows, as they are written."""
+        for start in range(0, len(rows), _AT_ONCE):
+            part = rows[start : start + _AT_ONCE]
+            yield from zip(_plain(part), self.written(0, i, part), self.written(1, k, part), strict=True)
+
+    def written(self, side: int, column: int, rows: Rows) -> list[Any]:
+        """The cells of a column (side 0: gold's) in some rows as they are written."""
+        if self.packed is not None:
+            return self.packed[side].texts(column, rows)
+        cells = (self.gold, self.predicted)[side].columns[column]
+        return [cells[row] for row in rows]
+
+    def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
+        """The unlike rows without those whose cells surely are one number under the strict rules."""
+        rows = self.unlike(i, k)
+        if self.packed is None or len(rows) <= _HEAD_ROWS:
+            return rows
+        name = ("suspects", i, k, tolerance)
+        if name not in self.known:
+            self.known[name] = self._suspects(i, k, rows, tolerance)
+        return self.known[name]
+
+    def _suspects(self, i: int, k: int, rows: Rows, tolerance: Tolerance) -> Rows:
+        import numpy as np
+
+        left = []
+        for start in range(0, len(rows), _CHUNK):
+            part = rows[start : start + _CHUNK]
+            a, b = self.numbers(0, i, part), self.numbers(1, k, part)
+            left.append(part if a is None or b is None else part[~surely_strictly_equal(a, b, tolerance)])
+        return np.concatenate(left)
+
+    def numbers(self, side: int, column: int, rows: Rows) -> Numbers | None:
+        """Some cells of packed text as numbers, None where one is neither a number nor empty."""
+        assert self.packed is not None
+        parts = [numbers_of(block, column, part) for block, part in self.packed[side].rows(rows)]
+        known = [part for part in parts if part is not None]
+        return joined(known) if len(known) == len(parts) and known else None
+
+    def rows_hashed(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
+        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else."""
+        import numpy as np
+
+        assert self.packed is not None
+        name = ("rows", side, tuple(columns))
+        if name not in self.known:
+            rows, sums, others = [], np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.uint64)
+            for block in self.packed[side].blocks():
+                hashed = block.hashes(columns)
+                sums += hashed.sum(axis=0, dtype=np.uint64)
+                others += scattered(hashed).sum(axis=0, dtype=np.uint64)
+                rows.append(row_hashes(hashed))
+            self.known.update((("bag", side, column), (int(sums[at]), int(others[at]))) for at, column in enumerate(columns))
+            self.known[name] = np.concatenate(rows)
+        found: np.ndarray[Any, Any] = self.known[name]
+        return found
+
+    def bag(self, side: int, column: int) -> tuple[int, int]:
+        """Two sums, equal for packed columns that hold the same texts in whatever order."""
+        if ("bag", side, column) not in self.known:
+            self.rows_hashed(side, [column])
+        found: tuple[int, int] = self.known["bag", side, column]
+        return found
+
+    def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
+        """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
+        if self.packed is not None:
+            return self._spare_packed(columns, partners)
+        gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
+        predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
+        return _left(gold, Counter(predicted)), _left(predicted, Counter(gold))
+
+    def _spare_packed(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
+        import numpy as np
+
+        if len(columns) == 1 and self.bag(0, columns[0]) == self.bag(1, partners[0]):
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        gold, predicted = self.rows_hashed(0, columns), self.rows_hashed(1, partners)
+        sums = [(side.sum(dtype=np.uint64), scattered(side).sum(dtype=np.uint64)) for side in (gold, predicted)]
+        return (np.empty(0, np.int64), np.empty(0, np.int64)) if sums[0] == sums[1] else _spare_hashes(gold, predicted)
+
+
+def compare(gold: Table, predicted: Table) -> Evidence:
+    """The evidence of two tables of as many rows; how many cells they have decides how they are looked at, not how they came."""
+    tables, packed = (gold, predicted), None
+    if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
+        if gold.n_rows * max(len(gold.columns), len(predicted.columns)) >= PACKED_CELLS:
+            packed = pack(gold), pack(predicted)
+            gold, predicted = (replace(table, columns=held.columns()) for table, held in zip(tables, packed, strict=True))
+        else:
+            gold, predicted = unpacked(gold), unpacked(predicted)
+    heads = first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)
+    return Evidence(gold=gold, predicted=predicted, tables=tables, packed=packed, heads=heads)
+
+
+class Comparisons:
+    """The comparisons of one answer: each of its tables is compared with each gold table once, for both rules."""
+
+    def __init__(self) -> None:
+        self._known: list[Evidence] = []
+
+    def of(self, gold: Table, predicted: Table) -> Evidence:
+        """The evidence of two tables of as many rows."""
+        for known in self._known:
+            if known.tables[0] is gold and known.tables[1] is predicted:
+                return known
+        self._known.append(compare(gold, predicted))
+        return self._known[-1]
+
+
+def unpacked(table: Table) -> Table:
+    """The table with its cells as Python values."""
+    return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
+
+
+def first_rows(table: Table, n: int) -> Table:
+    """The first n rows as a plain table; of a table of text "" stands for what a short row lacks."""
+    packed = packed_of(table)
+    if packed is not None and table.n_rows:
+        block = next(packed.blocks())
+        if len(block) >= min(n, table.n_rows):
+            part = block.rows(0, n)
+            return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
+    columns = tuple(list(islice(_written(table, k), n)) for k in range(len(table.columns)))
+    return replace(table, columns=columns, n_rows=min(n, table.n_rows))
+
+
+def _written(table: Table, column: int) -> Sequence[Any]:
+    """A column as it is written, in a form that is equal for cells that are."""
+    return raw_column(table, column) if table.types is None else table.columns[column]
+
+
+def _plain(rows: Rows) -> list[int]:
+    return rows if isinstance(rows, list) else list(map(int, rows))
+
+
+def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
+    a, b = _written(gold, i), _written(predicted, k)
+    if gold.types is None and predicted.types is None:
+        return [] if a == b else [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
+    return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x is not y and (type(x) is not type(y) or x != y)]
+
+
+def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, int]]) -> list[Rows]:
+    import numpy as np
+
+    chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
+    found: list[list[Any]] = [[np.empty(0, np.int64)] for _ in pairs]
+    is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))
+    start = 0
+    for a, b in side_by_side(gold.blocks(), predicted.blocks()):
+        if not (is_all and is_same_run(a, b)):
+            same = equal_cells(a, chosen, b, partners)
+            for at in np.flatnonzero(~same.all(axis=0)).tolist():
+                found[at].append(np.flatnonzero(~same[:, at]) + start)
+        start += len(a)
+    return [np.concatenate(parts) for parts in found]
+
+
+def _left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
+    """The rows that are left when each of the others takes one that is equal, from above."""
+    left = []
+    for at, row in enumerate(rows):
+        if others[row] > 0:
+            others[row] -= 1
+        else:
+            left.append(at)
+    return left
+
+
+def _spare_hashes(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> tuple[Rows, Rows]:
+    import numpy as np
+
+    orders = [np.argsort(side, kind="stable") for side in (gold, predicted)]
+    ordered = [side[order] for side, order in zip((gold, predicted), orders, strict=True)]
+    left = []
+    for mine, theirs, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
+        # How many equal ones stand before a row on its own side, and how many there are on the other.
+        before = np.arange(len(mine)) - np.searchsorted(mine, mine)
+        there = np.searchsorted(theirs, mine, "right") - np.searchsorted(theirs, mine)
+        left.append(np.sort(order[before >= there]))
+    return left[0], left[1]

@@ -1,0 +1,231 @@
+"""The official rules on packed tables: columns as pandas would type them, compared without making Python values of what is written alike.
+
+Where only the values themselves can tell, the answer is open, and the exact way makes them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from evalsuite.tables.evidence import Evidence
+from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_unequal
+from evalsuite.tables.official_cells import ABS_TOL
+from evalsuite.tables.packed import Packed
+from evalsuite.tables.pandas_typing import NA_WORDS
+
+_CHUNK: Final = 65_536
+# An integer of so many characters may be written otherwise as a float, or be none of 64 bits.
+_WIDE: Final = 16
+_MOST_SORTED: Final = 200_000
+_PLAIN: Final = 1e15
+
+
+class Kind(NamedTuple):
+    """What pandas makes of a column: `number`, `bool`, `text` or open (""); how many are empty or true, and the ends."""
+
+    name: str
+    is_whole: bool = False
+    n_empty: int = 0
+    n_true: int = 0
+    low: float = 0.0
+    high: float = 0.0
+
+
+class OfficialColumns:
+    """The columns of two packed tables as the reference compares them."""
+
+    def __init__(self, evidence: Evidence, *, ignore_order: bool, empty_is_zero: bool) -> None:
+        assert evidence.packed is not None
+        self.evidence, self.ignore_order, self.empty_is_zero = evidence, ignore_order, empty_is_zero
+        self.packed: tuple[Packed, Packed] = evidence.packed
+
+    def are_equal(self, i: int, k: int) -> bool | None:
+        """Whether gold column i equals predicted column k, None where that is open."""
+        return self._as_bags(i, k) if self.ignore_order else self._in_order(i, k)
+
+    def _in_order(self, i: int, k: int) -> bool | None:
+        for a, b in zip(self.evidence.heads[0].columns[i], self.evidence.heads[1].columns[k], strict=True):
+            if a != b and not (self.empty_is_zero and (a in NA_WORDS or b in NA_WORDS)) and surely_unequal(a, b):
+                return False
+        if not len(self.evidence.unlike(i, k)):
+            return True
+        rows = self.differing(i, k)
+        return None if rows is None else not len(rows)
+
+    def differing(self, i: int, k: int) -> Any:
+        """The rows, in order, in which two columns differ; None where that is open."""
+        import numpy as np
+
+        rows = self.evidence.unlike(i, k)
+        kinds = self.kind(0, i).name, self.kind(1, k).name
+        if kinds == ("text", "text"):
+            unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
+            return np.array(unlike, np.int64)
+        if kinds != ("number", "number"):
+            return None
+        found = [np.empty(0, np.int64)]
+        for start in range(0, len(rows), _CHUNK):
+            part = rows[start : start + _CHUNK]
+            a, b = self.evidence.numbers(0, i, part), self.evidence.numbers(1, k, part)
+            if a is None or b is None:
+                return None
+            found.append(part[~officially_equal(self._filled(a.values), self._filled(b.values))])
+        return np.concatenate(found)
+
+    def _as_bags(self, i: int, k: int) -> bool | None:
+        if self.evidence.bag(0, i) == self.evidence.bag(1, k):
+            return None if self.is_wide(0, i) else True
+        mine, theirs = self.kind(0, i), self.kind(1, k)
+        if "" in (mine.name, theirs.name):
+            return None
+        if "bool" in (mine.name, theirs.name) and "text" not in (mine.name, theirs.name):
+            if mine.name == theirs.name:
+                return mine.n_true == theirs.n_true
+            return False if _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high) else None
+        if mine.name != theirs.name:
+            return False
+        if mine.name == "text":
+            rows = self.evidence.spare([i], [k])
+            return all(text in NA_WORDS for side in (0, 1) for text in self.evidence.written(side, (i, k)[side], rows[side]))
+        return self._numbers_as_bags(i, k, mine, theirs)
+
+    def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
+        """If numbers can be paired within the tolerance at all, then the i-th smallest with the i-th smallest."""
+        import numpy as np
+
+        if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
+            return False
+        a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
+        x, y = np.sort(a), np.sort(b)
+        x, y = x[~np.isnan(x)], y[~np.isnan(y)]
+        if len(x) != len(y) or bool(_apart(x, y).any()):
+            return False
+        if self.empty_is_zero and (mine.n_empty or theirs.n_empty):
+            return None
+        if max(abs(mine.low), abs(mine.high), abs(theirs.low), abs(theirs.high)) >= _PLAIN:
+            return None
+        if bool((x == y).all()) and int(np.signbit(a).sum()) == int(np.signbit(b).sum()) == int((a < 0).sum()):
+            return True
+        return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
+
+    def _values(self, side: int, column: int) -> Any:
+        import numpy as np
+
+        found = self.evidence.numbers(side, column, np.arange(self.evidence.n_rows))
+        assert found is not None
+        return found.values
+
+    def _filled(self, values: Any) -> Any:
+        import numpy as np
+
+        return np.where(np.isnan(values), 0.0, values) if self.empty_is_zero else values
+
+    def kind(self, side: int, column: int) -> Kind:
+        """What pandas makes of a column."""
+        name = ("kind", side, column)
+        if name not in self.evidence.known:
+            self.evidence.known[name] = self._kind(side, column)
+        found: Kind = self.evidence.known[name]
+        return found
+
+    def _kind(self, side: int, column: int) -> Kind:
+        import numpy as np
+
+        if any(map(is_surely_text, self.evidence.heads[side].columns[column])):
+            return Kind("" if self.is_wide(side, column) else "text")
+        parts = []
+        for block in self.packed[side].blocks():
+            part = numbers_of(block, column)
+            if part is None:
+                return self._no_numbers(side, column)
+            parts.append(joined([part]))
+        numbers: Numbers = joined(parts)
+        empty = np.isnan(numbers.values)
+        values = numbers.values[~empty]
+        if not numbers.are_safe or np.isinf(values).any() or not len(values):
+            return Kind("")
+        is_whole = numbers.digits is not None and not empty.any() and bool((numbers.digits == WHOLE).all())
+        return Kind("number", is_whole, int(empty.sum()), low=float(values.min()), high=float(values.max()))
+
+    def _no_numbers(self, side: int, column: int) -> Kind:
+        texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))
+        if any(map(is_surely_text, texts)):
+            return Kind("" if self.is_wide(side, column) else "text")
+        if not {text.lower() for text in texts} <= {"true", "false"}:
+            return Kind("")
+        n_true = sum(n for text, n in texts.items() if text.lower() == "true")
+        return Kind("bool", n_true=n_true, low=float(n_true == self.evidence.n_rows), high=float(n_true > 0))
+
+    def is_wide(self, side: int, column: int) -> bool:
+        """Whether a cell may be an integer that is written otherwise as a float, or is beyond 64 bits."""
+        import numpy as np
+
+        name = ("wide", side, column)
+        if name not in self.evidence.known:
+            in_integers = np.zeros(256, bool)
+            in_integers[list(b"0123456789+- ")] = True
+            found = False
+            for block in self.packed[side].blocks():
+                starts = block.starts[:, column][block.lengths[:, column] >= _WIDE]
+                data = np.frombuffer(block.data, np.uint8)
+                found = found or bool(in_integers[data[starts[:, None] + np.arange(_WIDE)]].all(axis=1).any())
+            self.evidence.known[name] = found
+        wide: bool = self.evidence.known[name]
+        return wide
+
+    def value(self, side: int, column: int, text: str) -> Any:
+        """A cell as pandas types it in its column of numbers or text."""
+        kind = self.kind(side, column)
+        if text in NA_WORDS or kind.name != "number":
+            return text if text not in NA_WORDS else None
+        return int(text) if kind.is_whole else float(text)
+
+    @property
+    def are_many(self) -> bool:
+        """Whether sorting the text of a column's values takes longer than a reason is worth."""
+        return self.ignore_order and self.evidence.n_rows > _MOST_SORTED
+
+
+def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: int) -> tuple[list[int], bool] | None:
+    """(the first equal predicted column of each needed one until one has none, whether all have); None where that is open."""
+    heads = columns.evidence.heads
+    twins: dict[tuple[Any, ...], list[int]] = {}
+    if not columns.ignore_order:
+        for k in range(n_predicted):
+            twins.setdefault(tuple(heads[1].columns[k]), []).append(k)
+        near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
+        columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
+    else:
+        columns.evidence.rows_hashed(0, list(chosen))
+        columns.evidence.rows_hashed(1, range(n_predicted))
+        bags: dict[Any, list[int]] = {}
+        for k in range(n_predicted):
+            bags.setdefault(columns.evidence.bag(1, k), []).append(k)
+        near = {i: bags.get(columns.evidence.bag(0, i), []) for i in chosen}
+    found: list[int] = []
+    for i in chosen:
+        partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)
+        if partner is None or (columns.ignore_order and not columns.are_equal(i, partner)):
+            fits = ((k, columns.are_equal(i, k)) for k in range(n_predicted))
+            partner, is_equal = next(((k, fit) for k, fit in fits if fit is not False), (None, False))
+            if is_equal is None:
+                return None
+        if partner is None:
+            return found, False
+        found.append(partner)
+    return found, True
+
+
+def _by_text(values: Any, is_whole: bool) -> Any:
+    """Numbers in the order of their text, as the reference sorts them."""
+    import numpy as np
+
+    listed = values.tolist()
+    return np.array(sorted(map(int, listed) if is_whole else listed, key=str), np.float64)
+
+
+def _apart(a: Any, b: Any) -> Any:
+    """Whether numbers are farther from each other than the official tolerance, beyond all rounding."""
+    import numpy as np
+
+    return np.abs(a - b) > 1.001 * np.maximum(ABS_TOL, 1e-9 * np.maximum(np.abs(a), np.abs(b)))
