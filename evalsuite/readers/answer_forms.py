@@ -170,17 +170,18 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
     def one(path: Any, *, is_gold: bool = False) -> Any:
         if isinstance(path, Table | Mapping):
             return path
+        opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
         try:
+            if form not in ("database", "tree"):
+                return stream_csv_table(opened, name=Path(path).name, limits=limits)
             if form == "database" and is_gold:
                 return read_trusted_duckdb(Path(path), names=names, limits=limits)
             if form == "database" and private is not None:
                 return read_duckdb(private, names=names, limits=limits)
-            with open_trusted(Path(path), limit_bytes=limits["file_bytes"]) as handle:
+            with opened() as handle:
                 if form == "database":
                     return read_duckdb(handle, names=names, limits=limits)
-                if form == "tree":
-                    return read_tree(handle, name=str(path), limits=limits)
-                return read_csv_table(handle, name=Path(path).name, limits=limits)
+                return read_tree(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.
             raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None

@@ -1,0 +1,143 @@
+"""What is left of two packed columns when cells written alike are taken away, and how near to each other their numbers are.
+
+A column is *plain* where all its cells are integers, dates, words or empty in the one form in which two different texts are never equal.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+from evalsuite.tables.columns import Column
+from evalsuite.tables.evidence import Evidence
+from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers
+from evalsuite.tables.strict_cells import Cell
+from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
+
+# More rows than this are no remainder: the exact search has to look at the whole tables.
+MOST_LEFT: Final = 20_000
+_WORDS: Final = (b"na", b"n/a", b"null", b"none", b"nan", b"true", b"false", b"inf", b"infinity")
+_LONGEST_WORD: Final = 8
+_DATE_LENGTH: Final = 10
+
+
+class Span(NamedTuple):
+    """Whether a packed column holds numbers and empty cells alone, whether it surely holds a text, how many numbers, the first and last."""
+
+    are_numbers: bool
+    has_text: bool
+    n_numbers: int
+    low: float
+    high: float
+
+
+def cells_of(evidence: Evidence, side: int, column: Column, rows: Any) -> list[Cell]:
+    """The cells of a column in some rows, equal texts as the same object."""
+    if evidence.packed is None:
+        return list(column.cells)
+    known: dict[str, Cell] = {}
+    texts = evidence.written(side, column.position, rows)
+    return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
+
+
+def numbers_in(evidence: Evidence, side: int, column: Column) -> Numbers | None:
+    """A packed column as numbers, NaN where empty; None where a cell is something else, or no double holds it."""
+    import numpy as np
+
+    found = evidence.numbers(side, column.position, np.arange(evidence.n_rows))
+    return found if found is not None and found.are_safe and not bool(np.isinf(found.values).any()) else None
+
+
+def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | None, b: Numbers | None) -> tuple[Any, Any] | None:
+    """The rows of two columns whose cells matter when they are paired: those left without one that is written alike, and all numbers in
+    reach of one that is left. None where they are too many, or cannot be told."""
+    import numpy as np
+
+    rows = evidence.spare([gold.position], [predicted.position])
+    if len(rows[0]) > MOST_LEFT:
+        return None
+    if a is None or b is None:
+        sides = zip((0, 1), (gold, predicted), rows, strict=True)
+        cells = (column.read(text) for side, column, part in sides for text in evidence.written(side, column.position, part))
+        if not any(isinstance(cell, int | Number) for cell in cells):
+            # Of what is no number, equal cells have equal keys, and those taken away matter to nobody.
+            return rows
+        every = np.arange(evidence.n_rows)
+        return (every, every) if evidence.n_rows <= MOST_LEFT else None
+    values = np.concatenate([a.values, b.values])
+    matters = np.zeros(len(values), bool)
+    matters[rows[0]] = True
+    matters[rows[1] + len(a.values)] = True
+    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
+    ordered = values[order]
+    if len(order):
+        # Numbers farther from their neighbour than anything is equal over are in another chain.
+        gaps = np.diff(ordered) > _widest(a, b, gold.tolerance, ordered[1:])
+        chains = np.concatenate([[0], np.cumsum(gaps)])
+        touched = np.zeros(int(chains[-1]) + 1, bool)
+        touched[chains[matters[order]]] = True
+        matters[order] = touched[chains]
+    mine, theirs = np.flatnonzero(matters[: len(a.values)]), np.flatnonzero(matters[len(a.values) :])
+    return (mine, theirs) if max(len(mine), len(theirs)) <= MOST_LEFT else None
+
+
+def _widest(a: Numbers, b: Numbers, tolerance: Tolerance, values: Any) -> Any:
+    """How far two equal numbers can be apart whose larger one is near these values."""
+    import numpy as np
+
+    shown = [0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b)]
+    return widest(tolerance, values, min(shown))
+
+
+def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
+    """How far two equal numbers can be apart near these values, where each shows at least so many decimals; bounded generously."""
+    import numpy as np
+
+    size = np.abs(values) * 1.1 + 0.01
+    if tolerance.own:
+        share = tolerance.rel / (1 - tolerance.rel) if tolerance.rel < 1 else np.inf
+        return np.maximum(np.maximum(tolerance.abs, share * size), 1e-9) * 1.001 + 1e-15 * size
+    rounding = 0.5 * 10.0 ** -max(FEWEST_DECIMALS, decimals)
+    noise = np.minimum(NOISE_REL * size, np.maximum(NOISE_FLOOR, NOISE_BEYOND * size))
+    # Beyond 2^53 an integer may be another one as a double.
+    return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
+
+
+def far(mine: Span, theirs: Span, tolerance: Tolerance) -> bool:
+    """Whether the first or the last numbers of two columns cannot be equal."""
+    ends = (mine.low, theirs.low), (mine.high, theirs.high)
+    return mine.n_numbers > 0 and any(abs(x - y) > float(widest(tolerance, max(abs(x), abs(y)))) for x, y in ends)
+
+
+def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:
+    """Whether as many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
+    import numpy as np
+
+    x, y = np.sort(a.values[~np.isnan(a.values)]), np.sort(b.values[~np.isnan(b.values)])
+    return bool((np.abs(x - y) > _widest(a, b, tolerance, np.maximum(np.abs(x), np.abs(y)))).any())
+
+
+def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
+    """Which columns of a block hold plain cells alone."""
+    import numpy as np
+
+    if not columns or not block.data[int(block.starts[0, 0]) :].isascii():
+        return set()
+    data = np.frombuffer(block.data, np.uint8)
+    starts, lengths = block.starts[:, columns], block.lengths[:, columns]
+    first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
+    digits = (data >= ord("0")) & (data <= ord("9"))
+    # How many digits stand before each place.
+    sums = np.concatenate([[0], np.cumsum(digits, dtype=np.int32)])
+    n_other = lengths - (sums[starts + lengths] - sums[starts])
+    is_negative = (first == ord("-")) & (n_other == 1) & (lengths > 1) & ~((lengths == 2) & (last == ord("0")))
+    at_dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)
+    is_date = (lengths == _DATE_LENGTH) & (n_other == 2) & (data[at_dashes[0]] == ord("-")) & (data[at_dashes[1]] == ord("-"))
+    lowered = first | 0x20
+    is_word = (lowered >= ord("a")) & (lowered <= ord("z")) & (last > ord(" "))
+    short = is_word & (lengths <= _LONGEST_WORD)
+    if short.any():
+        words = block.words(starts[short], lengths[short])
+        blanks = np.array([int.from_bytes(b" " * n + b"\0" * (8 - n), "little") for n in range(9)], np.uint64)
+        special = np.array([int.from_bytes(word.ljust(8, b"\0"), "little") for word in _WORDS], np.uint64)
+        is_word[short] = ~np.isin(words | blanks[lengths[short]], special)
+    plain = (n_other == 0) | is_negative | is_date | is_word
+    return {column for column, fits in zip(columns, plain.all(axis=0).tolist(), strict=True) if fits}
