@@ -167,7 +167,8 @@ class Submission:
     """A submission folder, read: answers by instance id, and notes (bad lines, unknown keys).
 
     No file of it above `limit_bytes` is ever read, not even to hash it: a file can say that it holds a terabyte. `digest` is the SHA-256
-    of the metadata file whose lines these answers are, None where they do not come from one.
+    of the metadata file whose lines these answers are, None where they do not come from one. Where it was read for a gold, answers to ids
+    that gold lacks are not among `answers`: there are `n_unknown` of them, the first few with their place and id in `unknown`.
     """
 
     folder: Path
@@ -176,6 +177,8 @@ class Submission:
     n_objects: int = 0
     limit_bytes: float = float("inf")
     digest: str | None = None
+    n_unknown: int = 0
+    unknown: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

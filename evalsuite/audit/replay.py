@@ -14,7 +14,7 @@ from evalsuite.audit.claims import Claims, are_numbers
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.connection_files import Connections
 from evalsuite.gold.errata import Errata, read_errata
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.submission_files import submission_hash
@@ -22,6 +22,7 @@ from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes
 from evalsuite.run.gold_queries import query_files
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import asks_judge, is_batch
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.scoring import Options, Run
@@ -77,7 +78,7 @@ def replay_of(claims: Claims, gold_folder: Path, submission_folder: Path) -> Rep
     gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    submission = read_submission(submission_folder, limits, layout=gold.layout, mode=options.mode)
+    submission = read_handed_in(submission_folder, gold, limits, mode=options.mode)
     options = replace(options, rules=_chosen(claims.run, gold))
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}

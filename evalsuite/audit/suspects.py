@@ -15,11 +15,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.run.rescoring import place_of
@@ -195,7 +196,7 @@ def _answers(
         folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
         read = read_gold(gold_folder, layout=said.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})
-        submission = read_submission(folder, limits, layout=read.layout, mode=options.get("mode"))
+        submission = read_handed_in(folder, read, limits, mode=options.get("mode"))
     except EvalsuiteError as error:
         notes.append(f"the answers of {entry.name} were not compared: {error.message}")
         return {}

@@ -12,11 +12,12 @@ from evalsuite.audit.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_wor
 from evalsuite.audit.replay import Replay
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.rescoring import place_of
 from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
@@ -155,8 +156,8 @@ def _gold(claims: Claims, folder: Path) -> Finding:
 def _submission(claims: Claims, folder: Path, gold: Path) -> Finding:
     said, then = claims.run["options"], claims.run["submission"]["hash"]
     try:
-        limits = resolve_limits(read_gold(gold, layout=said.get("layout")).suite.limits, said["limits"])
-        now = submission_hash(read_submission(folder, limits, layout=claims.run["gold"]["layout"], mode=said.get("mode")))
+        read = read_gold(gold, layout=said.get("layout") or claims.run["gold"]["layout"])
+        now = submission_hash(read_handed_in(folder, read, resolve_limits(read.suite.limits, said["limits"]), mode=said.get("mode")))
     except EvalsuiteError as error:
         return Finding(name="submission", good=False, says=f"cannot be read: {error.message}")
     if now != then:

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 from evalsuite.errors import FaultError, describe
 from evalsuite.explain.search import Budget, Cause, Judge, joined
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.lazy import Lazy
 from evalsuite.outcome import failing_rule
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import Scorer
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
@@ -59,7 +60,7 @@ def explain_results(
     resolved = resolve_limits(gold.suite.limits, limits or {})
     # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
     roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
-    submission = read_submission(result_dir, resolved, layout=gold.layout)
+    submission = read_handed_in(result_dir, gold, resolved)
     tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
     judged = [task for task in tasks if is_batch(task)]
     for task in judged:

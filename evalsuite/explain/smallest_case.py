@@ -11,10 +11,11 @@ from typing import Any, Final
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.explain.shrink import MOST_SECONDS, Shrinker, count, shrink_text, shrink_tree, word
 from evalsuite.explain.shrink_tables import case_of, shrink
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import Scorer
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
@@ -71,7 +72,7 @@ def bundle(
     resolved = resolve_limits(gold.suite.limits, limits or {})
     # The search asks the scorer many times; its own budget ends it long before this.
     roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
-    submission = read_submission(result_dir, resolved, layout=gold.layout, mode=mode)
+    submission = read_handed_in(result_dir, gold, resolved, mode=mode)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
     if (early := settle_early(task)) is not None:
         raise _no_case(instance_id, early.reason)

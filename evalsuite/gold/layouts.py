@@ -1,10 +1,11 @@
 """How gold and submission folders are laid out: `original` (and dbt), and those of Spider 2.0 Lite and Snow.
 
 A layout is a module or object with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?),
-`maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode)`. What they give is the same for all, and so
-is everything after them.
+`maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode, ids)`. What they give is the same for all, and
+so is everything after them.
 """
 
+from collections.abc import Collection
 from pathlib import Path
 from typing import Protocol, cast
 
@@ -36,7 +37,7 @@ class Layout(Protocol):
     def maker(self, spec: Path, /) -> MakeInstance:
         """What makes an instance of an entry of the spec."""
 
-    def read_submission(self, folder: Path, limits: Limits, mode: str | None, /) -> Submission:
+    def read_submission(self, folder: Path, limits: Limits, mode: str | None, ids: Collection[str] | None, /) -> Submission:
         """The submission in a folder."""
 
 
@@ -55,18 +56,25 @@ def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | No
     return read_spec(spec, limits, layout_named(name).maker(spec), layout=name)
 
 
-def read_submission(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str = "original", mode: str | None = None) -> Submission:
+def read_submission(
+    folder: Path,
+    limits: Limits = DEFAULT_LIMITS,
+    *,
+    layout: str = "original",
+    mode: str | None = None,
+    ids: Collection[str] | None = None,
+) -> Submission:
     """The submission in `folder`: one Answer an instance id in file order, a broken one with its `fault`, and notes.
 
     An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID. `layout`
     is that of the gold it is meant for, a key of `LAYOUTS`; `mode` (sql or exec_result) says which files of a folder without
-    metadata are the answers.
+    metadata are the answers. `ids` are those of the gold it is read for: answers to others are counted, not kept.
 
     Raises:
         SubmissionError: no such folder, or it cannot be read as a whole.
         UsageError: no such layout, or a mode that cannot be meant.
     """
-    return layout_named(layout).read_submission(folder, limits, mode)
+    return layout_named(layout).read_submission(folder, limits, mode, ids)
 
 
 def layout_named(name: str) -> Layout:
@@ -104,11 +112,11 @@ class Original:
         return instance_of
 
     @staticmethod
-    def read_submission(folder: Path, limits: Limits, mode: str | None = None, /) -> Submission:
+    def read_submission(folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
         """What the folder's metadata describes; raises `UsageError` where a mode is given, for each line says its type."""
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
-        return read_metadata(folder, limits)
+        return read_metadata(folder, limits, ids)
 
 
 def _first_entry(spec: Path, limits: Limits) -> Obj:

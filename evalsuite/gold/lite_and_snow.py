@@ -7,7 +7,7 @@ else all with one letter, sorted.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -48,7 +48,7 @@ class ResultsLayout:
         """What makes an instance of an entry of the spec; the gold tables are listed once."""
         return partial(_instance, GoldFiles(spec.parent), self.name)
 
-    def read_submission(self, folder: Path, limits: Limits, mode: str | None = None, /) -> Submission:
+    def read_submission(self, folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
         """The answers in a folder of `<id>.csv` or `<id>.sql`, sorted by id; one that has metadata instead is read by that.
 
         `mode` None takes the kind of file that is there.
@@ -64,7 +64,7 @@ class ResultsLayout:
         names = sorted(place.name for place in folder.iterdir())
         found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
         if METADATA in names and mode is None and not found:
-            return read_metadata(folder, limits)
+            return read_metadata(folder, limits, ids)
         if mode is None and len(found) == 2:
             raise UsageError(
                 f"{folder.name} holds both .csv and .sql files", hint="say which are the answers: --mode exec_result or --mode sql"
@@ -79,11 +79,16 @@ class ResultsLayout:
             for name in names
             if _is_answer(name, ending) and (id_ := name.removesuffix(ending))
         }
+        unknown = [(answer.where, name) for name, answer in answers.items() if ids is not None and name not in ids]
+        for _, name in unknown:
+            del answers[name]
         return Submission(
             folder=folder,
             answers=answers,
+            n_unknown=len(unknown),
+            unknown=tuple(unknown[: int(limits["notes"])]),
             notes=tuple(_notes(names, ending, int(limits["notes"]))),
-            n_objects=len(answers),
+            n_objects=len(answers) + len(unknown),
             limit_bytes=limits["file_bytes"],
         )
 

@@ -2,16 +2,17 @@
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence, ValuesView
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from evalsuite.readers.plain_lines import Block
+from evalsuite.readers.plain_lines import Block, line_of
 from evalsuite.types import Answer
 
 # From here on a dict of answers would take half a kilobyte each.
 COMPACT_FROM: Final = 50_000
 SHOWN_LINES: Final = 5
+MOST_SHOWN_OF_ID: Final = 200
 
 MarkDuplicate = Callable[[Answer, list[int]], Answer]
 
@@ -76,6 +77,46 @@ class Collected:
             if len(own) > 1:
                 found[name] = mark(found[name], own)
         return found
+
+
+class KnownAnswers:
+    """What was read so far of the ids that gold has; of others their number is kept, and where the first few of them stand."""
+
+    def __init__(self, ids: Collection[str], *, most_shown: int) -> None:
+        self._ids, self._most_shown = frozenset(ids), most_shown
+        self._answers: dict[str, Answer] = {}
+        self._lines: dict[str, list[int]] = {}
+        self.n_unknown = 0
+        self.unknown: list[tuple[str, str]] = []
+
+    def add(self, answer: Answer, line: int) -> None:
+        """Take in one answer."""
+        name = answer.instance_id
+        if name not in self._ids:
+            self.n_unknown += 1
+            if len(self.unknown) < self._most_shown:
+                self.unknown.append((answer.where, name[:MOST_SHOWN_OF_ID]))
+        elif name not in self._answers:
+            self._answers[name] = answer
+        else:
+            # Only as many lines are kept as are shown, and one more that says so.
+            lines = self._lines.setdefault(name, [])
+            if len(lines) < SHOWN_LINES:
+                lines.append(line)
+
+    def add_block(self, block: Block) -> None:
+        """Take in a block of answers."""
+        for at in range(len(block)):
+            if block.instance_id(at) in self._ids or len(self.unknown) < self._most_shown:
+                self.add(block.answer(at), block.line(at))
+            else:
+                self.n_unknown += 1
+
+    def answers(self, mark: MarkDuplicate) -> Mapping[str, Answer]:
+        """One answer an id in file order; of an id that stands there several times the first, marked with their lines."""
+        for name, later in self._lines.items():
+            self._answers[name] = mark(self._answers[name], [line_of(self._answers[name].where), *later])
+        return self._answers
 
 
 class CompactAnswers(Mapping[str, Answer]):

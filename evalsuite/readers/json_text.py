@@ -26,7 +26,7 @@ Obj = dict[str, Any]
 
 MAX_DIGITS = 4300
 # A string left open ends with its line: so the search stays linear whatever the text.
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[{}\[\]]')
+_TOKEN = re.compile(r'"[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?|[{}\[\]]')
 _NEXT = re.compile(r"[\n{]")
 
 
@@ -193,6 +193,8 @@ def skip_broken(text: str, start: int) -> int:
     if text[start] not in "{[":
         following = _NEXT.search(text, start)
         return following.start() if following else len(text)
+    if text.find("}", start) < 0 and text.find("]", start) < 0:
+        return len(text)
     depth = 0
     for match in _TOKEN.finditer(text, start):
         depth += bracket(match.group())
@@ -203,6 +205,8 @@ def skip_broken(text: str, start: int) -> int:
 
 def depth_change(text: str) -> int:
     """How many brackets a text leaves open (closed, where negative); brackets inside strings do not count."""
+    if '"' not in text:
+        return text.count("{") + text.count("[") - text.count("}") - text.count("]")
     return sum(map(bracket, _TOKEN.findall(text)))
 
 

@@ -16,8 +16,11 @@ from evalsuite.types import Fault
 
 MAX_BROKEN = 100
 _SEPARATORS = re.compile(r"[\s,]*")
-_ID = re.compile(r'"instance_id"\s*:\s*("(?:[^"\\]|\\.)*")')
+# Possessive: what is repeated without would be remembered character by character, a gigabyte for seven megabytes.
+_ID = re.compile(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 _UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
+# Many lines of nothing but `{}`, or of nothing but `{`: each by itself would cost what a whole answer does.
+_ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+)", re.MULTILINE)
 _JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
 
 
@@ -33,6 +36,12 @@ class Entry:
     fault: Fault | None = None
     hint: str = ""
     instance_id: str | None = None
+
+
+class _EmptyObjects(str):
+    """Lines of nothing but `{}` where no other object is open: what they are is known."""
+
+    __slots__ = ()
 
 
 @dataclass(slots=True)
@@ -69,6 +78,10 @@ def read_objects(
             layout.begun = True
             yield text
             continue
+        if isinstance(text, _EmptyObjects):
+            layout.begun = True
+            _note_empty({}, line, layout)
+            continue
         if not pending.lines and fault is None:
             if not text.strip():
                 continue
@@ -99,7 +112,7 @@ def _lines(
     number = 0
     while True:
         if plain is not None and plain.is_usable and (block := _whole_lines(handle, first=number == 0)) is not None:
-            for line, found in _parted(*block, number + 1, plain, is_between):
+            for line, found in _in_parts(*block, number + 1, plain, is_between):
                 yield line, found, None
             number += block[0].count(b"\n")
             continue
@@ -140,6 +153,27 @@ def _whole_lines(handle: BinaryIO, *, first: bool) -> tuple[bytes, str] | None:
         pass
     handle.seek(start)
     return None
+
+
+def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
+    """What `_parted` gives, but for long runs of equal lines: those of `{` as one text, those of `{}` as `_EmptyObjects`."""
+    at = 0
+    for match in _ALIKE.finditer(text):
+        if between := text[at : match.start()]:
+            yield from _parted(between.encode(), between, first, plain, is_between)
+        run, first = match[0], first + between.count("\n")
+        at = match.end()
+        while match[1] and run and not is_between():
+            line, _, run = run.partition("\n")
+            yield first, line + "\n"
+            first += 1
+        if run:
+            yield first, _EmptyObjects(run) if match[1] else run
+        first += run.count("\n")
+    if not at:
+        yield from _parted(raw, text, first, plain, is_between)
+    elif rest := text[at:]:
+        yield from _parted(rest.encode(), rest, first, plain, is_between)
 
 
 def _parted(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:
@@ -198,7 +232,7 @@ class _Pending:
                 layout.array = True
                 layout.note("a JSON array is read as one object an element", line)
                 text = text.replace("[", " ", 1)
-        else:
+        if self.lines or "\n" in text[:-1]:
             layout.note("an object over several lines is read as one", self.first)
         layout.begun = True
         self.lines.append(text)

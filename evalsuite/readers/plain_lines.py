@@ -172,3 +172,8 @@ def block_of(first_line: int, rows: Sequence[Row]) -> Block:
 def place(line: int) -> str:
     """`file:line` of the metadata file."""
     return f"{METADATA}:{line}"
+
+
+def line_of(where: str) -> int:
+    """The line of a `place`."""
+    return int(where.rpartition(":")[2])

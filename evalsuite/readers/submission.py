@@ -5,6 +5,7 @@ Exactly three keys are read. Whatever else a line says (its own `evaluation`, it
 
 import os
 import secrets
+from collections.abc import Collection
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, BinaryIO
 
 from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.readers.answer_files import Seen, watched
-from evalsuite.readers.answer_store import SHOWN_LINES, Collected
+from evalsuite.readers.answer_store import SHOWN_LINES, Collected, KnownAnswers
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
@@ -26,11 +27,14 @@ ANSWER_TYPES = ("answer", "file", "files")
 _SHOWN_KEYS = 5
 
 
-def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS) -> Submission:
-    """The submission that results_metadata.jsonl describes; raises SubmissionError as `read_submission` does."""
+def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS, ids: Collection[str] | None = None) -> Submission:
+    """The submission that results_metadata.jsonl describes, of answers to other `ids` (None: there are none) but their number.
+
+    Raises SubmissionError as `read_submission` does.
+    """
     seen = Seen()
     with watched(_open(folder, limits), seen) as handle:
-        submission = _Reading(folder, limits).read(handle)
+        submission = _Reading(folder, limits, ids).read(handle)
     # What changed while it was read is like nothing else: no two of them are taken for the same.
     return replace(submission, digest=seen.digest or secrets.token_hex())
 
@@ -76,10 +80,10 @@ def _what_there_is(folder: Path) -> str:
 class _Reading:
     """One pass over a metadata file: what is known so far."""
 
-    def __init__(self, folder: Path, limits: Limits) -> None:
+    def __init__(self, folder: Path, limits: Limits, ids: Collection[str] | None) -> None:
         self.folder = folder
         self.limits = limits
-        self.collected = Collected()
+        self.collected = Collected() if ids is None else KnownAnswers(ids, most_shown=int(limits["notes"]))
         self.notes: list[str] = []
         self.n_more_notes = 0
         self.unknown_keys: dict[str, list[int]] = {}
@@ -101,9 +105,12 @@ class _Reading:
             self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
         if self.n_more_notes:
             self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are not kept")
+        known = self.collected if isinstance(self.collected, KnownAnswers) else None
         return Submission(
             folder=self.folder,
             answers=self.collected.answers(_duplicate),
+            n_unknown=known.n_unknown if known is not None else 0,
+            unknown=tuple(known.unknown) if known is not None else (),
             notes=tuple(self.notes),
             n_objects=self.n_objects,
             limit_bytes=self.limits["file_bytes"],

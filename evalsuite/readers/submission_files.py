@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -83,18 +83,22 @@ def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozen
     return contents
 
 
-def known_hash(folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozenset[Inode]) -> str:
-    """The `submission_hash` of a folder with metadata, from the memo where no file of it changed since. Raises `SubmissionError`.
+def known_hash(
+    folder: Path, memo: Memo, *, limits: Limits, gold_inodes: frozenset[Inode], gold_hash: str, read: Callable[[], Submission]
+) -> str:
+    """The `submission_hash` of a folder with metadata, from the memo where no file of it changed since. Raises what `read` raises.
+
+    `read` reads the submission for the ids of the gold with this hash.
 
     A file is taken for unchanged when its size, mtime, ctime, inode, device and kind are, and those of no folder above it changed into
     a link. What that trusts: the kernel, which gives every write a new ctime that no user can set, and the clock, which must not be
     turned back to the nanosecond. A folder with a file younger than two seconds is not remembered at all.
     """
-    key = json.dumps([str(folder.resolve()), dict(sorted(limits.items()))])
+    key = json.dumps([str(folder.resolve()), gold_hash, dict(sorted(limits.items()))])
     known = memo.get("submission", key)
     if known is not None and _stamp(folder, known["files"], gold_inodes)[0] == known["stamp"]:
         return str(known["hash"])
-    submission = read_metadata(folder, limits)
+    submission = read()
     files = submission_files(submission)
     before, newest = _stamp(folder, files, gold_inodes)
     found = submission_hash(submission, gold_inodes)

@@ -1,18 +1,21 @@
 """What a leaderboard is made of: submissions and runs found under folders, each scored unless a finished run says the same already."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import SubmissionError, UsageError
-from evalsuite.gold.layouts import layout_of, read_gold, read_submission
+from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.gold.lite_and_snow import holds_answers
 from evalsuite.memo import Memo
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.run.handed_in import HandedInReader
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
@@ -188,17 +191,20 @@ class _Scoring:
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, programs=settings.allow_programs)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
-        for place in places:
-            try:
-                if layout == "original":
-                    content = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes)
-                else:
-                    # Without metadata a new file is a new answer, and no stamp of known files would show it.
-                    content = submission_hash(read_submission(place.folder, limits, layout=layout), inodes)
-                self._keys[place.name] = f"{line}|submission:{content}"
-            except (SubmissionError, UsageError) as error:
-                # No option says of one submission among many what its files are.
-                self._faults[place.name] = error.message
+        reading = HandedInReader(gold_dir, [place.folder for place in places], limits, settings.isolation)
+        with closing(reading):
+            for place in places:
+                try:
+                    if layout == "original":
+                        read = partial(reading.read, place.folder)
+                        found_hash = known_hash(place.folder, memo, limits=limits, gold_inodes=inodes, gold_hash=content, read=read)
+                    else:
+                        # Without metadata a new file is a new answer, and no stamp of known files would show it.
+                        found_hash = submission_hash(reading.read(place.folder), inodes)
+                    self._keys[place.name] = f"{line}|submission:{found_hash}"
+                except (SubmissionError, UsageError) as error:
+                    # No option says of one submission among many what its files are.
+                    self._faults[place.name] = error.message
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
         found = find_scored(settings.runs_folder, wanted, memo)
         if facts["defaults"]:

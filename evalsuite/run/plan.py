@@ -91,12 +91,9 @@ def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
 
 def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> list[str]:
     """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries."""
-    known = {instance.instance_id for instance in gold.instances}
-    unknown = [
-        f"{answer.where}: {answer.instance_id!r} is not in gold (UNKNOWN_ID)"
-        for answer in submission.answers.values()
-        if answer.instance_id not in known
-    ]
+    unknown = [f"{where}: {name!r} is not in gold (UNKNOWN_ID)" for where, name in submission.unknown]
+    if more := submission.n_unknown - len(unknown):
+        unknown.append(f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)")
     problems = [
         f"{problem.where}: {problem.message}" + (f" ({problem.hint})" if problem.hint else "")
         for task in tasks

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from evalsuite import __version__
 from evalsuite.errors import UsageError
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import SPEC_PATTERN
 from evalsuite.readers.submission_files import submission_hash
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.scoring import Options, Progress, Run, run
 from evalsuite.run.shards import parse_shard
 from evalsuite.store.history import RunEntry
@@ -57,8 +58,9 @@ def rescore(
     spec = find_spec(gold_folder)
     _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(spec.parent, spec))
     if said.get("hash"):
-        limits = resolve_limits(read_gold(gold_folder, layout=layout).suite.limits, entry.run.get("options", {}).get("limits") or {})
-        now = submission_hash(read_submission(handed_in, limits, layout=layout, mode=mode))
+        read = read_gold(gold_folder, layout=layout)
+        limits = resolve_limits(read.suite.limits, entry.run.get("options", {}).get("limits") or {})
+        now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode))
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
         notes.append("the run does not say what its submission held: what lies there now was scored")

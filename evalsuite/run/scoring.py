@@ -10,13 +10,14 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.errata import read_errata
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases, hangs_on_database
 from evalsuite.run.forensics import by_kind, with_notes
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import Batches, Execute, is_batch
 from evalsuite.run.living_gold import drifts
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
@@ -27,8 +28,10 @@ from evalsuite.store.signature import receipt
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 from evalsuite.walls.scratch import sweep_scratch
+from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
 from evalsuite.workers.requests import settle_early
+from evalsuite.workers.start import Zygote, forking
 
 Progress = Callable[[int, int], None]
 
@@ -144,12 +147,18 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     options = options or Options()
     _check(options)
     sweep_scratch()
+    # It imports while gold is read.
+    with forking(result_dir) as zygote:
+        return _run(result_dir, gold_dir, options, zygote, progress)
+
+
+def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, progress: Progress | None) -> Run:
     started = time.perf_counter()
     gold = read_gold(gold_dir, layout=options.layout)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    submission = read_submission(result_dir, limits, layout=gold.layout, mode=options.mode)
-    _keep_apart(submission, gold)
+    budget = Budget(limits)
+    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote)
     chosen = options.rules or gold.suite.rules
     rules = rules_of(gold, chosen)
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
@@ -167,7 +176,7 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     scope = {"suite": gold.suite.name, "n_instances": len(tasks)}
     folder, known = _open_folder(options, submission, line, submitted, scope)
     inodes = gold_inodes(gold.folder) | (errata.inodes if errata is not None else frozenset())
-    work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler)
+    work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler, zygote=zygote, budget=budget)
     pool = open_executor(options.executor, work)
     cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
     sql = databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)
@@ -245,12 +254,6 @@ def _check(options: Options) -> None:
         raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
     if options.resume is not None and not options.save:
         raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
-
-
-def _keep_apart(submission: Submission, gold: Gold) -> None:
-    """Raise `UsageError` where the submission lies in the gold folder: its files would be gold's own. The reverse is kept apart."""
-    if submission.folder.resolve().is_relative_to(gold.folder.resolve()):
-        raise UsageError(f"the submission {submission.folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
 
 
 def _execute(

@@ -9,13 +9,13 @@ import pickle
 import select
 import socket
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
 from evalsuite.readers.duckdb_connections import place_of
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
@@ -28,6 +28,8 @@ _LONGEST = 64 << 20
 _STARTUP_SECONDS = 60.0
 # As for an instance of a run.
 _BYTES_PER_SECOND = 4_000_000
+# What is told of a call that gives many values: one of them, or that there are no more.
+_ITEM, _END = "item", "end"
 
 
 class Calls:
@@ -72,24 +74,37 @@ class Calls:
         """
         if sys.platform == "win32":
             return _named(function)(*arguments)
+        for value in self.stream(function, *arguments, copy=copy, n_bytes=n_bytes):
+            return value
+        return None
+
+    def stream(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Iterator[Any]:
+        """Each value that an iterator yields which `function` returns, or the one value that it returns; in the seconds of one `call`.
+
+        Raises as `call` does, and has to be taken to its end.
+        """
         worker, seconds = self._worker or self._start(), self._limits["seconds"] + n_bytes / _BYTES_PER_SECOND
+        deadline, kind = now() + seconds, _ITEM
         try:
             send(worker.control, pickle.dumps((function, arguments, copy is not None)))
             if copy is not None:
                 socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
-            told = self._heard(worker, seconds)
+            while kind == _ITEM:
+                told = self._heard(worker, max(0.0, deadline - now()))
+                if told is None:
+                    self._end()
+                    raise FaultError("TIMEOUT", f"the file was being read when its {seconds:.0f} s were over (limit seconds)")
+                kind, value = told
+                if kind in (_ITEM, "value"):
+                    yield value
         except (ClosedError, OSError, ValueError):
             self._end()
             raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
-        if told is None:
-            self._end()
-            raise FaultError("TIMEOUT", f"the file was being read when its {seconds:.0f} s were over (limit seconds)")
-        kind, value = told
         if kind == "fault" and value[0] in FAULTS:
             raise FaultError(value[0], str(value[1]), where=str(value[2]))
         if kind == "error":
-            raise EvalsuiteError(str(value[0]), hint=str(value[1]))
-        return value
+            error = next((known for known in (SubmissionError, UsageError) if known.__name__ == value[2]), EvalsuiteError)
+            raise error(str(value[0]), hint=str(value[1]))
 
     def _start(self) -> Worker:
         # Names of plugins travel, so that a scorer of the user's own is called like any other.
@@ -139,10 +154,14 @@ def serve_calls(parent: socket.socket) -> None:
         private = {"private": place_of(copies[0])} if copies else {}
         try:
             told = ["value", _named(function)(*arguments, **private)]
+            if isinstance(told[1], Iterator):
+                for item in told[1]:
+                    send(parent, json.dumps([_ITEM, item], default=str).encode())
+                told = [_END, None]
         except FaultError as error:
             told = ["fault", [error.fault.code, error.fault.detail, error.fault.where]]
         except EvalsuiteError as error:
-            told = ["error", [error.message, error.hint]]
+            told = ["error", [error.message, error.hint, type(error).__name__]]
         except (MemoryError, RecursionError):
             told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", ""]]
         except Exception as error:  # a fault of the tool, recorded as such: no file ends a command

@@ -10,7 +10,9 @@ from evalsuite.errors import UsageError
 from evalsuite.lazy import Lazy
 from evalsuite.readers.paths import Inode
 from evalsuite.types import Gold, Result, Task
+from evalsuite.workers.budget import Budget
 from evalsuite.workers.pool import Pool
+from evalsuite.workers.start import Zygote
 
 # name -> (module:function of a Work, one-line summary); a new executor is one file and one line here.
 EXECUTORS: dict[str, Lazy] = {
@@ -24,7 +26,8 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
 class Work:
     """What an executor is told of a run. `scheduler` is the address of a dask scheduler, None to start workers here.
 
-    `gold` comes with its hash: what it must be wherever a task is scored.
+    `gold` comes with its hash: what it must be wherever a task is scored. `zygote` forks the workers of this machine, `budget` is what the
+    run may take.
     """
 
     jobs: int
@@ -32,6 +35,8 @@ class Work:
     gold_inodes: frozenset[Inode]
     gold: Gold
     scheduler: str | None = None
+    zygote: Zygote | None = None
+    budget: Budget | None = None
 
 
 class Executor(Protocol):
@@ -73,7 +78,7 @@ def check_executor(name: str, scheduler: str | None) -> None:
 
 def local(work: Work) -> Pool:
     """The pool of this machine."""
-    return Pool(jobs=work.jobs, isolation=work.isolation, gold_inodes=work.gold_inodes)
+    return Pool(jobs=work.jobs, isolation=work.isolation, gold_inodes=work.gold_inodes, zygote=work.zygote, budget=work.budget)
 
 
 def default_jobs() -> int:

@@ -67,17 +67,17 @@ class Worker:
 
 
 class Zygote:
-    """The process that workers are forked from. No import path leads it into the `hostile` folder, a submission.
+    """The process that workers are forked from. No import path leads it into a `hostile` folder, a submission.
 
     It is started by the constructor and not waited for. It dies with the thread that made it, its workers die with it.
     """
 
-    def __init__(self, hostile: Path) -> None:
+    def __init__(self, *hostile: Path) -> None:
         if sys.platform == "win32":
             raise EvalsuiteError("workers need POSIX sockets and sessions", hint="on Windows, run it under WSL")
         path = [entry or str(Path.cwd()) for entry in sys.path]
-        path = [entry for entry in path if not _is_hostile(Path(entry).resolve(), hostile.resolve())]
-        self._lock = threading.Lock()
+        path = [entry for entry in path if not any(_is_hostile(Path(entry).resolve(), folder.resolve()) for folder in hostile)]
+        self._lock, self._has_forked = threading.Lock(), False
         self._control, theirs = socket.socketpair()
         with theirs, undisturbed():
             self._process = subprocess.Popen(
@@ -102,6 +102,7 @@ class Zygote:
         ours, theirs = socket.socketpair()
         with theirs:
             passed = [theirs.fileno(), *([data.fileno()] if data is not None else [])]
+            self._has_forked = True
             pid = self._order(ORDER.pack(FORK, 0, role.encode()), passed)
         if pid < 0:
             ours.close()
@@ -115,8 +116,9 @@ class Zygote:
     def close(self) -> None:
         """End it, and with it every worker that is left; when this returns there is none."""
         self._control.close()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_END_SECONDS)
+        if self._has_forked:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(_END_SECONDS)
         self._process.kill()
         self._process.wait()
 
@@ -129,6 +131,19 @@ class Zygote:
                 return int(ANSWER.unpack(answer)[0])
             except (OSError, struct.error):
                 return default
+
+
+@contextlib.contextmanager
+def forking(*hostile: Path) -> Iterator[Zygote]:
+    """A zygote for the time of a block."""
+    zygote: Zygote | None = None
+    try:
+        with undisturbed():
+            zygote = Zygote(*hostile)
+        yield zygote
+    finally:
+        if zygote is not None:
+            zygote.close()
 
 
 def _is_hostile(entry: Path, submission: Path) -> bool:

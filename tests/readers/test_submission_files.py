@@ -17,6 +17,7 @@ from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
+from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import file_contents, known_hash, submission_hash
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
@@ -49,7 +50,7 @@ def settled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def known(folder: Path, memo: Memo) -> str:
     """The hash through the memo."""
-    return known_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset())
+    return known_hash(folder, memo, limits=DEFAULT_LIMITS, gold_inodes=frozenset(), gold_hash="", read=lambda: read_metadata(folder))
 
 
 def plain(folder: Path) -> str:
@@ -174,7 +175,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
     """Another metadata file than the one whose lines are scored does not give the run its hash."""
     meta = folder / "results_metadata.jsonl"
     honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
-    reading_one = running.read_submission
+    reading_one = running.read_handed_in
 
     def read(*arguments: Any, **options: Any) -> Submission:
         meta.write_text(wrong)
@@ -183,7 +184,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
         finally:
             meta.write_text(honest)
 
-    monkeypatch.setattr(running, "read_submission", read)
+    monkeypatch.setattr(running, "read_handed_in", read)
     raced = run_while(folder, lambda: None)
     assert [result.score for result in raced.results] == [0, 1]
     assert not found_again(raced, folder)

@@ -1,0 +1,96 @@
+"""What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import FAULTS, FaultError, SubmissionError, UsageError, describe
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import FromRoot
+from evalsuite.types import METADATA, Answer, Fault, Gold, Submission
+from evalsuite.workers.calls import Calls
+from evalsuite.workers.start import Zygote, forking
+
+# Answers that are told at once.
+_AT_ONCE = 256
+_TELL = f"{__name__}:tell_handed_in"
+
+
+def read_handed_in(
+    folder: Path, gold: Gold, limits: Limits, *, mode: str | None = None, isolation: str = "process", zygote: Zygote | None = None
+) -> Submission:
+    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; `zygote` forks the worker, None: one of its own.
+
+    Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
+    """
+    if folder.resolve().is_relative_to(gold.folder.resolve()):
+        # Its files would be gold's own. The reverse is kept apart by walls.
+        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
+    known = frozenset(instance.instance_id for instance in gold.instances)
+    if isolation == "none":
+        return read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
+    place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
+    try:
+        n_bytes = min((place / METADATA).stat().st_size, int(limits["metadata_bytes"]))
+    except OSError:
+        n_bytes = 0
+    try:
+        with Calls(readable=[place], hidden=[gold.folder], hostile=place, limits=limits, zygote=zygote) as calls:
+            for told in calls.stream(_TELL, str(place), dict(limits), gold.layout, mode, sorted(known), n_bytes=n_bytes):
+                if isinstance(told, dict):
+                    rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
+                else:
+                    answers.update((row[0], _answer(row)) for row in told if row[0] in known)
+    except FaultError as error:
+        hint = "--limit NAME=VALUE raises it" if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
+        raise SubmissionError(f"{folder.name}/{METADATA}: {describe(error.fault)}", hint=hint) from None
+    except SubmissionError as error:
+        raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
+    return Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest)
+
+
+class HandedInReader:
+    """Reads submissions for one gold. Where all are known already nothing is read, gold neither, and no worker is started."""
+
+    def __init__(self, gold_dir: Path, folders: Sequence[Path], limits: Mapping[str, int | float], isolation: str) -> None:
+        self._gold_dir, self._folders, self._limits, self._isolation = gold_dir, folders, limits, isolation
+        self._gold: Gold | None = None
+        self._workers = ExitStack()
+        self._zygote: Zygote | None = None
+
+    def read(self, folder: Path) -> Submission:
+        """One of the submissions."""
+        self._gold = self._gold or read_gold(self._gold_dir)
+        self._zygote = self._zygote or self._workers.enter_context(forking(*self._folders))
+        return read_handed_in(folder, self._gold, self._limits, isolation=self._isolation, zygote=self._zygote)
+
+    def close(self) -> None:
+        """End what was started."""
+        self._workers.close()
+
+
+def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str]) -> Iterator[Any]:
+    """In the worker: the answers, some at once, and at last what else is to be said of the submission."""
+    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=frozenset(ids))
+    rows = [_row(answer) for answer in read.answers.values()]
+    for at in range(0, len(rows), _AT_ONCE):
+        yield rows[at : at + _AT_ONCE]
+    yield {"notes": read.notes, "n_objects": read.n_objects, "digest": read.digest, "n_unknown": read.n_unknown, "unknown": read.unknown}
+
+
+def _row(answer: Answer) -> tuple[Any, ...]:
+    fault = answer.fault and (answer.fault.code, answer.fault.detail, answer.fault.where)
+    return answer.instance_id, answer.answer_type, answer.value, answer.where, fault, answer.unread, isinstance(answer.value, FromRoot)
+
+
+def _answer(row: Sequence[Any]) -> Answer:
+    name, kind, value, where, fault, unread, from_root = row
+    answer = Answer(
+        instance_id=name, answer_type=kind, value=tuple(value) if isinstance(value, list) else value, where=where, unread=tuple(unread)
+    )
+    if from_root:
+        answer = replace(answer, value=FromRoot(value))
+    return replace(answer, fault=Fault(code=fault[0], detail=fault[1], where=fault[2])) if fault else answer

@@ -1,0 +1,126 @@
+"""Nothing hostile in the parent: metadata, texts and scorers in workers with a clock; what a whole run may take."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.errors import SubmissionError
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.run.handed_in import read_handed_in
+from evalsuite.run.scoring import Options, run
+from evalsuite.scorers import SCORERS
+from tests.conftest import ROOT
+from tests.processes import finished
+
+N = 40
+EXAMPLE, GOLD = ROOT / "example_submission_folder", ROOT / "gold"
+HEAVY = ("numpy", "pandas", "duckdb")
+
+
+def texts(folder: Path, *, func: str = "string_match", n: int = N) -> tuple[Path, Path]:
+    """(submission, gold) of n texts, all right."""
+    gold, submission = folder / "gold", folder / "submission"
+    for place in (gold, submission):
+        place.mkdir(parents=True)
+    names = [f"q{at}" for at in range(n)]
+    spec = [{"instance_id": name, "evaluation": {"func": func, "parameters": {"gold": f"answer {name}"}}} for name in names]
+    answers = [{"instance_id": name, "answer_type": "answer", "answer_or_path": f"answer {name}"} for name in names]
+    write(gold / "x_eval.jsonl", spec)
+    write(submission / "results_metadata.jsonl", answers)
+    return submission, gold
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> None:
+    """One object a line."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+def test_a_worker_tells_what_a_reader_reads() -> None:
+    """The submission that comes out of a worker is the one that is read here."""
+    gold, limits = read_gold(GOLD), resolve_limits()
+    ids = {instance.instance_id for instance in gold.instances}
+    assert read_handed_in(EXAMPLE, gold, limits) == read_submission(EXAMPLE, limits, ids=ids)
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_ids_that_gold_lacks_are_counted(isolation: str, tmp_path: Path) -> None:
+    """A hundred of them are named, of the rest their number is told; an id of gold that stands among them twice is told as such."""
+    submission, gold = texts(tmp_path)
+    lines = (submission / "results_metadata.jsonl").read_text()
+    unknown = "".join(lines.splitlines(keepends=True)[0].replace("q0", f"z{at}", 1) for at in range(500))
+    (submission / "results_metadata.jsonl").write_text(lines + unknown + lines.splitlines(keepends=True)[1])
+    found = run(submission, gold, Options(save=False, isolation=isolation))
+    assert len(found.submission.answers) == N
+    assert {result.instance_id: result.fault for result in found.results if result.score != 1} == {"q1": "DUPLICATE_ID"}
+    named = [warning for warning in found.warnings if "UNKNOWN_ID" in warning]
+    assert len(named) == 101
+    assert named[-1].startswith("400 more answers")
+    assert named[0] == f"results_metadata.jsonl:{N + 1}: 'z0' is not in gold (UNKNOWN_ID)"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks the kernel for peaks")
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}\n",
+        "{\n",
+        '{"instance_id": "' + 'a\\"' * 2_000_000 + "\n",
+        '{"instance_id": "z", "answer_type": "answer", "answer_or_path": ""}\n',
+    ],
+    ids=["empty objects", "open braces", "one broken line", "ids that gold lacks"],
+)
+def test_hostile_metadata_costs_little_memory(line: str, tmp_path: Path) -> None:
+    """Neither the parent nor a worker takes much for six megabytes of nothing, and the parent loads nothing to read them."""
+    submission, gold = texts(tmp_path)
+    with (submission / "results_metadata.jsonl").open("a") as file:
+        file.write(line * max(1, 6_000_000 // len(line)))
+    code = (
+        "import sys, json, resource\nfrom pathlib import Path\nfrom evalsuite.run.scoring import Options, run\n"
+        f"found = run(Path({str(submission)!r}), Path({str(gold)!r}), Options(save=False))\n"
+        "peaks = [resource.getrusage(who).ru_maxrss // 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]\n"
+        f"print(json.dumps([sum(r.score for r in found.results), peaks, [name for name in {HEAVY} if name in sys.modules]]))"
+    )
+    n_right, peaks, loaded = json.loads(finished([sys.executable, "-c", code], check=True, cwd=tmp_path, seconds=100).stdout)
+    assert n_right == N
+    assert max(peaks) < 150
+    assert loaded == []
+
+
+def test_metadata_that_take_too_long_are_refused(tmp_path: Path) -> None:
+    """The worker that reads them has a clock, which grows with their size."""
+    submission, gold = texts(tmp_path)
+    with (submission / "results_metadata.jsonl").open("a") as file:
+        file.write('{"a":[[[[[[[[[[0]]]]]]]]]]}\n' * 200_000)
+    with pytest.raises(SubmissionError, match=r"results_metadata\.jsonl: TIMEOUT"):
+        read_handed_in(submission, read_gold(gold), resolve_limits({"seconds": 0.01}))
+
+
+def test_a_scorer_of_texts_that_never_ends_costs_its_answer(tmp_path: Path) -> None:
+    """Texts are compared in workers: an answer that keeps a scorer busy for ever is a time-out, and the others are right."""
+    plugin = tmp_path / "endless.py"
+    plugin.write_text(
+        "from evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        '@scorer(reads="text")\ndef endless(prediction: str, *, gold: str) -> Score:\n    """1, but for one answer."""\n'
+        '    while prediction.endswith(" q3"):\n        pass\n    return Score(official=1.0, strict=1.0)\n'
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = texts(tmp_path, func="endless")
+    found = run(submission, gold, Options(save=False, limits={"seconds": 0.5}))
+    assert {result.instance_id: result.status for result in found.results if result.score != 1} == {"q3": "timeout"}
+
+
+@pytest.mark.parametrize(("limit", "value"), [("run_seconds", 0.001), ("run_bytes", 60)])
+def test_a_whole_run_has_a_budget(limit: str, value: float, tmp_path: Path) -> None:
+    """What is left when it is spent is a time-out that says which limit it was; no answer is lost or scored in part."""
+    submission, gold = texts(tmp_path)
+    found = run(submission, gold, Options(save=False, limits={limit: value}))
+    left = [result for result in found.results if result.status == "timeout"]
+    assert len(found.results) == N
+    assert {result.details["budget"] for result in left} == {limit}
+    assert all(f"limit {limit}" in result.reason and result.fault == "TIMEOUT" for result in left)
+    assert len(left) == N if limit == "run_seconds" else 0 < len(left) < N
+    assert all(result.score == 1 for result in found.results if result not in left)
