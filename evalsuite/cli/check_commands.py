@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 def check_command(
     ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="ID|SCORER", help="an instance with --result_dir, else a scorer")],
-    code: Code,
     result_dir: ResultDir = None,
     gold_dir: Annotated[Path | None, typer.Option("--gold-dir", "--gold_dir", help="the gold folder [default: gold]")] = None,
     gold: Annotated[
@@ -41,6 +40,8 @@ def check_command(
     json_: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,
+    *,
+    code: Code,
     fail_under: FailUnder = None,
     databases: Databases = None,
     layout: Layout = None,

@@ -28,7 +28,6 @@ class NotRankedError(EvalsuiteError):
 
 def compare_command(
     names: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline")],
-    how: Scoring,
     gold: Annotated[
         Path | None,
         typer.Option(
@@ -55,6 +54,8 @@ def compare_command(
     reveal: Reveal = None,
     json_: Annotated[bool, typer.Option("--json", help="print the comparison as JSON and nothing else")] = False,
     quiet: Quiet = False,
+    *,
+    how: Scoring,
 ) -> int:
     """Compare runs or submission folders on the same instances: difference, interval, p-value, and which instances flipped.
 
@@ -85,7 +86,6 @@ def compare_command(
 
 def leaderboard_command(
     folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
-    how: Scoring,
     gold: GoldDir = Path("gold"),
     by: Annotated[
         str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")
@@ -98,6 +98,8 @@ def leaderboard_command(
         bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False,
+    *,
+    how: Scoring,
     output: Outputs = None,
     json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
     quiet: Quiet = False,

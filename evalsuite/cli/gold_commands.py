@@ -50,7 +50,7 @@ def gold_check(
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
     print_document(gold_check_document(found, gold.name), "json" if json_ else "text", last_line="")
     if not json_:
-        _say(f"saved {kept}: reports of this suite print it" if kept else "not saved")
+        print(clean(f"saved {kept}: reports of this suite print it" if kept else "not saved"))
     ceiling = found.ceiling
     if fail_under is None:
         fails, line = bool(found.failing), gold_check_verdict(found)
@@ -58,7 +58,7 @@ def gold_check(
         fails = bool(ceiling.n) and ceiling.official / ceiling.n < fail_under
         line = f"{'below the' if fails else 'done:'} gate of {fail_under * 100:.1f} % {'(exit 1)' if fails else 'met'}"
     if not json_:
-        _say(line)
+        print(clean(line))
     return EXIT_GATE if fails else EXIT_OK
 
 
@@ -126,7 +126,7 @@ def gold_contamination(
         print(clean(f"warning: {fault.where}: {fault.detail}"), file=sys.stderr)
     over = found.over(fail_over) if fail_over is not None else []
     if over and not json_:
-        _say(f"more than {fail_over:g} of a text found in {len(over)} instance{'' if len(over) == 1 else 's'} (exit 1)")
+        print(clean(f"more than {fail_over:g} of a text found in {len(over)} instance{'' if len(over) == 1 else 's'} (exit 1)"))
     return EXIT_GATE if over else EXIT_OK
 
 
@@ -143,11 +143,6 @@ def gold_convert(
         print(clean(f"note: {note}"))
     print(clean(f"{done.n_instances} instances and {done.n_files} files, read as {done.layout}, written to {done.folder}"))
     return EXIT_OK
-
-
-def _say(*lines: str) -> None:
-    for line in lines:
-        print(clean(line))
 
 
 gold_commands = Group(

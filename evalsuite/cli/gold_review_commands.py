@@ -22,7 +22,7 @@ from evalsuite.cli.options import (
     one_of,
     rule,
     share,
-)  # fmt: skip
+)
 from evalsuite.cli.showing import ProgressBar, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
@@ -68,15 +68,8 @@ def gold_audit(
     one_of(form, AUDIT_FORMATS, "--format")
     chosen = rule(rules) or "official"
     with ProgressBar() as progress:
-        found = audit_gold(
-            gold,
-            only=tuple(only or ()),
-            most=most,
-            seconds=seconds,
-            seed=seed,
-            progress=progress,
-            **workers.options(),
-        )
+        how = workers.options()
+        found = audit_gold(gold, only=tuple(only or ()), most=most, seconds=seconds, seed=seed, progress=progress, **how)
     print_document(audit_document(found, rules=chosen, most=top), form)
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:

@@ -44,7 +44,7 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
     from evalsuite.store.history import find_runs, part_asked_for
 
     right: dict[str, bool] = {}
-    entries = [entry for entry in find_runs(runs) if Path(str(entry.run["gold"]["folder"])).resolve() == gold.resolve()]
+    entries = [entry for entry in find_runs(runs) if Path(str(entry.run.get("gold", {}).get("folder"))).resolve() == gold.resolve()]
     if not entries:
         raise UsageError(f"no earlier run of {gold} in {runs}", hint="run without --lf first")
     # Names say the second; runs of one second are told apart by when they were finished.
@@ -52,7 +52,7 @@ def last_failed(gold: Path, runs: Path = RUNS) -> tuple[str, ...]:
     for entry in reversed(entries):
         for result in entry.results():
             right.setdefault(result.instance_id, is_right(result.status, result.score))
-        if not part_asked_for(entry.run["options"]):
+        if not part_asked_for(entry.run.get("options", {})):
             break
     return tuple(name for name, was_right in right.items() if not was_right)
 

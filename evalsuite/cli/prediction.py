@@ -88,7 +88,10 @@ def check_prediction(
     as_json: bool,
     allow_programs: bool = False,
 ) -> float | None:
-    """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else."""
+    """Print what a scorer says of one prediction; the value under the rules, by default strict for trees and official for all else.
+
+    Raises `UsageError` for parameters that the scorer cannot use, and for a file that cannot be read.
+    """
     from evalsuite.api import score
     from evalsuite.cli.scorer_options import parse_options
     from evalsuite.registry import check_parameters

@@ -21,7 +21,6 @@ _MOST_DIFFERENCES = 10
 
 def rescore_command(
     run: RunName,
-    how: Scoring,
     scorer_version: Annotated[
         str | None,
         typer.Option(
@@ -32,6 +31,8 @@ def rescore_command(
     ] = None,
     submission: SubmissionNow = None,
     gold: GoldNow = None,
+    *,
+    how: Scoring,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
     json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
     quiet: Quiet = False,
@@ -75,8 +76,6 @@ def rescore_command(
 
 def verify_command(
     run: RunName,
-    workers: Workers,
-    code: Code,
     sample: Annotated[
         int | None, typer.Option(help="score this many instances again, chosen at random [default: all]", metavar="N")
     ] = None,
@@ -85,6 +84,9 @@ def verify_command(
     gold: GoldNow = None,
     runs: RunsFolder = RUNS,
     json_: Json = False,
+    *,
+    workers: Workers,
+    code: Code,
 ) -> int:
     """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
 

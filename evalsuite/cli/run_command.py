@@ -23,13 +23,14 @@ if TYPE_CHECKING:
 
 def run_command(
     place: Place,
+    gold: GoldDir = Path("gold"),
+    *,
     which: Choice,
     how: Scoring,
     reading: Reading,
     saving: Saving,
     shown: Printing,
     gates: Gates,
-    gold: GoldDir = Path("gold"),
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.reports import check_writable

@@ -132,7 +132,6 @@ def suite_show(name: SuiteName) -> int:
 
 def suite_run(
     name: SuiteName,
-    code: Code,
     sources: Annotated[
         list[Path], typer.Option("--from", help="a CSV, JSONL or Parquet file, a row per test case in the suite's order; may be repeated")
     ],
@@ -143,6 +142,7 @@ def suite_run(
     context_column: Annotated[str | None, typer.Option(help="the column of contexts, kept with the run")] = None,
     *,
     about: About,
+    code: Code,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.output_streams import complain

@@ -30,7 +30,7 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     yield Section(
         look="hero",
         title=record.suite,
-        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in{part}", *score_sentences(record)],
+        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in", *score_sentences(record)],
         pictures=[Picture("", score_picture(record))],
         values={
             "about": record.name,
@@ -57,14 +57,18 @@ def score_headline(record: "Record") -> str:
 
 
 def score_sentences(record: "Record") -> list[str]:
-    """What the score is made of."""
+    """What the score is made of, and of how much of gold."""
     s = record.summary
     if not s.n_gold:
         return ["There was nothing to score."]
+    part = [f"A part of gold: {coverage(s)}"] * s.is_part
     if s.score is None:
-        return [f"None of {s.n_gold} judged: {caused_by(s)}"]
+        return [*part, f"None of {s.n_gold} judged: {caused_by(s)}"]
     points, _, n = share(s.chosen).partition(" = ")[0].partition("/")
-    parts = [f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules"]
+    parts = [
+        *part,
+        f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules",
+    ]
     if s.interval:
         parts.append(f"95 % interval {percent(s.interval[0], '')} to {percent(s.interval[1])}")
     if s.clusters and s.clusters["interval_95"]:

@@ -11,9 +11,11 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.installed import extra_line
+from evalsuite.run.scoring import Options
+from evalsuite.run.scoring import run as score
 from evalsuite.web.page_templates import STATIC
 from tests.processes import started
-from tests.web.served import ask, bench_folder, viewer
+from tests.web.served import ask, bench_folder, gold, submission, viewer
 
 
 @pytest.mark.parametrize("path", ["/", "/openapi.json", "/nope", "/static/viewer.js", "/compare"])
@@ -94,6 +96,21 @@ def test_the_context_of_a_case_is_shown(address: str) -> None:
     assert len(runs) == 3
     for run in runs:
         assert f"{run['name']} context Capital of Italy?" in ask(address, f"/runs/{run['id']}/instances/case_2").body
+
+
+def test_a_run_of_a_part_of_gold_says_so(tmp_path: Path) -> None:
+    """The list of runs and the run's own page name the part; a whole run's do not speak of parts."""
+    gold(tmp_path / "gold")
+    submission(tmp_path / "first", text="Paris", number="42", people="700")
+    for label, only in (("whole", ()), ("part", ("text_1",))):
+        how = Options(runs_folder=tmp_path / ".evalsuite" / "runs", isolation="none", jobs=1, only=only, label=label)
+        score(tmp_path / "first", tmp_path / "gold", how)
+    with viewer(tmp_path) as address:
+        suite = ask(address, "/api/v1/test_suites").json["test_suites"][0]["id"]
+        assert ask(address, f"/suites/{suite}").body.count("1 of 3 instances") == 1
+        runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{suite}/runs").json["test_runs"]]
+        says = {id_.rpartition("-")[2]: "A part of gold: 1 of 3 instances" in ask(address, f"/runs/{id_}").body for id_ in runs}
+    assert says == {"whole": False, "part": True}
 
 
 def test_a_bench_folder_is_shown(tmp_path: Path) -> None:
