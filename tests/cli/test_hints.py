@@ -55,7 +55,7 @@ def test_hints_are_found() -> None:
     """The search sees the hints of all rooms: it would be worth nothing if it saw none."""
     assert len(HINTS) > 300
     places = {place.partition(":")[0] for place, _ in HINTS}
-    assert places >= {"gold.py", "run_folder.py", "errors.py", "run_command.py", "plan.py", "LIMIT"}
+    assert places >= {"spec.py", "run_folder.py", "errors.py", "run_command.py", "plan.py", "LIMIT"}
 
 
 @pytest.mark.parametrize(("place", "text"), WITH_OPTIONS, ids=[place for place, _ in WITH_OPTIONS])
