@@ -16,6 +16,8 @@ Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch"
 RULES: tuple[Rule, ...] = ("official", "strict")
 # The file whose presence makes a folder a submission.
 METADATA = "results_metadata.jsonl"
+# The one key of what stands in an answer for a record that could not be read: {"line", "cause"}, and "repaired" where it can be mended.
+BROKEN_RECORD = "x-eval-broken"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

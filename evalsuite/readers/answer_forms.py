@@ -12,6 +12,7 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError
 from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.broken_records import parse_answer_tree, read_answer_tree
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
@@ -38,7 +39,7 @@ def read_answer(
     `private` is a copy of the file that nobody else can reach, where one was made, or the table that an SQL answer gave.
     """
     if answer_type == "answer":
-        return parse_tree(str(value), limits=limits) if form == "tree" else value
+        return parse_answer_tree(str(value), limits=limits) if form == "tree" else value
     if form == "table" and private is not None:
         return read_executed(Path(private), limits)
     if form == "database" and private is not None:
@@ -51,7 +52,7 @@ def read_answer(
             if form == "database":
                 return read_duckdb(handle, names=table_names, limits=limits)
             if form == "tree":
-                return read_tree(handle, name=str(path), limits=limits)
+                return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
 
     return [one(path) for path in value] if form == "tables" else one(value if isinstance(value, str) else str(value))
@@ -167,7 +168,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
     limits = DEFAULT_LIMITS
     names = parameters.get("condition_tabs")
 
-    def one(path: Any, *, is_gold: bool = False) -> Any:
+    def one(path: Any, *, is_gold: bool = False, is_answer: bool = False) -> Any:
         if isinstance(path, Table | Mapping):
             return path
         opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
@@ -181,14 +182,17 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             with opened() as handle:
                 if form == "database":
                     return read_duckdb(handle, names=names, limits=limits)
-                return read_tree(handle, name=str(path), limits=limits)
+                return (read_answer_tree if is_answer else read_tree)(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.
             raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
     if form == "tree":
         named = {key: _tree(parameters[key], one, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
-        return _tree(str(prediction) if isinstance(prediction, Path) else prediction, one, limits), named
+        answer = str(prediction) if isinstance(prediction, Path) else prediction
+        if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):
+            return parse_answer_tree(answer, limits=limits), named
+        return _tree(answer, lambda path: one(path, is_answer=True), limits), named
     gold = parameters["gold"]
     read = [one(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else one(gold, is_gold=True)
     if form == "database" and names is None:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from evalsuite.errors import FaultError, UsageError, did_you_mean
 from evalsuite.registry import foreign
-from evalsuite.types import Problem, Reads, Score
+from evalsuite.types import BROKEN_RECORD, Problem, Reads, Score
 
 IGNORED_PARAMETERS = ("pred", "result")
 # Where to run an SQL answer or a gold query: taken in every check, and kept from its scorer.
@@ -50,6 +50,8 @@ class Scorer:
         """What the function says of a prediction; a foreign one's answer is checked, and whatever it raises is a `FaultError`."""
         if not self.is_foreign:
             return self.function(*arguments, **parameters)
+        if self.marker.reads == "tree":
+            arguments = (refuse_broken(arguments[0]), *arguments[1:])
         return foreign.call(self.name, lambda: foreign.score_of(self.name, self.function(*arguments, **parameters)))
 
     def asks_judge(self, parameters: Mapping[str, Any]) -> bool:
@@ -72,6 +74,15 @@ class Scorer:
         if strange is None:
             return found
         return [Problem(code="SCORER_ERROR", message=f"{self.name}: validate gave {type(strange).__name__}, expected a Problem")]
+
+
+def refuse_broken(value: Any) -> Any:
+    """The value of a tree answer, blank lines left out. Raises FaultError BAD_JSON where it, or a record of it, could not be read."""
+    for record in value if isinstance(value, list) else [value]:
+        broken = record.get(BROKEN_RECORD) if isinstance(record, dict) and len(record) == 1 else None
+        if isinstance(broken, dict) and broken.get("cause"):
+            raise FaultError("BAD_JSON", f"line {broken.get('line')}: {broken['cause']}")
+    return [record for record in value if not (isinstance(record, dict) and BROKEN_RECORD in record)] if isinstance(value, list) else value
 
 
 def scorer(

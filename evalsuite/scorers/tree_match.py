@@ -16,6 +16,7 @@ from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propa
 from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import TreeLimitError, inspect
+from evalsuite.trees.record_pairing import Lost, pair_by_position, read_broken
 from evalsuite.trees.registries import UnknownNameError
 from evalsuite.trees.resolve_compat import JsonRefError
 from evalsuite.trees.schema_sources import as_json_schema, infer_schema
@@ -55,12 +56,13 @@ def tree_match(
     post_process: Sequence[str | dict[str, Any]] = (),
     compounds: Sequence[dict[str, Any]] = (),
     compat: bool = False,
+    repair: bool = False,
 ) -> Score:
     """Mean F1 over records of the fields found against the fields expected; one record, or a list of n.
 
     Strict is the score unless official rules are asked for.
     Official: the reference's numbers, records paired by position; 0 where the prediction makes the reference crash.
-    Strict: sound rules, records joined by `id_field`, a record without a partner is 0.
+    Strict: sound rules, records joined by `id_field`; a record without a partner, or a line that is no record, is 0.
 
     Args:
         prediction: the extracted record or records, as JSON.
@@ -71,6 +73,7 @@ def tree_match(
         post_process: `propagate_batch_errors`, `reclassify_nulls` or `{"reclassify_nulls": {"absent_values": [null]}}`, in order.
         compounds: fields that only count together: `{"fields": [...], "primary": ..., "name": ..., "rule": "all_equal"}`.
         compat: take the reference's numbers as the strict ones too.
+        repair: read JSON in fences or prose, or with a comma too many, as what it says; the report counts such records.
 
     Example:
         `{"func": "tree_match", "parameters": {"gold": {"method": "CVD", "kelvin": 300}, "schema": null}}`
@@ -81,12 +84,15 @@ def tree_match(
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
     known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
+    prediction, n_repaired = read_broken(prediction, repair=repair)
     expected, found = _records(gold, known), _records(prediction, known)
     run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)})
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
     official, why, fault = _official(upstream, expected, found)
     if compat:
         return Score(official=official, strict=official, reason=why, fault=fault, strict_fault=fault)
+    if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
+        expected, found = pair_by_position(expected, found)
     try:
         result = run.score(expected, found, compat=False)
     except TreeLimitError as error:
@@ -94,11 +100,7 @@ def tree_match(
         return Score(official=official, strict=0.0, reason=why or str(error), strict_reason=str(error), fault=fault, strict_fault=limit)
     except (SchemaError, JsonRefError, UnknownNameError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from error
-    except ValueError as error:
-        if len(expected) == len(found):
-            raise
-        return Score(official=official, strict=0.0, reason=why or str(error), strict_reason=str(error), fault=fault)
-    strict_reason = field_reason(result)
+    strict_reason = field_reason(result) + (f"; {n_repaired} of {len(found)} records repaired" if n_repaired else "")
     flip = "sound rules" if official is not None and result.mean_f1 is not None and abs(official - result.mean_f1) > 1e-9 else ""
     undecided = Fault(code="NO_VERDICT", detail=strict_reason) if result.mean_f1 is None else None
     return Score(
@@ -109,7 +111,7 @@ def tree_match(
         flip=flip,
         fault=fault or (undecided if official is None else None),
         strict_fault=undecided,
-        details=field_details(result),
+        details={**field_details(result), "n_repaired": n_repaired},
     )
 
 
@@ -140,6 +142,10 @@ class _Run:
 def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None]:
     """(score, why, fault) of the reference: 0 where the prediction makes it crash, None where gold or the schema does."""
     run = replace(run, schema=_annotated(run.schema))
+    lost = next((record for record in found if isinstance(record, Lost) and record.cause), None)
+    if lost is not None:
+        return 0.0, f"the reference cannot read {lost.reason}", None
+    found = [record for record in found if not isinstance(record, Lost)]
     try:
         return run.score(gold, found, compat=True).mean_f1, "", None
     except TreeLimitError as error:

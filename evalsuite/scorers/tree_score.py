@@ -1,10 +1,17 @@
 """`tree_score`: extracted JSON against gold JSON by Treeval."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
+from evalsuite.trees.eval_schema import SchemaError
+from evalsuite.trees.gold_validation import GoldValidationError
+from evalsuite.trees.json_values import ABSENT
+from evalsuite.trees.record_pairing import Lost, join_by_id, pair_by_position, read_broken
+from evalsuite.trees.resolve_compat import JsonRefError
+from evalsuite.trees.schema_conversion import treeval_schema_of
+from evalsuite.trees.schema_sources import infer_schema
 from evalsuite.trees.score_details import treeval_details, treeval_reason
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 from evalsuite.types import Problem, Score
@@ -13,13 +20,12 @@ from evalsuite.types import Problem, Score
 def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     """What keeps the parameters from being judged: a schema or metrics that cannot be used."""
     schema = parameters.get("schema")
-    if isinstance(schema, str) or schema is None:  # a file is read later
+    if isinstance(schema, str) or schema is None:  # a file is read later, none is inferred from gold
         return
+    metrics = parameters.get("types_metrics"), parameters.get("leaves_metrics")
     try:
-        prepare(
-            schema, None, parameters.get("types_metrics"), parameters.get("leaves_metrics"), exclusive=bool(parameters.get("exclusive"))
-        )
-    except ValueError as error:
+        prepare(treeval_schema_of(schema, parameters.get("id_field")), None, *metrics, exclusive=bool(parameters.get("exclusive")))
+    except (ValueError, SchemaError, JsonRefError) as error:
         yield Problem(code="BAD_SPEC", message=str(error), hint="write a Treeval schema: one type name for each leaf, [x] for a list of x")
 
 
@@ -28,72 +34,94 @@ def tree_score(
     prediction: Any,
     *,
     gold: Any,
-    schema: Any,
+    schema: Any = None,
+    id_field: str | None = None,
     types_metrics: dict[str, str | list[str]] | None = None,
     leaves_metrics: dict[str, Any] | None = None,
     exclusive: bool = False,
     hierarchical: bool = False,
+    repair: bool = False,
 ) -> Score:
     """How well extracted JSON follows gold: the mean of the leaf metrics times the F1 of nodes times the F1 of leaves (Treeval).
 
-    One record, or n records of a JSONL as one batch. Lists have no order. Official: the reference's numbers, 0 where it raises.
-    Strict: any JSON is scored by the same rules, whatever its shape; this is the score to read.
+    One record, or n records of a JSONL as one batch. Lists have no order. Official: the reference's numbers, records paired by position;
+    0 where it raises. Strict: any JSON is scored by the same rules, records joined by `id_field`; a line that is no record counts as null,
+    an invented record costs precision.
 
     Args:
         prediction: the extracted record, or the list of n of them.
         gold: the expected record, or the list of n of them.
-        schema: leaf types (string, integer, number, boolean, or your own), [a, b] for a choice, [type] for a list of it.
+        schema: leaf types (string, integer, number, boolean, or your own), [a, b] for a choice, [type] for a list of it; a JSON Schema is
+            read as one, and without one it is inferred from gold.
+        id_field: the key that names a record.
         types_metrics: leaf type -> metric or metrics, over exact_match, boolean_accuracy and levenshtein; a choice is "()".
         leaves_metrics: metrics for single leaves, in the schema's shape.
         exclusive: whether those replace the type's metrics instead of adding to them.
         hierarchical: whether each branch counts as one value beside the leaves next to it.
+        repair: read JSON in fences or prose, or with a comma too many, as what it says; the report counts such records.
 
     Example:
         `{"func": "tree_score", "parameters": {"gold": {"total": 12}, "schema": {"total": "integer"}}}`
     """
+    prediction, n_repaired = read_broken(prediction, repair=repair)
     references: list[Any] = gold if isinstance(gold, list) else [gold]
-    predictions, surplus = _in_step(prediction, references, batch=isinstance(gold, list))
-
-    def scored(*, compat: bool) -> TreevalResult:
-        return treeval_score(
-            predictions,
-            references,
-            schema,
-            types_metrics=types_metrics,
-            leaves_metrics=leaves_metrics,
-            exclusive=exclusive,
-            hierarchical=hierarchical,
-            compat=compat,
-        )
-
+    answers: list[Any] = prediction if isinstance(prediction, list) and isinstance(gold, list) else [prediction]
+    lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
     try:
-        strict, official = scored(compat=False), scored(compat=True)
-    except ValueError as error:
-        raise FaultError("BAD_SPEC", str(error)) from None
-    return _verdict(official, strict, surplus)
+        known = treeval_schema_of(schema if schema is not None else infer_schema(references, widen=True, notify=lambda _: None), id_field)
+        expected, predictions, invented = _paired(references, answers, id_field, known)
 
+        def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
+            return treeval_score(
+                predictions,
+                expected,
+                known,
+                types_metrics=types_metrics,
+                leaves_metrics=leaves_metrics,
+                exclusive=exclusive,
+                hierarchical=hierarchical,
+                compat=compat,
+                invented=invented,
+            )
 
-def _in_step(prediction: Any, references: Sequence[Any], *, batch: bool) -> tuple[list[Any], int]:
-    """(one predicted record for each reference, null where there is none; the number of records too many)."""
-    if not batch:
-        return [prediction], 0
-    records = prediction if isinstance(prediction, list) else [prediction]
-    missing = max(0, len(references) - len(records))
-    return records[: len(references)] + [None] * missing, max(0, len(records) - len(references))
-
-
-def _verdict(official: TreevalResult, strict: TreevalResult, surplus: int) -> Score:
-    value = 0.0 if official.reference_raises else min(1.0, max(0.0, official.score))
-    reason = f"the reference raises: {official.reference_raises}" if official.reference_raises else treeval_reason(official)
-    more = f"; {surplus} records more than gold has are left out" if surplus else ""
+        strict = scored(predictions, invented, compat=False)
+        by_position = [None if isinstance(record, Lost) else record for record in answers][: len(references)]
+        official = scored([*by_position, *[None] * (len(references) - len(by_position))], [], compat=True)
+    except (ValueError, SchemaError, JsonRefError, GoldValidationError) as error:
+        raise FaultError("BAD_SPEC", str(error), side="gold") from None
+    raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
+    value = 0.0 if raises else min(1.0, max(0.0, official.score))
+    notes = [f"{len(invented)} records that gold does not have"] if invented else []
+    notes += [f"{n_repaired} of {len(answers)} records repaired"] if n_repaired else []
+    notes += [lost.reason] if lost else []
     flip = ""
     if abs(value - strict.score) > 1e-9:
-        flip = "the reference raises" if official.reference_raises else "ties or wrong containers"
+        flip = "the reference raises" if raises else "records joined by id" if id_field else "values, ties or wrong containers"
     return Score(
         official=value,
         strict=strict.score,
-        reason=reason + more,
-        strict_reason=treeval_reason(strict) + more,
+        reason=f"the reference raises: {raises}" if raises else treeval_reason(official),
+        strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
-        details=treeval_details(strict),
+        details={**treeval_details(strict), "n_repaired": n_repaired},
     )
+
+
+def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
+    """(references, one predicted record or null for each, the predicted records that gold does not have).
+
+    The id is no field of the records, unless the schema has it.
+    """
+    joined = join_by_id(references, answers, id_field) if id_field is not None else None
+    if joined is None:
+        expected, predictions = pair_by_position(references, answers)
+        joined = list(zip([None] * len(expected), expected, predictions, strict=True))
+    inner = [(label, *(None if side is ABSENT or isinstance(side, Lost) else side for side in sides)) for label, *sides in joined]
+    n = len(references)
+    drop = id_field if id_field is not None and id_field not in schema else None
+
+    def without_id(record: Any) -> Any:
+        return {key: value for key, value in record.items() if key != drop} if isinstance(record, dict) else record
+
+    predictions = [without_id(found) for _, _, found in inner]
+    return [without_id(record) for record in references], predictions[:n], predictions[n:]

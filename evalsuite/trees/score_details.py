@@ -1,10 +1,12 @@
 """What a person sees of a tree result, of either engine: the reason in one sentence, and the details of a report."""
 
 import math
+import re
 from collections import Counter
 from typing import Any
 
-from evalsuite.trees.field_results import PathScore, RunResult
+from evalsuite.trees.field_results import COLUMNS, PathScore, RunResult
+from evalsuite.trees.json_values import json_name
 from evalsuite.trees.scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
 
@@ -14,6 +16,13 @@ N_ROWS = 20
 N_CONFUSIONS = 10
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
+_COLUMNS = {
+    "match": "matches",
+    "partial": "mismatches",
+    "mismatch": "mismatches",
+    "omission": "omissions",
+    "hallucination": "hallucinations",
+}
 MAX_ROWS = 200  # rows of a report that do not agree
 
 
@@ -55,6 +64,9 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "micro_f1": result.micro.f1,
         "macro_f1": result.macro.f1,
         "coverage": result.coverage,
+        "tree": _tree_of_scores(result),
+        "per_type": _per_type(result),
+        "counts": {column: sum(getattr(score, column) for score in result.per_schema_path.values()) for column in COLUMNS.values()},
         "n_records": result.total_records,
         "n_rows": sum(len(record.field_results) for record in result.records),
         "n_fields": len(fields),
@@ -66,6 +78,29 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "n_wrong": len(wrong),
         "wrong": [_shown(row) for row in wrong[:N_ROWS]],
     }
+
+
+def _tree_of_scores(result: RunResult) -> dict[str, Any]:
+    """The F1 of every field in the shape of the schema; a list stands under the name of its field with `[]`."""
+    tree: dict[str, Any] = {}
+    for path, score in sorted(result.per_schema_path.items()):
+        *parents, leaf = path.split(".")
+        branch = tree
+        for name in parents:
+            inner = branch.setdefault(name, {})
+            branch = inner if isinstance(inner, dict) else branch
+        branch[leaf] = score.f1
+    return tree
+
+
+def _per_type(result: RunResult) -> dict[str, float]:
+    """The mean score of the fields that both sides have, by the JSON type of gold's value."""
+    scores: dict[str, list[float]] = {}
+    for record in result.records:
+        for row in record.field_results:
+            if row.status in ("match", "mismatch"):
+                scores.setdefault(json_name(row.gold_value), []).append(row.score)
+    return {name: math.fsum(values) / len(values) for name, values in sorted(scores.items())}
 
 
 def _confusions(wrong: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -90,6 +125,21 @@ def _short(value: Any) -> Any:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
+def treeval_fields(result: TreevalResult) -> list[dict[str, Any]]:
+    """Each schema path (`items[].name`) with its counts and the mean score of its leaves, the worst first."""
+    found: dict[str, dict[str, Any]] = {}
+    scores: dict[str, list[float]] = {}
+    for row in result.rows:
+        path = re.sub(r"\[\d+\]", "[]", row.path)
+        column = _COLUMNS.get(row.status)
+        if column is not None:
+            found.setdefault(path, {"path": path, "score": 0.0, **dict.fromkeys(_COLUMNS.values(), 0)})[column] += 1
+            scores.setdefault(path, []).append(row.score or 0.0)
+    for path, field in found.items():
+        field["score"] = math.fsum(scores[path]) / len(scores[path])
+    return sorted(found.values(), key=lambda field: (field["score"], field["path"]))
+
+
 def treeval_reason(result: TreevalResult) -> str:
     """One sentence: both F1, and the first leaf that differs."""
     wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
@@ -107,6 +157,8 @@ def treeval_details(result: TreevalResult) -> dict[str, Any]:
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
         "counts": dict(result.counts._asdict()),
+        "fields": treeval_fields(result)[:MAX_FIELDS],
+        "per_type": {name: means for name, means in result.per_leaf_type.items() if name not in result.summary},
         "n_leaves": len(result.rows),
         "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
         "signature": result.signature,

@@ -12,6 +12,7 @@ from evalsuite.trees.field_rows import Walk
 from evalsuite.trees.field_totals import PostProcess, Totals, tally
 from evalsuite.trees.gold_validation import check_id, check_unique
 from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect
+from evalsuite.trees.record_pairing import Lost, join_by_id
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.schema_sources import prepare
 
@@ -60,14 +61,15 @@ def evaluate(
         GoldValidationError: a gold record has no usable id, or two have the same (in compat mode KeyError where one has none).
         TreeLimitError: a value or an alignment is larger than `limits`.
     """
-    joined = None if compat or id_field is None else _join(gold, extracted, id_field)
+    joined = None if compat or id_field is None else join_by_id(gold, extracted, id_field)
     if joined is None and len(gold) != len(extracted):
         raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
     scoring = Scoring(schema, id_field, post_process, compat=compat, comparators=comparators, transforms=transforms, limits=limits)
     if joined is None:
-        joined = [(scoring.label(g, i), g, e) for i, (g, e) in enumerate(zip(gold, extracted, strict=True))]
+        labels = [None if g is ABSENT else scoring.label(g, i) for i, g in enumerate(gold)]
         if id_field is not None and not compat:
-            check_unique([label for label, _, _ in joined], id_field)
+            check_unique([label for label in labels if label is not None], id_field)
+        joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
     return totals.result([scoring.record(label, expected, found, totals) for label, expected, found in joined])
 
@@ -127,7 +129,7 @@ class Scoring:
 
     def record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
         """One record, scored and counted in `totals`; `ABSENT` on a side means that there is no such record."""
-        if gold is ABSENT or extracted is ABSENT:
+        if gold is ABSENT or extracted is ABSENT or isinstance(extracted, Lost):
             return self.lone_record(label, gold, extracted, totals)
         alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}")
         inspect(extracted, self.limits, where=f"record {label!r}")
@@ -171,11 +173,14 @@ class Scoring:
 
     def lone_record(self, label: Any, gold: Any, extracted: Any, totals: Totals) -> RecordResult:
         """A record that only one side has is worth 0."""
-        missing = extracted is ABSENT
+        missing = gold is not ABSENT
         value = gold if missing else extracted
+        if value is ABSENT or isinstance(value, Lost):
+            value = None
         alternatives = inspect(value, self.limits, where=f"record {label!r}")
         rows = self.walk(alternatives).sides(self.plan, value, "omission" if missing else "hallucination", "", ())
         reason = "no record was handed in" if missing else "gold has no such record"
+        reason = extracted.reason if isinstance(extracted, Lost) else reason
         shown = (gold, None) if missing else (None, extracted)
         precision, recall, f1 = totals.add(rows, failed=True)
         return RecordResult(label, rows, shown[0], shown[1], precision, recall, f1, reason)
@@ -195,40 +200,6 @@ def _checked_rows(rows: Any) -> list[FieldResult]:
             raise FaultError("SCORER_ERROR", f"post_process gave {type(row).__name__}, expected a FieldResult")
         foreign.unit("post_process", row.score)
     return rows
-
-
-def _join(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> list[tuple[Any, Any, Any]] | None:
-    """(id, gold, extracted) in gold's order, then extracted records that gold lacks; None where no extracted record carries an id.
-
-    A record without an id stands for gold's at its place where that has no partner and both sides have as many records.
-    """
-    ids = [check_id(record, id_field, index) for index, record in enumerate(gold)]
-    check_unique(ids, id_field)
-    if not any(isinstance(record, dict) and id_field in record for record in extracted):
-        return None
-    found: dict[Any, Any] = {}
-    rest = []
-    places = {(type(label), label): index for index, label in enumerate(ids)}
-    for index, record in enumerate(extracted):
-        key = _key(record, id_field)
-        if key is None or key in found or key not in places:
-            rest.append((index, key, record))
-        else:
-            found[key] = record
-    extra = []
-    for index, key, record in rest:
-        own = (type(ids[index]), ids[index]) if key is None and len(gold) == len(extracted) else None
-        if own is None or own in found:
-            extra.append((None if key is None else key[1], ABSENT, record))
-        else:
-            found[own] = record
-    joined = [(label, record, found.get((type(label), label), ABSENT)) for label, record in zip(ids, gold, strict=True)]
-    return [*joined, *extra]
-
-
-def _key(record: Any, id_field: str) -> tuple[type, Any] | None:
-    label = record.get(id_field) if isinstance(record, dict) else None
-    return (type(label), label) if isinstance(label, str | int) else None
 
 
 def rows_of(result: RunResult) -> Iterator[dict[str, Any]]:

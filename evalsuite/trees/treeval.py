@@ -79,6 +79,7 @@ def treeval_score(
     exclusive: bool = False,
     hierarchical: bool = False,
     compat: bool = False,
+    invented: Sequence[Any] = (),
     max_cells: int = MAX_CELLS,
 ) -> TreevalResult:
     """The Treeval score of n predicted records against n references, and everything behind it.
@@ -98,6 +99,7 @@ def treeval_score(
         exclusive: whether an entry of `leaves_metrics` replaces the type's metrics.
         hierarchical: whether each branch counts as one value beside the leaves next to it.
         compat: whether to score as the reference implementation does.
+        invented: predicted records that no reference stands against: each costs precision by its nodes.
         max_cells: the most cells (item pairs x leaves) of one pair of lists.
 
     Raises:
@@ -112,11 +114,18 @@ def treeval_score(
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)
     signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
     options = Options(compat=compat, max_cells=max_cells)
-    return _score(branch, references, predictions, options, hierarchical=hierarchical, signature=signature)
+    return _score(branch, references, predictions, options, invented, hierarchical=hierarchical, signature=signature)
 
 
 def _score(
-    branch: Branch, references: Sequence[Any], predictions: Sequence[Any], options: Options, *, hierarchical: bool, signature: str
+    branch: Branch,
+    references: Sequence[Any],
+    predictions: Sequence[Any],
+    options: Options,
+    invented: Sequence[Any],
+    *,
+    hierarchical: bool,
+    signature: str,
 ) -> TreevalResult:
     walk, compat = Walk(options), options.compat
     n = len(references)
@@ -127,6 +136,8 @@ def _score(
     outcome = walk.items(
         branch, Pairs(list(range(n)), [""] * n, [None] * n, [None] * n, list(references), list(predictions)), in_array=False
     )
+    for number, record in enumerate(invented, n):
+        walk.invented(number, "", record, None)
     counts, used = Counts(*walk.counts), used_metrics(branch)
     means = hierarchical_means(used, outcome) if hierarchical else flat_means(used, leaf_outcomes(outcome))
     score = total_score(means, used, counts, clip=not compat)

@@ -247,13 +247,18 @@ class Walk:
         found = best_assignment(pair_weights(node, cross, self.options))
         return sorted((order_w[a], order_g[b]) for a, b in found)
 
+    def invented(self, record: int, path: str, item: Any, position: int | None) -> None:
+        """Count an item, or a whole record, that nothing stands against: its nodes are predicted, and none is right."""
+        self.add([item_size(item) if position is not None else max(1, item_size(item)), 0, 0, 0, 0, 0])
+        flag = "surplus record" if position is None else "surplus item"
+        for here, value in leaf_entries(item, path):
+            self.rows.append(Row(record, here, "hallucination", None, value, 0.0, None, position, flag))
+
     def _left_over(self, record: int, path: str, want: list[Any], got: list[Any], aligned: list[tuple[int, int]]) -> None:
         if len(aligned) < len(got):
             taken = {b for _, b in aligned}
             for j in (j for j in range(len(got)) if j not in taken):
-                self.add([item_size(got[j]), 0, 0, 0, 0, 0])
-                for here, value in leaf_entries(got[j], f"{path}[{j}]"):
-                    self.rows.append(Row(record, here, "hallucination", None, value, 0.0, None, j, "surplus item"))
+                self.invented(record, f"{path}[{j}]", got[j], j)
         if len(aligned) < len(want):
             taken = {a for a, _ in aligned}
             for i in (i for i in range(len(want)) if i not in taken):

@@ -150,8 +150,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     except AnswerFaultError:
         raise
     except FaultError as error:
-        # A limit is what an answer can reach: left open, it would leave the mean.
-        value = 0.0 if error.fault.code == "LIMIT" and error.side == "submission" else None
+        # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
+        value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None
         score = Score(official=value, strict=value, reason=describe(error.fault), strict_fault=error.fault)
         return Outcome(check=check, score=score, fault=error.fault, side=error.side)
     except (MemoryError, RecursionError):

@@ -1,0 +1,159 @@
+"""Records survive: one bad line of a JSONL costs that record, whatever it is, and shifts no other."""
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite import score
+from evalsuite.cli import main
+from evalsuite.errors import FaultError
+
+SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}
+TREEVAL = {"a": "integer", "b": "string"}
+GOLD = [{"id": f"r{i}", "a": i, "b": f"text {i}"} for i in range(200)]
+PLAIN = [{"a": record["a"], "b": record["b"]} for record in GOLD]
+BROKEN = [
+    '{"a": 7, "b": "te',
+    '{"a": NaN, "b": "x"}',
+    '{"a": 1, "a": 2}',
+    "I could not find it.",
+    "[",
+    '{"a": 1}}',
+    '"\\ud800',
+    "\x00",
+    "{]",
+]
+
+
+def lines(records: list[Any]) -> list[str]:
+    """One line a record."""
+    return [json.dumps(record) for record in records]
+
+
+def scored(folder: Path, name: str, answer: list[str] | bytes, gold: list[Any], **parameters: Any) -> Any:
+    """The score of an answer's JSONL."""
+    path = folder / "answer.jsonl"
+    path.write_bytes(answer if isinstance(answer, bytes) else "\n".join(answer).encode("utf-8", "surrogatepass"))
+    return score(name, path, gold=gold, schema=SCHEMA if name == "tree_match" else TREEVAL, **parameters)
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_a_line_that_is_no_record_costs_that_record(tmp_path: Path, broken: str) -> None:
+    """199 of 200 right is 0.995, by position and by id, in any order; the reason names the line and the cause."""
+    answer = lines(PLAIN)
+    answer[41] = broken
+    by_position = scored(tmp_path, "tree_match", answer, PLAIN)
+    assert by_position.strict == pytest.approx(0.995)
+    assert by_position.official == 0
+    assert "line 42" in by_position.strict_reason
+    assert by_position.details["n_records"] == 200
+    named = lines(GOLD)
+    named[41] = broken
+    random.Random(1).shuffle(named)
+    by_id = scored(tmp_path, "tree_match", named, GOLD, id_field="id")
+    assert by_id.strict == pytest.approx(0.995)
+    assert by_id.details["n_records"] == 200
+
+
+@pytest.mark.parametrize("broken", BROKEN)
+def test_for_tree_score_it_is_null(tmp_path: Path, broken: str) -> None:
+    """A line that is no record is worth what `null` in its place is."""
+    answer = lines(PLAIN)
+    answer[41] = broken
+    expected = scored(tmp_path, "tree_score", [*answer[:41], "null", *answer[42:]], PLAIN)
+    assert scored(tmp_path, "tree_score", answer, PLAIN).strict == expected.strict > 0.98
+
+
+@pytest.mark.parametrize("name", ["tree_match", "tree_score"])
+def test_blank_lines_and_null_shift_nothing(tmp_path: Path, name: str) -> None:
+    """A blank line too many is none; one in the place of a record, or `null` there, is that record."""
+    answer = lines(PLAIN)
+    assert scored(tmp_path, name, [*answer[:9], "", *answer[9:], "", ""], PLAIN).strict == 1
+    null = scored(tmp_path, name, [*answer[:9], "null", *answer[10:]], PLAIN).strict
+    assert scored(tmp_path, name, [*answer[:9], "", *answer[10:]], PLAIN).strict == null
+    assert 0.98 < null < 1
+
+
+def test_a_line_cut_in_two_and_two_lines_in_one(tmp_path: Path) -> None:
+    """A line break too many or too few costs the records it touches."""
+    answer = lines(PLAIN)
+    cut = [*answer[:9], answer[9][:8], answer[9][8:], *answer[10:]]
+    assert scored(tmp_path, "tree_match", cut, PLAIN).strict == pytest.approx(0.995)
+    joined = [*answer[:9], answer[9] + answer[10], *answer[11:]]
+    assert scored(tmp_path, "tree_match", joined, PLAIN).strict == pytest.approx(0.99)
+
+
+def test_a_missing_record_is_0_and_an_invented_one_costs(tmp_path: Path) -> None:
+    """Without ids what is left out at the end is 0 each, and so is a record more than gold has."""
+    answer = lines(PLAIN)
+    assert scored(tmp_path, "tree_match", answer[:150], PLAIN).strict == 0.75
+    assert scored(tmp_path, "tree_match", [*answer, answer[0]], PLAIN).strict == pytest.approx(200 / 201)
+
+
+FORMS = [
+    '```json\n{"a": 1, "b": "x"}\n```',
+    'Here it is: {"a": 1, "b": "x"} Anything else?',
+    '{"a": 1, "b": "x",}',
+    '{"a": 1, "b": "x",\n}',
+]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", ["tree_match", "tree_score"])
+def test_repair_is_asked_for_and_counted(tmp_path: Path, name: str, form: str) -> None:
+    """Fences, prose and a comma too many are a fault; with `repair` they are what they say, and the report counts them."""
+    gold, parameters = {"a": 1, "b": "x"}, {"schema": SCHEMA if name == "tree_match" else TREEVAL}
+    path = tmp_path / "answer.json"
+    path.write_text(form)
+    found = score(name, path, gold=gold, repair=True, **parameters)
+    assert (found.strict, found.details["n_repaired"]) == (1, 1)
+    assert "1 of 1 records repaired" in found.strict_reason
+    with pytest.raises(FaultError) as raised:
+        score(name, path, gold=gold, **parameters)
+    assert (raised.value.fault.code, raised.value.side) == ("BAD_JSON", "submission")
+    answer = lines(PLAIN)
+    answer[3], answer[4] = form.replace("\n", " "), f"so {answer[4]}"
+    some = scored(tmp_path, name, answer, PLAIN, repair=True)
+    assert some.details["n_repaired"] == 2
+    assert "2 of 200 records repaired" in some.strict_reason
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_no_mutation_of_one_line_zeroes_the_file(tmp_path: Path, seed: int) -> None:
+    """Bytes changed, cut or put in at one place cost at most the records around it."""
+    source = random.Random(seed)
+    text = "\n".join(lines(PLAIN)).encode()
+    for _ in range(25):
+        place = source.randrange(len(text))
+        put = bytes(source.choice(b'\n{}[]",:\\\xff\x00 a1') for _ in range(source.randint(0, 3)))
+        mutated = text[:place] + put + text[place + source.randint(0, 3) :]
+        assert scored(tmp_path, "tree_match", mutated, PLAIN).strict >= 0.96, (place, put)
+
+
+def test_a_run_keeps_the_record_and_says_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run such an answer is scored, its strict value in results.jsonl."""
+    gold, answers = tmp_path / "gold", tmp_path / "answers"
+    (gold / "r1").mkdir(parents=True)
+    answers.mkdir()
+    check = {"func": "tree_match", "parameters": {"gold": "g.jsonl", "schema": SCHEMA}}
+    (gold / "x_eval.jsonl").write_text(json.dumps({"instance_id": "r1", "evaluation": check}))
+    (gold / "r1" / "g.jsonl").write_text("\n".join(lines(PLAIN)))
+    answer = lines(PLAIN)
+    answer[3] = "oops"
+    (answers / "r1.jsonl").write_text("\n".join(answer))
+    (answers / "results_metadata.jsonl").write_text(
+        json.dumps({"instance_id": "r1", "answer_type": "file", "answer_or_path": "r1.jsonl"}) + "\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+    def run_line() -> Any:
+        assert main(["run", str(answers), "--gold", str(gold), "--quiet"]) == 0
+        last = max((tmp_path / ".evalsuite" / "runs").glob("*/results.jsonl"), key=lambda path: path.stat().st_mtime_ns)
+        return json.loads(last.read_text())
+
+    assert (run_line()["status"], run_line()["strict"]) == ("scored", pytest.approx(0.995))
+    (answers / "r1.jsonl").write_text("so: " + answer[0])
+    assert run_line()["strict"] < 0.01
