@@ -137,13 +137,13 @@ def test_a_run_keeps_the_record_and_says_the_line(tmp_path: Path, monkeypatch: p
     """In a run such an answer is scored, its strict value in results.jsonl."""
     gold, answers = tmp_path / "gold", tmp_path / "answers"
     (gold / "r1").mkdir(parents=True)
-    answers.mkdir()
+    (answers / "r1").mkdir(parents=True)
     check = {"func": "tree_match", "parameters": {"gold": "g.jsonl", "schema": SCHEMA}}
     (gold / "x_eval.jsonl").write_text(json.dumps({"instance_id": "r1", "evaluation": check}))
     (gold / "r1" / "g.jsonl").write_text("\n".join(lines(PLAIN)))
     answer = lines(PLAIN)
     answer[3] = "oops"
-    (answers / "r1.jsonl").write_text("\n".join(answer))
+    (answers / "r1" / "r1.jsonl").write_text("\n".join(answer))
     (answers / "results_metadata.jsonl").write_text(
         json.dumps({"instance_id": "r1", "answer_type": "file", "answer_or_path": "r1.jsonl"}) + "\n"
     )
@@ -155,5 +155,5 @@ def test_a_run_keeps_the_record_and_says_the_line(tmp_path: Path, monkeypatch: p
         return json.loads(last.read_text())
 
     assert (run_line()["status"], run_line()["strict"]) == ("scored", pytest.approx(0.995))
-    (answers / "r1.jsonl").write_text("so: " + answer[0])
+    (answers / "r1" / "r1.jsonl").write_text("so: " + answer[0])
     assert run_line()["strict"] < 0.01
