@@ -42,7 +42,8 @@ class Summary:
     `interval` is the 95 % interval of the score over n_gold instances, the unjudged counted 0 as in the score: Wilson's for 0/1 scores,
     `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR1 standard error
     and interval where the suite names clusters: {n_clusters, se, interval_95}. `histogram` counts the judged scores in ten equal bins
-    over [0, 1], the last one closed; None where all scores are 0 or 1.
+    over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing was left of
+    what the whole run might take, by limit (run_seconds, run_bytes).
     """
 
     rules: Rule
@@ -65,6 +66,7 @@ class Summary:
     flips: tuple[Mapping[str, Any], ...]
     by_scorer: Mapping[str, Mapping[str, Any]]
     by_group: Mapping[str, Mapping[str, Any]]
+    over_budget: Mapping[str, int]
 
     @property
     def is_part(self) -> bool:
@@ -106,6 +108,7 @@ class Summary:
             "reference_ratio": self.reference_ratio,
             "n_gold": self.n_gold,
             "n_submitted": self.n_submitted,
+            **({"over_budget": dict(self.over_budget)} if self.over_budget else {}),
             "flips": [dict(flip) for flip in self.flips],
             "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
             "by_group": {name: dict(row) for name, row in self.by_group.items()},
@@ -154,6 +157,7 @@ def summarise(
         flips=tuple(_flips(results)),
         by_scorer=_by(results, lambda r: (r.scorer,) if r.scorer else ()),
         by_group=_by(results, lambda r: (groups or {}).get(r.instance_id, ())),
+        over_budget=Counter(str(r.details["budget"]) for r in results if r.status == "timeout" and "budget" in r.details),
     )
 
 

@@ -55,7 +55,11 @@ def read_answer(
                 return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
 
-    return [one(path) for path in value] if form == "tables" else one(value if isinstance(value, str) else str(value))
+    if form == "tables":
+        # A file that is named again is not read again, and stands there as the same table.
+        read = {path: one(path) for path in dict.fromkeys(value)}
+        return [read[path] for path in value]
+    return one(value if isinstance(value, str) else str(value))
 
 
 def is_sql(answer_type: str, value: str | Sequence[str]) -> bool:

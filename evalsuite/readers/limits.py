@@ -20,6 +20,7 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "json_keys": (100_000, "keys of one JSON object"),
     "json_records": (10_000, "records in the list that a JSON value is; a JSONL file may hold more"),
     "answer_bytes": (64 * 1024, "bytes of an answer that stands in results_metadata.jsonl"),
+    "files": (1000, "files that one answer names"),
     "line_bytes": (8 * MIB, "bytes of one line, or of one object over several lines, of a JSONL file"),
     "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
     "notes": (100, "notes kept on how a submission had to be read"),

@@ -161,6 +161,11 @@ def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> 
     if fault is not None:
         return Answer(instance_id=instance_id, answer_type=str(kind) if kind in ANSWER_TYPES else "", value="", where=where, fault=fault)
     value = tuple(str(path) for path in given) if isinstance(given, list) else str(given)
+    if isinstance(value, tuple) and len(value) > limits["files"]:
+        detail = f"the answer names {len(value)} files, the limit files is {int(limits['files'])}"
+        return Answer(
+            instance_id=instance_id, answer_type=str(kind), value="", where=where, fault=Fault(code="LIMIT", detail=detail, where=where)
+        )
     size = len("".join(value).encode("utf-8", "surrogatepass"))
     if size > limits["answer_bytes"]:
         detail = f"the answer has {size} bytes, the limit answer_bytes is {int(limits['answer_bytes'])}"

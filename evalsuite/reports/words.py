@@ -72,6 +72,7 @@ def counts_line(summary: "Summary") -> str:
     if partial:
         parts.append(f"{partial} partly right")
     parts += [KINDS[status].counted(n) for status, n in summary.counts.items() if n and status != "scored"]
+    parts += [f"{n} of them out of the run's budget ({limit})" for limit, n in summary.over_budget.items()]
     return " · ".join(parts)
 
 
@@ -177,6 +178,8 @@ def score_words(summary: "Summary") -> str:
     if not summary.n_gold:
         return "no instance to score"
     score = share(summary.chosen) if summary.score is None else percent(summary.score)
+    for limit, n in summary.over_budget.items():
+        score += f", {counted(n, 'instance')} out of the run's budget ({limit})"
     return f"{score} on {coverage(summary)}" if summary.is_part else score
 
 

@@ -93,7 +93,8 @@ def task_key(task: Task, base: str, gold_inodes: frozenset[tuple[int, int]] = fr
                 _add(digest, name, handle)
         if task.answer.answer_type != "answer":
             value = task.answer.value
-            for path in [value] if isinstance(value, str) else value:
+            # The order of a list and what stands there again are in the key already.
+            for path in [value] if isinstance(value, str) else dict.fromkeys(value):
                 most = task.limits["file_bytes"]
                 with open_confined(
                     task.submission_folder, inside(task.instance.instance_id, path), limit_bytes=most, gold_inodes=gold_inodes

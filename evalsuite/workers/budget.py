@@ -24,12 +24,11 @@ class Budget:
         return max(0.0, self._ends - now())
 
     def spend(self, n_bytes: int) -> bool:
-        """Whether so many bytes of answers may still be looked at; if so they count."""
-        if n_bytes > self._bytes:
-            self._bytes = 0
-        else:
-            self._bytes -= n_bytes
-        return self._bytes > 0 and self.seconds > 0
+        """Whether so many bytes of answers may still be looked at; if so they count. One that is too long leaves what is left to others."""
+        if n_bytes > self._bytes or not self.seconds:
+            return False
+        self._bytes -= n_bytes
+        return True
 
     def lost(self, task: Task, *, seconds: float = 0.0) -> Result:
         """The result of a task for which nothing is left."""

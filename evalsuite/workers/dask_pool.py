@@ -31,7 +31,7 @@ from evalsuite.workers.budget import size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
 from evalsuite.workers.pool import Pool
-from evalsuite.workers.requests import settle_early
+from evalsuite.workers.requests import opens_files, settle_early
 
 if TYPE_CHECKING:
     from evalsuite.workers.executors import Work
@@ -197,8 +197,8 @@ class DaskPool:
 
 def chunks(tasks: Sequence[Task], n_workers: int) -> Iterator[list[Task]]:
     """The tasks in chunks, those with files first and the largest of them at the front, so that no big one is left to the end."""
-    files = sorted((task for task in tasks if _opens_files(task)), key=size_of, reverse=True)
-    texts = [task for task in tasks if not _opens_files(task)]
+    files = sorted(filter(opens_files, tasks), key=size_of, reverse=True)
+    texts = [task for task in tasks if not opens_files(task)]
     for some, most in ((files, _MOST_FILES), (texts, _MOST_TEXTS)):
         size = max(1, min(most, -(-len(some) // (_CHUNKS_A_WORKER * n_workers))))
         rest = iter(some)
@@ -213,10 +213,6 @@ def _distributed() -> Any:
         raise MissingExtraError("--executor dask needs the package distributed", extra="dask") from None
 
 
-def _opens_files(task: Task) -> bool:
-    return task.answer is not None and task.answer.answer_type != "answer"
-
-
 def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
     brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.brought())
     return Shared(
@@ -227,7 +223,7 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
         gold_spec=work.gold.spec_file.absolute(),
         gold_hash=work.gold.hash,
         submission_folder=tasks[0].submission_folder,
-        needs_files=any(map(_opens_files, tasks)),
+        needs_files=any(map(opens_files, tasks)),
         plugins=brought,
         digests=tuple(_digest(file) for _, file, _ in brought),
         metrics=tuple(SCORERS.metrics.items()),

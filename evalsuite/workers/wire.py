@@ -5,7 +5,7 @@ A worker that read hostile bytes is itself not trusted: what it sends is decoded
 
 import re
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from functools import cache
@@ -99,8 +99,15 @@ def encode_forms(forms: Mapping[str, Any]) -> bytes:
 
 def unread_tables(forms: Mapping[str, Any]) -> list[UnreadTable]:
     """The tables of a prediction whose blocks follow its forms, in the order in which `decode_forms` asks for them."""
-    flat = [item for form in forms.values() for item in (form if isinstance(form, list | tuple) else [form])]
+    flat = [item for form in forms.values() for item in (_distinct(form)[0] if isinstance(form, list | tuple) else [form])]
     return [item for item in flat if isinstance(item, UnreadTable)]
+
+
+def _distinct(values: Sequence[Any]) -> tuple[list[Any], list[int]]:
+    """(each value once, which of them stands at each place); only the very same one counts as the same."""
+    distinct = list({id(value): value for value in values}.values())
+    at = {id(value): place for place, value in enumerate(distinct)}
+    return distinct, [at[id(value)] for value in values]
 
 
 def decode_forms(data: bytes, unread: Callable[[tuple[str, ...], str], Table | Fault] | None = None) -> dict[str, Any]:
@@ -136,7 +143,8 @@ def _form(value: Any) -> Any:
     if isinstance(value, Mapping):
         return ["named", [[name, _form(item)] for name, item in value.items()]]
     if isinstance(value, list | tuple):
-        return ["list", [_form(item) for item in value]]
+        distinct, places = _distinct(value)
+        return ["list", list(map(_form, distinct)), places]
     if isinstance(value, str) and not value.isascii() and _SURROGATE.search(value):
         from msgspec.msgpack import Ext
 
@@ -170,7 +178,8 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
     if kind == "named":
         return {str(name): _back(item, None) for name, item in value[1]}
     if kind == "list":
-        return [_back(item, unread) for item in value[1]]
+        distinct = [_back(item, unread) for item in value[1]]
+        return [distinct[at] for at in value[2]]
     if kind != "text":
         raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]

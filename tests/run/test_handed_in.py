@@ -124,3 +124,37 @@ def test_a_whole_run_has_a_budget(limit: str, value: float, tmp_path: Path) -> N
     assert all(f"limit {limit}" in result.reason and result.fault == "TIMEOUT" for result in left)
     assert len(left) == N if limit == "run_seconds" else 0 < len(left) < N
     assert all(result.score == 1 for result in found.results if result not in left)
+
+
+def test_what_ran_out_stands_in_the_headline(tmp_path: Path) -> None:
+    """The counts and the last line say how many instances there was nothing left for, and which limit that was."""
+    submission, gold = texts(tmp_path)
+    words = [sys.executable, "-m", "evalsuite", "run", str(submission), "--gold", str(gold), "--no-save", "--limit", "run_seconds=0.001"]
+    shown = finished(words, cwd=ROOT, seconds=60)
+    assert shown.returncode == 0
+    assert f"{N} of them out of the run's budget (run_seconds)" in shown.stdout
+    assert shown.stdout.splitlines()[-1] == f"done: 0.0 %, {N} instances out of the run's budget (run_seconds) (no gate set)"
+
+
+def test_a_file_that_is_named_again_is_read_once(tmp_path: Path) -> None:
+    """Thirty names of one file cost what one costs, and the list keeps its order and repeats; more names than `files` are refused."""
+    from evalsuite.readers.answer_files import AnswerFiles
+    from evalsuite.readers.answer_forms import read_answer
+    from evalsuite.workers.wire import decode_forms, encode_forms
+
+    (tmp_path / "a").mkdir()
+    for name, row in (("x.csv", "1"), ("y.csv", "2")):
+        (tmp_path / "a" / name).write_text(f"n\n{row * 1000}\n")
+    files = AnswerFiles(tmp_path, "a", resolve_limits())
+    names = ["x.csv", "y.csv", *["x.csv"] * 28]
+    read = read_answer("tables", answer_type="files", value=names, files=files, table_names=None, limits=resolve_limits())
+    assert [table.name for table in read] == names
+    assert len({id(table) for table in read}) == 2
+    payload = encode_forms({"tables": read})
+    assert len(payload) < 3000
+    assert [table.name for table in decode_forms(payload)["tables"]] == names
+    submission, gold = texts(tmp_path / "run", func="tables_match", n=1)
+    write(submission / "results_metadata.jsonl", [{"instance_id": "q0", "answer_type": "files", "answer_or_path": ["x"] * 1001}])
+    (result,) = run(submission, gold, Options(save=False)).results
+    assert (result.status, result.fault) == ("submission_fault", "LIMIT")
+    assert "limit files" in result.reason
