@@ -106,14 +106,14 @@ def reveal_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, 
         return {}
     causes = []
     for cause in explanation.get("causes", ()):
-        kept = {"name": cause["name"], "general": cause["general"]}
+        kept = {key: cause[key] for key in ("name", "standing", "proved", "chance", "general") if key in cause}
         if shows(level, "shape"):
             kept["says"] = cause["says"]
         if level == "cells":
-            kept["where"] = cause["where"]
+            kept |= {key: cause[key] for key in ("where", "text") if key in cause}
         causes.append(kept)
     notes = list(explanation.get("notes", ())) if level == "cells" else []
-    kept_keys = {key: explanation[key] for key in ("proved", "rules", "cause", "n_attempts") if key in explanation}
+    kept_keys = {key: explanation[key] for key in ("proved", "standing", "rules", "cause", "n_attempts") if key in explanation}
     return {**kept_keys, "causes": causes, "notes": notes}
 
 

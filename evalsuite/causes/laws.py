@@ -23,7 +23,7 @@ from evalsuite.causes.value_pairs import (
 )
 
 Plant = Callable[[Any, bool], Any]
-MOST_FACTOR_ROWS: Final = 3
+FEWEST_FACTOR_ROWS: Final = 3
 UNITS: Final = {
     "1000": "thousands", "1000000": "millions", "1000000000": "billions", "60": "minutes against hours or seconds",
     "3600": "seconds against hours", "24": "hours against days", "86400": "seconds against days", "1440": "minutes against days",
@@ -198,32 +198,35 @@ def scaled_by(factors: Sequence[str]) -> Callable[[Sequence[Pair]], Fixed | None
     """A law by which every prediction is gold times one of the factors, or divided by it."""
 
     def fix(pairs: Sequence[Pair]) -> Fixed | None:
-        for text in factors:
+        numbers = []
+        for pair in pairs:
+            gold, predicted = pair.gold_number, pair.predicted_number
+            if not gold or not predicted:
+                return None
+            numbers.append((gold, predicted))
+        for text in factors if numbers else ():
             for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
-                found = each(lambda pair, factor=factor: _unscaled(pair, factor))(pairs)  # type: ignore[misc]
-                if found is not None and found.values:
+                values = []
+                for pair, (gold, predicted) in zip(pairs, numbers, strict=True):
+                    if nearly(predicted, gold * factor):
+                        values.append(write_number(predicted / factor, pair.predicted))
+                    # A share shown as percent is often rounded too.
+                    elif len(predicted.as_tuple().digits) >= 2 and _rounds(gold * factor, predicted, at_tens=False):
+                        values.append(pair.gold)
+                    else:
+                        break
+                if len(values) == len(pairs):
                     unit = f" ({UNITS[text]})" if text in UNITS else ""
-                    return Fixed(found.values, f"the numbers are gold's {word} {text}{unit}")
+                    return Fixed(tuple(values), f"the numbers are gold's {word} {text}{unit}")
         return None
 
     return fix
 
 
-def _unscaled(pair: Pair, factor: Decimal) -> Any:
-    gold, predicted = pair.gold_number, pair.predicted_number
-    if not gold or not predicted:
-        return NO
-    if nearly(predicted, gold * factor):
-        return write_number(predicted / factor, pair.predicted)
-    # A share shown as percent is often rounded too.
-    rounded = len(predicted.as_tuple().digits) >= 2 and _rounds(gold * factor, predicted)
-    return pair.gold if rounded else NO
-
-
 def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
     """One factor for at least three different gold values: with fewer there always is one."""
     golds, predictions = [pair.gold_number for pair in pairs], [pair.predicted_number for pair in pairs]
-    if len(set(golds)) < MOST_FACTOR_ROWS or not all(golds) or not all(predictions):
+    if len(set(golds)) < FEWEST_FACTOR_ROWS or not all(golds) or not all(predictions):
         return None
     factors = [p / g for g, p in zip(golds, predictions, strict=True) if g and p]
     if not all(nearly(factor, factors[0]) for factor in factors) or nearly(abs(factors[0]), Decimal(1)):
@@ -255,16 +258,16 @@ def rounding(pairs: Sequence[Pair]) -> Fixed | None:
         places.add(decimals(predicted))
     most = max(places)
     words = f"{most} decimal{'' if most == 1 else 's'}" if most else "whole numbers"
-    words += "" if any(pair.predicted_number for pair in pairs) else ", which leaves nothing but 0"
-    return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are rounded or cut to {words}")
+    zero = "" if any(pair.predicted_number for pair in pairs) else ", which leaves nothing but 0"
+    return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are rounded or cut to {words}{zero}")
 
 
-def _rounds(gold: Decimal, predicted: Decimal) -> bool:
+def _rounds(gold: Decimal, predicted: Decimal, *, at_tens: bool = True) -> bool:
     """Whether the prediction is gold rounded, or cut off, where the prediction ends; whole numbers also at tens to thousands."""
     shown = decimals(predicted)
     # A float has no zeros at its end of its own: 13.0 was rounded to 13.
     kept = decimals(predicted.normalize())
-    exponents = [-shown, *([-kept] if kept < shown else [])] if kept else [-shown, 0, 1, 2, 3]
+    exponents = [-shown, *([-kept] if kept < shown else [])] if kept else [-shown, 0, *((1, 2, 3) if at_tens else ())]
     try:
         return any(
             gold.quantize(Decimal(1).scaleb(exponent), way) == predicted

@@ -10,20 +10,27 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, Final
 
+from evalsuite.causes.predicates import predicate_of
 from evalsuite.causes.table_alignment import Alignment, any_order
 from evalsuite.types import Table
 
-MOST_FILTERS: Final = 8
+# Above this chance a condition tells rows apart by accident.
+UNLIKELY: Final = 0.2
 MOST_SWAPPED: Final = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Repaired:
-    """A table made right: what was found, and where with cells named."""
+    """A table made right: what was found, and where with cells named.
+
+    `puts_gold_in` says that it holds cells which the answer did not; `chance` is how likely as much is found where there is nothing.
+    """
 
     table: Table
     says: str
     where: str = ""
+    puts_gold_in: bool = False
+    chance: float = 0.0
 
 
 Repair = Callable[[Alignment], Iterator[Repaired]]
@@ -114,6 +121,7 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
         return
     seen: Counter[Any] = Counter(a.predicted_row(row) for row in range(table.n_rows))
     times, rest = divmod(table.n_rows, gold.n_rows)
+    n_more = table.n_rows - gold.n_rows
     if not rest and all(n % times == 0 for n in seen.values()):
         kept, used = [], Counter[Any]()
         for row in range(table.n_rows):
@@ -121,11 +129,17 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
             used[name] += 1
             if used[name] <= seen[name] // times:
                 kept.append(row)
-        yield Repaired(pick(table, kept), f"every row stands {times} times, as after a join that fans out")
+        yield Repaired(
+            pick(table, kept),
+            f"every row stands {times} times: {n_more} rows are repeated, as after a join that fans out",
+        )
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
         kept = sorted(p for _, p in a.pairs)
-        yield Repaired(pick(table, kept), f"{table.n_rows - gold.n_rows} rows stand more often than in gold, as after a join that fans out")
+        yield Repaired(
+            pick(table, kept),
+            f"{n_more} rows are repeated: they stand more often than in gold, as after a join that fans out",
+        )
 
 
 def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
@@ -146,7 +160,10 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
             continue
         where = f"{_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
         yield Repaired(
-            _put(a, rows[0], rows[1]), f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken", where
+            _put(a, rows[0], rows[1]),
+            f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken",
+            where,
+            puts_gold_in=bool(rows[0]),
         )
 
 
@@ -195,26 +212,19 @@ def _as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
 
 
 def missing_filter(a: Alignment) -> Iterator[Repaired]:
-    """Extra rows that share a value which no wanted row has: the condition on that column was left out."""
+    """Extra rows that meet a condition which no wanted row meets: the condition on that column was left out."""
     if not a.extra or a.missing or len(a.extra) < 2 or not a.pairs:
         return
-    kept, extra = [p for _, p in a.pairs], list(a.extra)
-    n_filters = 0
-    # Columns with few values first: a filter is set on a class sooner than on a number.
-    for k in sorted(range(len(a.prediction.columns)), key=lambda k: (len(a.columns.predicted_bags[k]), k)):
-        column = a.prediction.columns[k]
-        values = {str(column[row]) if column[row] is not None else None for row in extra}
-        others = {str(column[row]) if column[row] is not None else None for row in kept}
-        if len(values) != 1 or values & others:
-            continue
-        value = next(iter(values))
-        where = f"{a.prediction.header[k]!r} is {'NULL' if value in (None, '') else repr(value)} in each of them and in no wanted row"
-        yield Repaired(
-            pick(a.prediction, sorted(kept)), f"{len(extra)} extra rows share one value of column {k + 1}: a filter is missing", where
-        )
-        n_filters += 1
-        if n_filters == MOST_FILTERS:
-            return
+    kept = sorted(p for _, p in a.pairs)
+    found = predicate_of(a.prediction, a.extra, kept)
+    # Few rows that share a value are named all the same, as what fits and is no proof.
+    if found is None or (found.size > 1 and found.chance > UNLIKELY):
+        return
+    shared = "share one value of" if found.size == 1 else "meet one condition on"
+    says = f"{len(a.extra)} extra rows {shared} column {found.column + 1}: a filter is missing"
+    yield Repaired(
+        pick(a.prediction, kept), says, f"{found.words} in each of them and in no wanted row", chance=min(found.chance, UNLIKELY)
+    )
 
 
 def extra_rows(a: Alignment) -> Iterator[Repaired]:
@@ -233,7 +243,12 @@ def missing_rows(a: Alignment) -> Iterator[Repaired]:
     whole = [rows[partner[row]] if row in partner else _as_predicted(a, row) for row in range(a.gold.n_rows)]
     kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and len(a.missing) > 1 else ""
     n = len(a.missing)
-    yield Repaired(with_rows(a.prediction, whole), f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}")
+    says, where = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}", ""
+    found = predicate_of(a.gold, a.missing, [g for g, _ in a.pairs]) if n > 1 else None
+    if found is not None and found.chance < UNLIKELY:
+        says = f"all {n} rows of gold that meet one condition on its column {found.column + 1} are missing: a filter too many"
+        where = f"{found.words} in each of them and in no row that is there"
+    yield Repaired(with_rows(a.prediction, whole), says, where, puts_gold_in=True)
 
 
 def missing_column(a: Alignment) -> Iterator[Repaired]:
@@ -254,7 +269,7 @@ def missing_column(a: Alignment) -> Iterator[Repaired]:
         table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
     n = len(absent)
     where = "gold's " + ", ".join(_header(a, j) for j in absent)
-    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where)
+    yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where, puts_gold_in=True)
 
 
 def _header(a: Alignment, j: int) -> str:

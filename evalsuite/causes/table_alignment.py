@@ -16,7 +16,7 @@ from evalsuite.tables.columns import Column
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.outlines import place
 from evalsuite.tables.strict_cells import Cell, equal, key
-from evalsuite.tables.strict_columns import read_columns
+from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms, read_columns
 from evalsuite.types import Rule, Table
 
 MOST_CELLS: Final = 2_000_000
@@ -30,7 +30,7 @@ class Alignment:
     """Gold and a prediction side by side. `partners` has for each needed gold column the predicted one, None where there is none.
 
     `pairs` are (gold row, predicted row) in gold order, `missing` gold rows without a partner, `extra` predicted ones; all from 0.
-    `exact` takes cells that are not written alike for different, whatever the tolerance.
+    `exact` takes cells that are not written alike for different, whatever the tolerance; `keyed` rows are one where their keys are.
     """
 
     gold: Table
@@ -44,6 +44,7 @@ class Alignment:
     extra: tuple[int, ...]
     columns: "_Cells"
     exact: bool = False
+    keyed: bool = False
 
     @property
     def native(self) -> bool:
@@ -97,7 +98,10 @@ class _Cells:
     def _keys(self, cells: Sequence[Cell], raw: Sequence[Any]) -> list[Any]:
         if self.rules == "strict":
             return [key(cell) for cell in cells]
-        return [_official_key(cell, value) for cell, value in zip(cells, raw, strict=True)]
+        places = map(place, cells)
+        # Text as it stands; what has no place and no text is its own key.
+        rest = (value if cell is not None and isinstance(value, str) else cell for cell, value in zip(cells, raw, strict=True))
+        return [other if at is None else round(at, 2) + 0.0 for at, other in zip(places, rest, strict=True)]
 
     def same(self, j: int, gold_row: int, k: int, predicted_row: int) -> bool:
         """Whether two cells are equal under the rules, as far as one cell by itself tells."""
@@ -111,16 +115,9 @@ class _Cells:
         return x is not None and y is not None and math.isclose(x, y, abs_tol=ABS_TOL)
 
 
-def _official_key(cell: Cell, value: Any) -> Any:
-    at = place(cell)
-    if at is not None:
-        return round(at, 2) + 0.0
-    if cell is None:
-        return None
-    return value if isinstance(value, str) else cell
-
-
-def align(gold: Table, prediction: Table, *, needed: Sequence[int] = (), ordered: bool, rules: Rule) -> Alignment | None:
+def align(
+    gold: Table, prediction: Table, *, needed: Sequence[int] = (), ordered: bool, rules: Rule, terms: Terms = PLAIN_TERMS
+) -> Alignment | None:
     """The pairing of two tables, None where they are too large to look at cell by cell (2,000,000 cells, 100 needed columns)."""
     chosen = [i for i in dict.fromkeys(needed or range(len(gold.columns))) if -len(gold.columns) <= i < len(gold.columns)]
     chosen = [i % len(gold.columns) for i in chosen] if gold.columns else []
@@ -128,7 +125,7 @@ def align(gold: Table, prediction: Table, *, needed: Sequence[int] = (), ordered
     if n_cells > MOST_CELLS or len(chosen) > MOST_COLUMNS or len(prediction.columns) > 4 * MOST_COLUMNS:
         return None
     sides = gold, prediction
-    cells = _Cells(read_columns(gold, chosen), read_columns(prediction, range(len(prediction.columns))), sides, rules)
+    cells = _Cells(read_columns(gold, chosen, terms), read_columns(prediction, range(len(prediction.columns))), sides, rules)
     partners = _partners(cells)
     start = Alignment(
         gold=gold,
@@ -200,6 +197,27 @@ def any_order(alignment: Alignment) -> Alignment:
     """The same pairing of columns with the rows paired by what they hold, wherever they stand."""
     bare = replace(alignment, ordered=False, pairs=(), missing=(), extra=())
     return _with_rows(bare)
+
+
+def by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment:
+    """The same pairing of columns with each row beside the one of its key, the gold columns `key_columns`; the n-th of several by the n-th.
+
+    What is no needed column, or has no partner, is no part of the key.
+    """
+    places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
+    if not places:
+        return alignment
+    cells, waiting = alignment.columns, defaultdict[Any, list[int]](list)
+    for row in range(alignment.prediction.n_rows - 1, -1, -1):
+        waiting[tuple(cells.predicted_keys[k][row] for _, k in places)].append(row)
+    pairs, missing = [], []
+    for row in range(alignment.gold.n_rows):
+        if beside := waiting[tuple(cells.gold_keys[j][row] for j, _ in places)]:
+            pairs.append((row, beside.pop()))
+        else:
+            missing.append(row)
+    extra = sorted(row for rows in waiting.values() for row in rows)
+    return replace(alignment, pairs=tuple(pairs), missing=tuple(missing), extra=tuple(extra), keyed=True)
 
 
 def by_rank(alignment: Alignment) -> Alignment:

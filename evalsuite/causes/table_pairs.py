@@ -4,24 +4,31 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from evalsuite.causes.table_alignment import Alignment, align
+from evalsuite.causes.table_alignment import Alignment, align, by_key
+from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms
 from evalsuite.tables.strict_tables import columns_for, order_for
 from evalsuite.types import Fault, Rule, Table
 
 
 @dataclass(frozen=True, slots=True)
 class TablePair:
-    """A predicted table and the gold table it is held to, with what gold says of columns and order."""
+    """A predicted table and the gold table it is held to, with what gold says of columns and order.
+
+    `terms` are the tolerances of cells; rows are paired by the gold columns `key`, where there are such.
+    """
 
     prediction: Table
     gold: Table
     needed: tuple[int, ...]
     ordered: bool
     name: str = ""
+    terms: Terms = PLAIN_TERMS
+    key: tuple[int, ...] = ()
 
     def align(self, rules: Rule) -> Alignment | None:
         """The two side by side, None where they are too large."""
-        return align(self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules)
+        found = align(self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms)
+        return by_key(found, self.key) if found is not None and self.key else found
 
 
 def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:

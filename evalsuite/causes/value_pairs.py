@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, Final
 
 from evalsuite.tables.strict_cells import Cell, is_written_form, read_native, read_text
@@ -57,10 +58,20 @@ def cell(value: Any, *, native: bool) -> Cell:
 
 def number(value: Any, *, native: bool) -> Decimal | None:
     """The finite number behind a value; true, false, dates and texts have none, nor has a number in a written form like `$1,234`."""
-    text = value.strip().lower() if isinstance(value, str) else ""
-    if isinstance(value, bool) or text in ("true", "false") or is_written_form(text):
+    if isinstance(value, str):
+        return _number_in(value, native)
+    if isinstance(value, bool):
         return None
-    found = cell(value, native=native)
+    return _finite(cell(value, native=native))
+
+
+@lru_cache(maxsize=1 << 14)  # a law is tried on the same answer with many golds
+def _number_in(text: str, native: bool) -> Decimal | None:
+    bare = text.strip().lower()
+    return None if bare in ("true", "false") or is_written_form(bare) else _finite(cell(text, native=native))
+
+
+def _finite(found: Cell) -> Decimal | None:
     if isinstance(found, Number):
         return found.exact
     return Decimal(found) if isinstance(found, int) else None

@@ -2,15 +2,18 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from evalsuite.cli.options import RUNS, GoldOfRun, Isolation, Json, OfRun, Plugins, ResultDir, Rules, RunsFolder, load_plugins, one_of, rule
-from evalsuite.cli.showing import Reveal, print_document
+from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
+
+# The search asks the scorer many times; its budget, which counts, ends it long before.
+SECONDS_OF_FILES = 100
 
 if TYPE_CHECKING:
     from evalsuite.explain.smallest_case import Bundle
@@ -19,7 +22,10 @@ if TYPE_CHECKING:
 
 
 def explain_command(
-    instance_id: Annotated[str, typer.Argument(metavar="ID", help="the instance to explain")],
+    instance_id: Annotated[str, typer.Argument(metavar="ID|GOLD", help="the instance to explain; or a file with what is right")],
+    prediction: Annotated[
+        Path | None, typer.Argument(metavar="[PREDICTION]", help="the file that is held to the file GOLD", show_default=False)
+    ] = None,
     run: OfRun = None,
     result_dir: ResultDir = None,
     gold: GoldOfRun = None,
@@ -27,14 +33,33 @@ def explain_command(
     reveal: Reveal = None,
     runs: RunsFolder = RUNS,
     plugin: Plugins = None,
+    key: Annotated[
+        list[str] | None,
+        typer.Option("--key", metavar="COLUMN", help="two files: rows with one value here are one row; may be repeated"),
+    ] = None,
+    ordered: Annotated[bool, typer.Option("--ordered", help="two files: the order of the rows counts")] = False,
+    table: Annotated[str | None, typer.Option("--table", metavar="NAME", help="two files: the table of a .duckdb file")] = None,
+    output: Outputs = None,
     json_: Json = False,
 ) -> int:
-    """Say why an instance is wrong: the cause that the scorer itself confirms, the difference, and SQL that shows it.
+    """Say why an instance is wrong, or how two files differ: the cause that the scorer itself confirms, and what differs.
 
     evalsuite explain sales_004 --run 20261121-102205-example
 
     evalsuite explain sales_004 --result_dir FOLDER --gold gold
+
+    evalsuite explain right.csv mine.csv --key id
+
+    Files are .csv, .parquet, .json or .duckdb; exit 1 where two of them differ.
     """
+    if prediction is not None:
+        if run is not None or result_dir is not None or gold is not None:
+            raise UsageError(
+                "two files have no run and no folders", hint="evalsuite explain GOLD.csv PREDICTION.csv, or explain ID --run RUN"
+            )
+        return explain_files(Path(instance_id), prediction, key or (), ordered=ordered, table=table, outputs=output or (), as_json=json_)
+    if key or ordered or table is not None:
+        raise UsageError("--key, --ordered and --table are for two files", hint="evalsuite explain GOLD.csv PREDICTION.csv --key id")
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.case_documents import explanation_document
     from evalsuite.reveal import level_for
@@ -54,11 +79,54 @@ def explain_command(
     if result is None:
         result = score(submission, gold_folder, Options(rules=chosen, only=(instance_id,), limits=limits, save=False)).results[0]
     found = evidence(instance_id, submission, gold_folder, rules=chosen, level=level, result=result, limits=limits)
+    document = explanation_document(instance_id, found)
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
     else:
-        print_document(explanation_document(instance_id, found))
-    return EXIT_OK
+        print_document(document)
+    return EXIT_GATE if write_all(document, output or ()) else EXIT_OK
+
+
+def explain_files(
+    gold: Path, prediction: Path, key: Sequence[str], *, ordered: bool, table: str | None, outputs: Iterable[Path], as_json: bool
+) -> int:
+    """Print and write how two files differ, read in a worker. Raises `UsageError` for what is no such file, `FaultError` for a bad one."""
+    from contextlib import ExitStack
+
+    from evalsuite.cli.showing import check_showing
+    from evalsuite.readers.bare_tables import DATABASES, ENDINGS, ending_of
+    from evalsuite.readers.duckdb_connections import unnamed_copy
+    from evalsuite.readers.limits import resolve_limits
+    from evalsuite.readers.paths import open_trusted
+    from evalsuite.reports.files_document import files_document
+    from evalsuite.workers.calls import Calls
+
+    files = (gold, prediction)
+    for file in files:
+        if not ending_of(file):
+            raise UsageError(f"{file} is no file that can be compared", hint=f"its name ends in one of {', '.join(ENDINGS)}")
+        if not file.is_file():
+            raise UsageError(f"no such file: {file}", hint="evalsuite explain GOLD.csv PREDICTION.csv")
+    check_showing(outputs, None)
+    names = [name.strip() for given in key for name in given.split(",") if name.strip()]
+    limits = resolve_limits()
+    n_bytes = sum(file.stat().st_size for file in files)
+    with ExitStack() as stack:
+        roomy = {**limits, "seconds": SECONDS_OF_FILES}
+        calls = stack.enter_context(Calls(readable=files, hostile=prediction, limits=roomy))
+        copy = None
+        if ending_of(prediction) in DATABASES:
+            source = stack.enter_context(open_trusted(prediction, limit_bytes=limits["file_bytes"]))
+            copy = stack.enter_context(unnamed_copy(source, int(limits["file_bytes"])))
+        places = [str(file.absolute()) for file in files]
+        found = calls.call("evalsuite.explain.bare_files:compare_files", *places, table, names, ordered, copy=copy, n_bytes=n_bytes)
+    document = files_document(str(gold), str(prediction), found)
+    if as_json:
+        print(json.dumps(document.whole, ensure_ascii=True))
+    else:
+        print_document(document)
+    n_lost = write_all(document, outputs)
+    return EXIT_OK if found["equal"] and not n_lost else EXIT_GATE
 
 
 def evidence(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import FaultError, describe
+from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Budget, Cause, Judge, joined
 from evalsuite.gold.layouts import read_gold
 from evalsuite.lazy import Lazy
@@ -221,12 +222,23 @@ def takes_gold(judge: Judge) -> bool:
 
 
 def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
-    """The data of an explanation from the proved causes, none of them meaning that nothing is proved."""
+    """The data of an explanation from the causes that the scorer confirmed: `proved` where each of them is a proof.
+
+    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values in more than 20 % of
+    tries are not named.
+    """
+    weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]
+    if any(cause.chance > FITS for cause in weighed):
+        by_chance = max(weighed, key=lambda cause: cause.chance)
+        notes.append(f"{by_chance.name} fits, as it fits unrelated values in {by_chance.chance:.0%} of tries: not named")
+        weighed = []
+    proved = bool(weighed) and all(cause.standing == "proved" for cause in weighed)
     return {
-        "proved": bool(causes),
+        "proved": proved,
+        "standing": "proved" if proved else "fits" if weighed else "",
         "rules": rules,
-        "cause": joined(causes),
-        "causes": [cause.to_json() for cause in causes],
+        "cause": joined(weighed),
+        "causes": [cause.to_json() for cause in weighed],
         "n_attempts": budget.used,
-        "notes": [*([note] if note else []), *budget.notes],
+        "notes": notes,
     }

@@ -1,11 +1,14 @@
 """What every search for a cause shares: the scorer as the judge of each try, a budget that is counted, and what was found."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from evalsuite.causes import general_sentence
+from evalsuite.causes.laws import Law
+from evalsuite.causes.value_pairs import Pair
 from evalsuite.errors import FaultError
+from evalsuite.explain.null_model import PROVED, chance_of
 from evalsuite.registry import Scorer
 from evalsuite.types import Rule, Table
 
@@ -16,19 +19,44 @@ SHOWN: Final = 80
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """One cause: its name, what was found (counts and places, no values), and where (headers, values)."""
+    """One cause: its name, what was found (counts and places, no values), and where (headers, values).
+
+    `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in` says that undoing it takes from gold what
+    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, see `null_model`.
+    """
 
     name: str
     says: str = ""
     where: str = ""
+    law: Law | None = field(default=None, compare=False)
+    pairs: Sequence[Pair] = field(default=(), compare=False)
+    column: Sequence[Any] = field(default=(), compare=False)
+    puts_gold_in: bool = False
+    chance: float = 0.0
 
-    def to_json(self) -> dict[str, str]:
-        """As data; `general` says what the cause means without anything of either side."""
+    def weighed(self) -> "Cause":
+        """The cause with its chance."""
+        if self.law is None or not self.pairs:
+            return self
+        return replace(self, chance=max(self.chance, chance_of(self.law, self.pairs, self.column)))
+
+    @property
+    def standing(self) -> str:
+        """`proved`, or `fits` where undoing it needs gold, or where as much would fit unrelated values in 1 % of tries or more."""
+        return "fits" if self.puts_gold_in or self.chance >= PROVED else "proved"
+
+    def to_json(self) -> dict[str, Any]:
+        """As data; `general` says what the cause means without anything of either side, `text` all in one line."""
+        says = self.says or general_sentence(self.name)
         return {
             "name": self.name,
+            "standing": self.standing,
+            "proved": self.standing == "proved",
+            "chance": self.chance,
             "general": general_sentence(self.name),
-            "says": self.says or general_sentence(self.name),
+            "says": says,
             "where": self.where,
+            "text": f"{says}: {self.where}" if self.where else says,
         }
 
 

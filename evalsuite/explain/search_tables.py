@@ -13,6 +13,8 @@ from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3
+# It says what is seen, and fits whatever gold holds.
+_FACT: Final = "value lost"
 MOST_SWAPPED: Final = 6
 
 
@@ -24,7 +26,7 @@ def explain_table(judge: Judge, form: Table) -> list[Cause] | None:
         return -len(shared), abs(pair.gold.n_rows - pair.prediction.n_rows)
 
     for pair in sorted(table_pairs(form, judge.parameters, "table", judge.rules), key=unlikeness):
-        found = _search(pair, judge, judge.passes)
+        found = search_pair(pair, judge, judge.passes)
         if found is not None:
             return found[0]
     return None
@@ -43,7 +45,7 @@ def explain_tables(judge: Judge, form: Sequence[Table | Fault]) -> list[Cause] |
         one = _only(judge, i, gold=[golds[i]])
         if one.passes([form[i]]):
             continue
-        found = _search(pair, judge, lambda table, one=one: one.passes([table]))  # type: ignore[misc]
+        found = search_pair(pair, judge, lambda table, one=one: one.passes([table]))  # type: ignore[misc]
         if found is None:
             return None
         causes += [_in_table(cause, i, pair.name) for cause in found[0]]
@@ -63,7 +65,7 @@ def explain_database(judge: Judge, form: Mapping[str, Table | Fault]) -> list[Ca
         key = next(key for key in form if key.lower() == name.lower())
         if one.passes({key: form[key]}):
             continue
-        found = _search(pairs[name], judge, lambda table, one=one, key=key: one.passes({key: table}))  # type: ignore[misc]
+        found = search_pair(pairs[name], judge, lambda table, one=one, key=key: one.passes({key: table}))  # type: ignore[misc]
         if found is None:
             return None
         causes += [_in_table(cause, i, name) for cause in found[0]]
@@ -81,7 +83,8 @@ def _only(judge: Judge, i: int, **changed: Any) -> Judge:
 
 
 def _in_table(cause: Cause, i: int, name: str) -> Cause:
-    return Cause(cause.name, f"table {i + 1}: {cause.says}", f"table {name!r}: {cause.where}" if cause.where else f"table {name!r}")
+    where = f"table {name!r}: {cause.where}" if cause.where else f"table {name!r}"
+    return replace(cause, says=f"table {i + 1}: {cause.says}", where=where)
 
 
 def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
@@ -100,7 +103,7 @@ def _swapped(judge: Judge, form: Sequence[Any], n: int) -> list[Cause] | None:
     return [Cause("tables swapped", f"{sum(k != i for i, k in enumerate(order))} tables stand in another place than gold's")]
 
 
-def _search(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause], Table] | None:
+def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause], Table] | None:
     """(the causes, the repaired table that passes), the cheapest and simplest first."""
     start = pair.align(judge.rules)
     if start is None:
@@ -119,7 +122,7 @@ def _search(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cause],
         tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
         for repair in tried:
             for repaired in repair.repair(start):
-                cause = Cause(repair.name, repaired.says, repaired.where)
+                cause = Cause(repair.name, repaired.says, repaired.where, puts_gold_in=repaired.puts_gold_in, chance=repaired.chance)
                 if passes(repaired.table):
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
@@ -144,7 +147,7 @@ def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
     if a.missing or a.extra:
         return None
     tried = set[tuple[tuple[tuple[int, int], ...], ...]]()
-    for view in [a] if a.ordered else [a, in_place(a), by_rank(a)]:
+    for view in [a] if a.ordered or a.keyed else [a, in_place(a), by_rank(a)]:
         for shown in (view, replace(view, exact=True)) if a.rules == "official" else (view,):
             if shown.wrong in tried:
                 continue
@@ -193,4 +196,12 @@ def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
     place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
     at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
     where = f"{at}: gold {show(first.gold)}, handed in {show(first.predicted)}"
-    return Cause(law.name, f"{fixed.says or law.says}, in {place}", f"{fixed.where}; {where}" if fixed.where else where)
+    return Cause(
+        law.name,
+        f"{fixed.says or law.says}, in {place}",
+        f"{fixed.where}; {where}" if fixed.where else where,
+        law=None if law.name == _FACT else law,
+        pairs=a.values(j, rows),
+        column=a.gold.columns[a.needed[j]],
+        puts_gold_in=law.name == _FACT,
+    )

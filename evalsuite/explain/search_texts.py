@@ -109,7 +109,8 @@ def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str)
                     if fixed is None:
                         continue
                     where = f"gold {plain(number)}, handed in {show(token.text)}"
-                    causes = [Cause(law.name, fixed[1], where), *_grouped(law, token.text)]
+                    pairs = [Pair(plain(number), reading) for reading in _readings(law, token.text)[:1]]
+                    causes = [Cause(law.name, fixed[1], where, law=law, pairs=pairs, column=pairs), *_grouped(law, token.text)]
                     if alone:
                         yield [*causes, Cause("extra text", "text stands beside the number")], fixed[0]
                     else:
@@ -119,15 +120,18 @@ def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str)
 def _all_at_once(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
     """Every gold number found by the same law, where all of them are asked for."""
     for law in _laws(_NUMBER_LAWS):
-        text, causes, shift = answer, list[Cause](), 0
+        text, causes, shift, pairs = answer, list[Cause](), 0, list[Pair]()
         for i, token in enumerate(tokens):
             # A number in gold's place is more likely to be that one than another that is alike.
             likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
-            fixed = next((f for number in (*likely, *numbers) if (f := _fix_number(law, number, token.text)) is not None), None)
-            if fixed is not None:
+            golds = (*likely, *numbers)
+            fixed, gold = next(((f, number) for number in golds if (f := _fix_number(law, number, token.text)) is not None), (None, None))
+            if fixed is not None and gold is not None:
+                pairs += [Pair(plain(gold), reading) for reading in _readings(law, token.text)[:1]]
                 text = text[: token.start + shift] + fixed[0] + text[token.end + shift :]
                 shift += len(fixed[0]) - len(token.text)
-                causes = list(dict.fromkeys([Cause(law.name, fixed[1]), *causes[1:], *_grouped(law, token.text)]))
+                cause = Cause(law.name, fixed[1], law=law, pairs=pairs)
+                causes = list(dict.fromkeys([cause, *causes[1:], *_grouped(law, token.text)]))
         if causes:
             yield causes, text
 
@@ -141,15 +145,19 @@ def _grouped(law: Law, token: str) -> list[Cause]:
 
 def _fix_number(law: Law, gold: Decimal, token: str) -> tuple[str, str] | None:
     """(the token made right, what was found) where the law holds for it."""
-    readings: list[str] = [token] if law.name == "number in text" else list(dict.fromkeys(plain(v) for v, _ in decorated_number(token)))
     if law.name == "number in text" and (written := _with_exponent(token)) is not None:
         return written, "the numbers are written with an exponent"
-    for reading in readings:
+    for reading in _readings(law, token):
         pair = Pair(plain(gold), reading)
         fixed = law.fix([pair])
         if fixed is not None:
             return str(fixed.values[0]), fixed.says or law.says
     return None
+
+
+def _readings(law: Law, token: str) -> list[str]:
+    """What a law is tried on: the number as it is written, or each number that it can mean."""
+    return [token] if law.name == "number in text" else list(dict.fromkeys(plain(value) for value, _ in decorated_number(token)))
 
 
 def _with_exponent(token: str) -> str | None:
@@ -186,7 +194,8 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
             law, fixed = next(((law, f) for law in _laws(_TEXT_LAWS) if (f := law.fix([Pair(gold, window)])) is not None), (None, None))
             if law is None or fixed is None:
                 continue
-            cause = Cause(law.name, fixed.says or law.says, f"gold {show(gold)}, handed in {show(window)}")
+            where = f"gold {show(gold)}, handed in {show(window)}"
+            cause = Cause(law.name, fixed.says or law.says, where, law=law, pairs=[Pair(gold, window)])
             if one_is_enough:
                 yield [cause], answer[:start] + gold + answer[stop:]
             everything, found = everything.replace(window, gold), [*found, cause]
@@ -219,6 +228,6 @@ def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     if 0 < len(lacking) < len(texts):
         where = "missing: " + ", ".join(map(show, lacking[:3]))
         yield (
-            [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where)],
+            [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where, puts_gold_in=True)],
             f"{answer}, {', '.join(map(str, lacking))}",
         )

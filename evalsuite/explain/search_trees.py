@@ -91,7 +91,8 @@ def _field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | Non
     first, n = leaves[0], len(leaves)
     where = f"at {shown_path(first.path)}"
     if first.status == "missing":
-        return Cause("field missing", f"{plural(n, 'field')} of gold missing", where), [(leaf.path, leaf.gold) for leaf in leaves]
+        cause = Cause("field missing", f"{plural(n, 'field')} of gold missing", where, puts_gold_in=True)
+        return cause, [(leaf.path, leaf.gold) for leaf in leaves]
     if first.status == "extra":
         return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, _GONE) for leaf in leaves]
     if not all(_is_leaf(leaf.gold) and _is_leaf(leaf.predicted) for leaf in leaves):
@@ -101,9 +102,9 @@ def _field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | Non
         fixed = law.fix(pairs)
         if fixed is not None:
             where += f": gold {show(first.gold)}, handed in {show(first.predicted)}"
-            return Cause(law.name, f"{fixed.says or law.says}, in {plural(n, 'value')}", where), [
-                (leaf.path, value) for leaf, value in zip(leaves, fixed.values, strict=True)
-            ]
+            says, golds = f"{fixed.says or law.says}, in {plural(n, 'value')}", [leaf.gold for leaf in leaves]
+            cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
+            return cause, [(leaf.path, value) for leaf, value in zip(leaves, fixed.values, strict=True)]
     return None
 
 

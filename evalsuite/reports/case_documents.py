@@ -33,7 +33,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
             yield Section(look="lines", lines=[f" {label:<11} {text}" for label, text in facts])
-            yield Section(look="lines", lines=list(_difference_lines(difference)))
+            yield Section(look="lines", lines=list(difference_lines(difference)))
             yield Section(look="part", lines=[" show the rows with DuckDB:", *(f"   {line}" for line in sql)] if sql else ())
             return
         yield Section(pairs=_joined(facts))
@@ -43,7 +43,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
             if drawn := difference_html(difference):
                 yield Section(pictures=[Picture("Difference", drawn)])
         else:
-            yield Section(look="block", title="Difference", lines=[line for line in _difference_lines(difference) if line])
+            yield Section(look="block", title="Difference", lines=[line for line in difference_lines(difference) if line])
         yield Section(look="block", title="SQL that shows the rows in DuckDB", lines=sql, values={"language": "sql"} if sql else {})
 
     case = Case(
@@ -73,8 +73,13 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
     if not found:
         return
     tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
-    if found["proved"]:
-        yield "proved", f"{found['cause']}: undone, the scorer accepts the answer ({tries})"
+    if found["causes"]:
+        share = max(cause.get("chance", 0.0) for cause in found["causes"])
+        counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries
+        if found["proved"]:
+            yield "proved", f"{found['cause']}: undone, the scorer accepts the answer ({counted})"
+        else:
+            yield "fits", f"{found['cause']}: with it put right the scorer accepts the answer, which is no proof ({counted})"
         for cause in found["causes"]:
             yield "", f"- {cause.get('says') or cause['general']}"
             if cause.get("where"):
@@ -96,7 +101,8 @@ def _joined(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     return found
 
 
-def _difference_lines(data: Data) -> Iterator[str]:
+def difference_lines(data: Data) -> Iterator[str]:
+    """A difference in lines for a terminal, an empty one first; none where there is nothing to show."""
     kind = data.get("kind")
     shown = _LINES_OF_KIND.get(str(kind))
     if shown is not None and len(data) > 1:

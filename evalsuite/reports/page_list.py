@@ -170,11 +170,9 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
 
 
 def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """("proved", cause) pairs of an explanation that the scorer itself confirmed."""
+    """(standing, cause) pairs of an explanation that the scorer itself confirmed: `proved`, or `fits`."""
     explanation = evidence.get("explanation") or {}
-    if not explanation.get("proved"):
-        return []
-    return [("proved", str(cause.get("says") or cause["general"])) for cause in explanation["causes"]]
+    return [(str(cause["standing"]), str(cause.get("says") or cause["general"])) for cause in explanation.get("causes", ())]
 
 
 def fields_picture(details: Mapping[str, Any]) -> "Markup | None":

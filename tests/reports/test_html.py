@@ -259,6 +259,6 @@ def test_evidence_is_of_the_run(tmp_path: Path) -> None:
     assert 'class="difference"' not in bodies(document)["table"]
 
 
-def test_what_is_proved_is_said(document: str) -> None:
-    """A cause that the scorer confirmed stands in the opened row."""
-    assert "<dt>proved</dt><dd>the numbers are one too large, in 1 value</dd>" in bodies(document)["tree"]
+def test_what_fits_is_said(document: str) -> None:
+    """A cause that the scorer confirmed stands in the opened row, with its standing: one number off by one is no proof."""
+    assert "<dt>fits</dt><dd>the numbers are one too large, in 1 value</dd>" in bodies(document)["tree"]

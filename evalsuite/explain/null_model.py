@@ -1,0 +1,94 @@
+"""How often a law would fit values that have nothing to do with each other: what keeps a coincidence from being called a proof.
+
+Gold's values are exchanged for others of the same kind: those of its column, and made ones with as many digits and the same exponent
+(of years: years nearby). Where only one or two values are wrong any law that would fit counts, for any would have been named.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Any, Final
+
+from evalsuite.causes import LAWS
+from evalsuite.causes.laws import Law
+from evalsuite.causes.value_pairs import Pair, write_number
+
+TRIES, TRIES_OF_MANY = 400, 150
+MOST_PAIRS: Final = 8
+FEWEST_VALUES: Final = 5
+# A cause is proved below the first share of tries, fits up to the second, and is not named above it.
+PROVED, FITS = 0.01, 0.2
+_YEARS: Final = range(1900, 2101)
+_NEAR: Final = 20
+# One whole number off by one, or one small one in another unit, is a coincidence too often to be a proof.
+_SMALL: Final = 1000
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "leading zeros")
+_NULL_LAWS: Final = ("null and zero", "null word")
+
+
+def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+    """The share of tries, 0 to 1, in which the law fits n pairs whose gold is another value of the same kind.
+
+    `column` are gold's values where the pairs stand. The draws repeat themselves: the same pairs have the same share.
+    """
+    pairs = pairs[:MOST_PAIRS]
+    chance = _chance([law], pairs, column)
+    if chance < PROVED and len(pairs) <= 2 and law.name in _NUMBER_LAWS:
+        # It would have been named by any other name, but that it is named at all is no accident.
+        chance = min(FITS, _chance([one for one in LAWS if one.name in _NUMBER_LAWS], pairs, column))
+    if law.name in _NULL_LAWS:
+        # What stands where gold has NULL is a habit of the writer, however many NULLs there are.
+        return min(chance, FITS)
+    gold = pairs[0].gold_number
+    one_integer = len(pairs) == 1 and gold is not None and gold == gold.to_integral_value()
+    if one_integer and (law.name == "off by one" or (law.name == "unit" and abs(gold or Decimal(0)) < _SMALL)):
+        return max(chance, PROVED)
+    return chance
+
+
+def _chance(laws: Sequence[Law], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
+    """The share of tries in which any of the laws fits, of the two ways of drawing the one that it fits more often."""
+    random_ = random.Random(f"{laws[0].name} {len(pairs)} {pairs[0].gold!r}")
+    shares, n_tries = [0.0], TRIES if len(pairs) <= 2 else TRIES_OF_MANY
+    others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
+    if all(len(set(map(str, values))) >= FEWEST_VALUES for values in others):
+        shares.append(_share(laws, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))
+    numbers = [pair.gold_number for pair in pairs]
+    if all(number is not None for number in numbers):
+        kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
+        shares.append(_share(laws, pairs, _draws(kinds, pairs, n_tries, random_)))
+    return max(shares)
+
+
+def _share(laws: Sequence[Law], pairs: Sequence[Pair], draws: Iterator[list[Any]]) -> float:
+    n_fits = n = 0
+    for golds in draws:
+        drawn = [Pair(gold, pair.predicted, pair.native) for gold, pair in zip(golds, pairs, strict=True)]
+        # What differs is looked at: a value that is the answer's own would be no error.
+        if all(str(pair.gold) != str(pair.predicted) for pair in drawn):
+            n += 1
+            n_fits += any(one.fix(drawn) is not None for one in laws)
+    return n_fits / n if n else 0.0
+
+
+def _draws(kinds: Sequence[Sequence[Decimal]], pairs: Sequence[Pair], n_tries: int, random_: random.Random) -> Iterator[list[Any]]:
+    """Values of the kinds, one for each pair: of a single pair each value of its kind once."""
+    likes = [pair.gold for pair in pairs]
+    if len(kinds) == 1:
+        yield from ([write_number(value, likes[0])] for value in kinds[0])
+        return
+    for _ in range(n_tries):
+        yield [write_number(random_.choice(kind), like) for kind, like in zip(kinds, likes, strict=True)]
+
+
+def _of_its_kind(number: Decimal, random_: random.Random) -> Iterator[Decimal]:
+    """At most `TRIES` numbers with the sign, the significant digits and the exponent of a number, all of them where there are no more."""
+    if number == number.to_integral_value() and int(number) in _YEARS:
+        yield from (number + step for step in range(-_NEAR, _NEAR + 1))
+        return
+    sign, digits, exponent = number.normalize().as_tuple() if not number.as_tuple().exponent else number.as_tuple()
+    n = len(digits)
+    lowest, beyond = 10 ** (n - 1), 10**n
+    values = range(lowest, beyond) if beyond - lowest <= TRIES else (random_.randrange(lowest, beyond) for _ in range(TRIES))
+    for value in values:
+        yield (Decimal(value) * (-1 if sign else 1)).scaleb(int(exponent))
