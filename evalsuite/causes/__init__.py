@@ -29,7 +29,7 @@ LAWS: Final[tuple[Law, ...]] = (
     Law("punctuation", "punctuation differs", text_laws.same_text(text_laws.alphanumeric), plants.plant_text(plants.with_full_stop)),
     Law("stored as text", "values are stored as text", laws.each(laws.stored_as_text), plants.plant_stored_as_text),
     Law("number in text", "the numbers stand in text", laws.number_in_text, plants.plant_number_in_text),
-    Law("leading zeros", "leading zeros differ", laws.each(laws.leading_zeros), plants.plant_leading_zeros),
+    Law("leading zeros", "leading zeros differ", laws.each(text_laws.leading_zeros), plants.plant_leading_zeros),
     Law("date form", "dates are written in another form", laws.each(laws.date_form), plants.plant_date_form),
     Law("off by one day", "dates are one day off", laws.off_by_a_day, plants.plant_instant(DAY)),
     Law("time zone", "times are shifted, as in another time zone", laws.time_zone, plants.plant_zone),

@@ -128,13 +128,6 @@ def stored_as_text(pair: Pair) -> Any:
     return pair.gold if str(pair.gold).casefold() == str(pair.predicted).casefold() else NO
 
 
-def leading_zeros(pair: Pair) -> Any:
-    texts = [str(value).strip() for value in (pair.gold, pair.predicted)]
-    if texts[0] == texts[1] or not all(text.isascii() and text.isdigit() for text in texts):
-        return NO
-    return pair.gold if texts[0].lstrip("0") == texts[1].lstrip("0") else NO
-
-
 def date_form(pair: Pair) -> Any:
     gold = instant(pair.gold, native=pair.native)
     if gold is None or pair.predicted is None or instant(pair.predicted, native=pair.native) not in (None, gold):

@@ -91,3 +91,10 @@ def encoding(pair: Pair) -> Any:
     if gold is None or predicted is None or gold == predicted:
         return NO
     return pair.gold if _decoded(predicted) == gold else NO
+
+
+def leading_zeros(pair: Pair) -> Any:
+    texts = [str(value).strip() for value in (pair.gold, pair.predicted)]
+    if texts[0] == texts[1] or not all(text.isascii() and text.isdigit() for text in texts):
+        return NO
+    return pair.gold if texts[0].lstrip("0") == texts[1].lstrip("0") else NO
