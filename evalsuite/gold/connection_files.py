@@ -155,15 +155,15 @@ def read_connections(
     folders = [folder for folder in folders if hostile is None or not folder.resolve().is_relative_to(hostile)]
     entries: dict[str, Entry] = {}
     if gold is not None:
-        for key, value, where in _lines(gold / SUITE_FILE):
+        for key, value, where in _top_level_of(gold / SUITE_FILE):
             if key == "connections":
-                entries.update((entry.name, entry) for entry in _entries(value, where, gold))
+                entries.update((entry.name, entry) for entry in _described_connections(value, where, gold))
     for folder in folders:
-        for name, value, where in _lines(folder / CONNECTIONS_FILE):
+        for name, value, where in _top_level_of(folder / CONNECTIONS_FILE):
             if name == "connections" and isinstance(value, dict) and "engine" not in value:
-                entries.update((entry.name, entry) for entry in _entries(value, where, folder))
+                entries.update((entry.name, entry) for entry in _described_connections(value, where, folder))
             else:
-                entries[name] = _entry(name, value, where, folder)
+                entries[name] = _described_connection(name, value, where, folder)
     for name, file in _CREDENTIALS.items():
         place = next((folder / file for folder in reversed(folders) if (folder / file).is_file()), None)
         if place is not None and name not in entries:
@@ -193,19 +193,19 @@ def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
         raise UsageError(f"{whose}: the path cannot be followed", hint="an unknown home, or links in a circle?") from None
 
 
-def _lines(file: Path) -> Iterable[tuple[str, Any, str]]:
+def _top_level_of(file: Path) -> Iterable[tuple[str, Any, str]]:
     """(key, value, "file:line") of a YAML mapping; nothing where there is no file."""
     return top_level(file, f"{file.resolve().parent.name}/{file.name}") if file.is_file() else ()
 
 
-def _entries(value: Any, where: str, folder: Path) -> Iterable[Entry]:
+def _described_connections(value: Any, where: str, folder: Path) -> Iterable[Entry]:
     if not isinstance(value, dict):
         raise GoldError(f"{where}: connections must be a mapping of names to connections", hint="name: {engine: duckdb, database: FILE}")
     for name, described in value.items():
-        yield _entry(str(name), described, where, folder)
+        yield _described_connection(str(name), described, where, folder)
 
 
-def _entry(name: str, value: Any, where: str, folder: Path) -> Entry:
+def _described_connection(name: str, value: Any, where: str, folder: Path) -> Entry:
     """One connection, each key checked; errors tell keys and never values, any of which could be a secret."""
     if not isinstance(value, dict) or not isinstance(value.get("engine"), str):
         raise GoldError(f"{where}: connection {name!r} must be a mapping with an engine", hint="engines: " + ", ".join(ENGINES))
@@ -230,13 +230,13 @@ def _entry(name: str, value: Any, where: str, folder: Path) -> Entry:
         where=where,
         folder=folder,
         options=options,
-        instances=_texts(value.get("instances", []), f"{where}: instances of connection {name!r}"),
-        prefixes=_texts(value.get("prefix", []), f"{where}: prefix of connection {name!r}"),
+        instances=_text_or_texts(value.get("instances", []), f"{where}: instances of connection {name!r}"),
+        prefixes=_text_or_texts(value.get("prefix", []), f"{where}: prefix of connection {name!r}"),
         metadata={str(key): str(item) for key, item in metadata.items()},
     )
 
 
-def _texts(value: Any, what: str) -> tuple[str, ...]:
+def _text_or_texts(value: Any, what: str) -> tuple[str, ...]:
     value = [value] if isinstance(value, str) else value
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise GoldError(f"{what} must be text or a list of text", hint="put quotes round ids that look like numbers")

@@ -100,7 +100,7 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
     known = {instance.instance_id: instance for instance in gold.instances}
     entries: dict[str, Erratum] = {}
     for fields, lines in _mappings(file, name):
-        entry = _entry(fields, lines, gold, known, day)
+        entry = _entry_of(fields, lines, gold, known, day)
         if (first := entries.get(entry.id)) is not None:
             line = first.where.rpartition(":")[2]
             raise GoldError(f"{entry.where}: {entry.id!r} stands twice, first on line {line}", hint="keep one entry for each instance")
@@ -160,7 +160,7 @@ def _mappings(file: Path, name: str) -> Iterator[tuple[dict[str, Any], dict[str,
             yield fields, lines
 
 
-def _entry(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, known: Mapping[str, GoldInstance], day: date) -> Erratum:
+def _entry_of(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, known: Mapping[str, GoldInstance], day: date) -> Erratum:
     """One entry, checked key by key."""
     where = lines[""]
     for key in fields:

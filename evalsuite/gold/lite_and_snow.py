@@ -97,8 +97,8 @@ class GoldFiles:
     """The gold tables of a folder, listed once, by instance id."""
 
     def __init__(self, folder: Path) -> None:
-        self._names = _names(folder / RESULTS)
-        self._queries = _names(folder / QUERIES)
+        self._names = _names_in(folder / RESULTS)
+        self._queries = _names_in(folder / QUERIES)
         self._lettered: dict[str, list[str]] = {}
         for name in sorted(self._names):
             if match := _LETTERED.fullmatch(name):
@@ -119,7 +119,7 @@ class GoldFiles:
         return f"{id_}.sql" if f"{id_}.sql" in self._queries else None
 
 
-def _names(folder: Path) -> set[str]:
+def _names_in(folder: Path) -> set[str]:
     return {place.name for place in folder.iterdir()} if folder.is_dir() else set()
 
 

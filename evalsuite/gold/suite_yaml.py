@@ -165,7 +165,7 @@ def _judge(value: Any, where: str) -> dict[str, Any]:
     return {"judge": section}
 
 
-def _text(key: str) -> Callable[[Any, str], dict[str, Any]]:
+def _text_field(key: str) -> Callable[[Any, str], dict[str, Any]]:
     def read(value: Any, where: str) -> dict[str, Any]:
         if not isinstance(value, str):
             raise GoldError(f"{where}: {key} must be text, found {value!r}", hint="put quotes round it")
@@ -206,15 +206,15 @@ def _groups(value: Any, where: str) -> dict[str, Any]:
         for part in parts:
             if part not in ("ids", "prefix"):
                 raise GoldError(f"{where}: unknown key {part!r} in group {tag!r}", hint=did_you_mean(str(part), ("ids", "prefix")))
-        groups[tag] = _texts(parts.get("ids", []), f"{where}: ids of group {tag!r}")
+        groups[tag] = _list_of_texts(parts.get("ids", []), f"{where}: ids of group {tag!r}")
         prefix = parts.get("prefix", [])
-        prefixes[tag] = _texts([prefix] if isinstance(prefix, str) else prefix, f"{where}: prefix of group {tag!r}")
+        prefixes[tag] = _list_of_texts([prefix] if isinstance(prefix, str) else prefix, f"{where}: prefix of group {tag!r}")
         if "" in prefixes[tag]:
             raise GoldError(f"{where}: prefix of group {tag!r} is empty", hint="an empty prefix would take every instance in")
     return {"groups": groups, "group_prefixes": prefixes}
 
 
-def _texts(value: Any, what: str) -> tuple[str, ...]:
+def _list_of_texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise GoldError(f"{what} must be a list of text", hint="put quotes round ids that look like numbers")
     return tuple(value)
@@ -242,8 +242,8 @@ def _fail_under(value: Any, where: str) -> dict[str, Any]:
 
 
 _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
-    "name": _text("name"),
-    "description": _text("description"),
+    "name": _text_field("name"),
+    "description": _text_field("description"),
     "rules": _rules,
     "reference": _reference,
     "limits": _limits,
@@ -252,6 +252,6 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "fail_under": _fail_under,
     "connections": lambda value, where: {"connections": _mapping(value, "connections", where)},
     "judge": _judge,
-    "clusters": lambda value, where: {"clusters": _texts(value, f"{where}: clusters")},
+    "clusters": lambda value, where: {"clusters": _list_of_texts(value, f"{where}: clusters")},
     "hidden": _hidden,
 }

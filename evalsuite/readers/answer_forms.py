@@ -45,7 +45,7 @@ def read_answer(
     if form == "database" and private is not None:
         return read_duckdb(Path(private), names=table_names, limits=limits, blame=lambda error: AnswerFaultError(error.fault))
 
-    def one(path: str) -> Any:
+    def read_file(path: str) -> Any:
         if form in ("table", "tables"):
             return open_csv_table(lambda: files.open(path), name=str(path), limits=limits)
         with files.open(path) as handle:
@@ -57,9 +57,9 @@ def read_answer(
 
     if form == "tables":
         # A file that is named again is not read again, and stands there as the same table.
-        read = {path: one(path) for path in dict.fromkeys(value)}
+        read = {path: read_file(path) for path in dict.fromkeys(value)}
         return [read[path] for path in value]
-    return one(value if isinstance(value, str) else str(value))
+    return read_file(value if isinstance(value, str) else str(value))
 
 
 def is_sql(answer_type: str, value: str | Sequence[str]) -> bool:
@@ -103,7 +103,7 @@ def read_gold_files(
     An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested.
     """
 
-    def one(name: str) -> Any:
+    def read_file(name: str) -> Any:
         with _blamed_on_gold(instance_id, name):
             path = folder / inside(instance_id, name)
             if form == "database":
@@ -117,7 +117,7 @@ def read_gold_files(
 
     def or_fault(name: str) -> Any:
         try:
-            return one(name)
+            return read_file(name)
         except FaultError as error:
             return error.fault
 
@@ -125,13 +125,13 @@ def read_gold_files(
     if form == "tree":
         named = {key: parameters[key] for key in ("gold", "schema") if parameters.get(key) is not None}
         try:
-            return {key: _tree(value, one, limits) for key, value in named.items()}
+            return {key: _tree(value, read_file, limits) for key, value in named.items()}
         except FaultError as error:
             # The text of gold's own entry is no fault of the answer.
             raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
-    return {"gold": one(gold) if isinstance(gold, str) else list(map(or_fault, gold))}
+    return {"gold": read_file(gold) if isinstance(gold, str) else list(map(or_fault, gold))}
 
 
 def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
@@ -172,7 +172,7 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
     limits = DEFAULT_LIMITS
     names = parameters.get("condition_tabs")
 
-    def one(path: Any, *, is_gold: bool = False, is_answer: bool = False) -> Any:
+    def read_file(path: Any, *, is_gold: bool = False, is_answer: bool = False) -> Any:
         if isinstance(path, Table | Mapping):
             return path
         opened = partial(open_trusted, Path(path), limit_bytes=limits["file_bytes"])
@@ -192,14 +192,14 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             raise FaultError(error.fault.code, error.fault.detail, where=str(path)) from None
 
     if form == "tree":
-        named = {key: _tree(parameters[key], one, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
+        named = {key: _tree(parameters[key], read_file, limits) for key in ("gold", "schema") if parameters.get(key) is not None}
         answer = str(prediction) if isinstance(prediction, Path) else prediction
         if isinstance(answer, str) and not answer.lower().endswith((".json", ".jsonl")):
             return parse_answer_tree(answer, limits=limits), named
-        return _tree(answer, lambda path: one(path, is_answer=True), limits), named
+        return _tree(answer, lambda path: read_file(path, is_answer=True), limits), named
     gold = parameters["gold"]
-    read = [one(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else one(gold, is_gold=True)
+    read = [read_file(path, is_gold=True) for path in gold] if isinstance(gold, list | tuple) else read_file(gold, is_gold=True)
     if form == "database" and names is None:
         names = tuple(read)
     several = isinstance(prediction, list | tuple)
-    return ([one(path) for path in prediction] if several else one(prediction)), {"gold": read}
+    return ([read_file(path) for path in prediction] if several else read_file(prediction)), {"gold": read}

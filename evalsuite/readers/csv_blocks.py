@@ -32,7 +32,7 @@ class CsvBlocks:
     def header(self) -> tuple[str, ...]:
         """The names of the columns. Raises `OddError`."""
         with self._opened() as handle:
-            first = next(_cut(handle), None)
+            first = next(_blocks_of_rows(handle), None)
         if first is None:
             raise OddError
         return tuple(first.text(0, column) for column in range(first.lengths.shape[1]))
@@ -41,14 +41,14 @@ class CsvBlocks:
         """The rows below the header, as `Source` has it."""
         n_rows = 0
         with self._opened() as handle:
-            for index, block in enumerate(_cut(handle)):
+            for index, block in enumerate(_blocks_of_rows(handle)):
                 n_rows += len(block)
                 if n_rows > self._limits["rows"] or n_rows * block.lengths.shape[1] > self._limits["cells"]:
                     raise OddError
                 yield block.rows(1, len(block)) if index == 0 else block
 
 
-def _cut(handle: BinaryIO) -> Iterator[Block]:
+def _blocks_of_rows(handle: BinaryIO) -> Iterator[Block]:
     """All rows of a file, the header among them."""
     rest, width, chunk = handle.read(3), None, _CHUNK
     rest = rest.removeprefix(b"\xef\xbb\xbf")
@@ -62,7 +62,7 @@ def _cut(handle: BinaryIO) -> Iterator[Block]:
             if data.endswith(b"\r"):
                 raise OddError
             data += b"" if data.endswith(b"\n") else b"\n"
-        found = _block(data, width)
+        found = _whole_rows(data, width)
         if found is None:
             if is_last or len(data) > 64 * _CHUNK:
                 raise OddError
@@ -79,7 +79,7 @@ def _cut(handle: BinaryIO) -> Iterator[Block]:
             return
 
 
-def _block(data: bytes, width: int | None) -> tuple[Block, int] | None:
+def _whole_rows(data: bytes, width: int | None) -> tuple[Block, int] | None:
     """The whole rows at the beginning of `data` and how many bytes they take; None where not one is complete. Raises `OddError`."""
     quoted = b'"' in data
     if quoted and (found := _all_quoted(data, width)) is not None:
@@ -100,10 +100,10 @@ def _block(data: bytes, width: int | None) -> tuple[Block, int] | None:
         data, starts, lengths = _without_returns(data, starts, lengths)
     if quoted:
         data, starts, lengths = _without_quotes(data, starts, lengths)
-    return _checked(data, starts, lengths), used
+    return _plain_block(data, starts, lengths), used
 
 
-def _checked(data: bytes, starts: Any, lengths: Any) -> Block:
+def _plain_block(data: bytes, starts: Any, lengths: Any) -> Block:
     if lengths.max() > _LONGEST_CELL or (lengths.shape[1] == 1 and _has_blank(data, starts, lengths)):
         raise OddError
     return Block(data, starts, lengths)
@@ -140,7 +140,7 @@ def _all_quoted(data: bytes, width: int | None) -> tuple[Block, int] | None:
     gone = 2 * np.arange(n_cells, dtype=np.int32).reshape(shape)
     if has_returns:
         gone += np.arange(len(lines), dtype=np.int32)[:, None]
-    return _checked(data.translate(None, b'"\r'), opens.reshape(shape) - gone, (closes - opens - 1).reshape(shape)), used
+    return _plain_block(data.translate(None, b'"\r'), opens.reshape(shape) - gone, (closes - opens - 1).reshape(shape)), used
 
 
 def _separators(data: bytes, quoted: bool) -> tuple["np.ndarray[Any, Any]", int]:

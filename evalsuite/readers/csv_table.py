@@ -239,12 +239,12 @@ def _read_with_pandas(data: bytes, name: str, limits: Limits) -> Table:
     except (ValueError, OverflowError) as error:
         raise FaultError("BAD_CSV", _parser_detail(str(error), ragged, last)) from None
     _check_cells(frame.size, limits)
-    columns = tuple(_cells(frame.iloc[:, i].tolist(), limits) for i in range(frame.shape[1]))
+    columns = tuple(_text_cells(frame.iloc[:, i].tolist(), limits) for i in range(frame.shape[1]))
     header = tuple(str(label) for label in frame.columns)
     return Table(header=header, columns=columns, n_rows=len(frame), ragged_line=ragged, name=name)
 
 
-def _cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
+def _text_cells(values: list[Any], limits: Limits) -> Sequence[str | None]:
     """One column's cells; what is no text was missing."""
     cells = [value if isinstance(value, str) else None for value in values]
     if any(cell is not None and len(cell) > limits["cell_bytes"] for cell in cells):

@@ -220,7 +220,7 @@ class _Catalog:
         while rows := self.connection.fetchmany(chunk):
             n_rows += len(rows)
             for index, cells in enumerate(zip(*rows, strict=True)):
-                n_bytes += _size(cells, types[index])
+                n_bytes += _bytes_of_cells(cells, types[index])
                 columns[index].extend(map(_instant, cells) if types[index] in _AS_INSTANT else cells)
             if n_bytes > limits["table_bytes"]:
                 return Fault(code="LIMIT", detail=f"{name!r} has more than {int(limits['table_bytes'])} bytes (limit table_bytes)")
@@ -243,7 +243,7 @@ def _expression(column: str, type_: str) -> str:
     return quoted_name(column)
 
 
-def _size(cells: Sequence[Any], type_: str) -> int:
+def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:
     """About how many bytes cells take; at least 8 each."""
     if type_.startswith(_SIZED):
         return sum(len(cell) for cell in cells if cell is not None) + 8 * len(cells)

@@ -58,8 +58,8 @@ def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: fro
     try:
         descriptor = _walk(root, parts) if _BY_DESCRIPTOR else _resolve(root, parts)
     except OSError as error:
-        raise _fault(error) from None
-    return _checked(descriptor, limit_bytes, gold_inodes)
+        raise _fault_of_opening(error) from None
+    return _regular_file(descriptor, limit_bytes, gold_inodes)
 
 
 def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
@@ -67,8 +67,8 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     try:
         descriptor = os.open(path, (_FILE_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)) | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise _fault(error) from None
-    return _checked(descriptor, limit_bytes, frozenset())
+        raise _fault_of_opening(error) from None
+    return _regular_file(descriptor, limit_bytes, frozenset())
 
 
 def split_path(path: str) -> list[str]:
@@ -145,7 +145,7 @@ def _resolve(root: Path, parts: list[str]) -> int:
     return os.open(place, _FILE_FLAGS | getattr(os, "O_BINARY", 0))
 
 
-def _checked(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
+def _regular_file(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode]) -> BufferedReader:
     """The handle of a descriptor that is a regular file, not one of gold's, of at most `limit_bytes` bytes; else it is closed."""
     try:
         found = os.fstat(descriptor)
@@ -162,7 +162,7 @@ def _checked(descriptor: int, limit_bytes: float, gold_inodes: frozenset[Inode])
         raise
 
 
-def _fault(error: OSError) -> FaultError:
+def _fault_of_opening(error: OSError) -> FaultError:
     """The fault of a failed open; the system's own text stays out because it carries paths."""
     if error.errno == errno.ELOOP:
         return FaultError("BAD_PATH", "the path goes through a link")

@@ -96,13 +96,13 @@ def known_hash(
     """
     key = json.dumps([str(folder.resolve()), gold_hash, dict(sorted(limits.items()))])
     known = memo.get("submission", key)
-    if known is not None and _stamp(folder, known["files"], gold_inodes)[0] == known["stamp"]:
+    if known is not None and _stamp_of_files(folder, known["files"], gold_inodes)[0] == known["stamp"]:
         return str(known["hash"])
     submission = read()
     files = submission_files(submission)
-    before, newest = _stamp(folder, files, gold_inodes)
+    before, newest = _stamp_of_files(folder, files, gold_inodes)
     found = submission_hash(submission, gold_inodes)
-    if newest < time.time_ns() - _SETTLED_NS and before == _stamp(folder, files, gold_inodes)[0]:
+    if newest < time.time_ns() - _SETTLED_NS and before == _stamp_of_files(folder, files, gold_inodes)[0]:
         memo.put("submission", key, {"files": files, "stamp": before, "hash": found})
     return found
 
@@ -131,7 +131,7 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
     return True
 
 
-def _stamp(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:
+def _stamp_of_files(folder: Path, files: Sequence[str], gold_inodes: frozenset[Inode]) -> tuple[str, int]:
     """(a digest of what the system says of the files, the newest of their times in nanoseconds); absent files count as such."""
     digest, newest, root = hashlib.sha256(), 0, os.fspath(folder)
     links = _links(root)

@@ -142,14 +142,14 @@ class DuckdbSession:
         tree = json.loads(row[0]) if row else {"error": True}
         if tree["error"]:
             raise not_allowed(NOT_SELECT)
-        kinds = set(_kinds(tree))
+        kinds = set(_node_kinds(tree))
         if _SHOW in kinds or any(kind.endswith("_NODE") and kind not in _NODES for kind in kinds):
             raise not_allowed(NOT_SELECT)
 
     def _chunks(self, types: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
         with _faults():
             while rows := self.connection.fetchmany(_CHUNK_ROWS):
-                columns = [_cells(column, type_) for column, type_ in zip(zip(*rows, strict=True), types, strict=True)]
+                columns = [_neutral_cells(column, type_) for column, type_ in zip(zip(*rows, strict=True), types, strict=True)]
                 yield list(zip(*columns, strict=True))
 
     def cancel(self) -> None:
@@ -170,7 +170,7 @@ class DuckdbSession:
         self.connection.close()
 
 
-def _kinds(tree: Any) -> Iterator[str]:
+def _node_kinds(tree: Any) -> Iterator[str]:
     """Every `type` of a serialised statement that names a node; walked without recursion."""
     todo = [tree]
     while todo:
@@ -201,7 +201,7 @@ def _expression(column: str, type_: str) -> str:
     return f"CAST({column} AS VARCHAR)" if type_ in _AS_TEXT else column
 
 
-def _cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
+def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
     """Neutral cells; a nanosecond that Python would drop keeps its text."""
     name = _type_name(type_)
     if type_ == "TIMESTAMP_NS":

@@ -46,7 +46,7 @@ class Collector:
         if self.n_rows > self._limits.rows:
             raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
         for index, column in enumerate(zip(*rows, strict=True)):
-            self._held_bytes += size(column)
+            self._held_bytes += bytes_of_cells(column)
             self._held[index].extend(column)
             if self._kinds:
                 self._kinds[index].see(column)
@@ -79,7 +79,7 @@ class Collector:
         self._held = [[] for _ in self._header]
 
 
-def size(column: Sequence[Any]) -> int:
+def bytes_of_cells(column: Sequence[Any]) -> int:
     """About how many bytes the cells take: 8 each, and their length where they are text or bytes."""
     return _CELL_BYTES * len(column) + sum(len(cell) for cell in column if isinstance(cell, str | bytes))
 

@@ -51,8 +51,8 @@ class RunFolder:
         self._plan = plan
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            self._take()
-            for part in _parts(self.path):
+            self._lock_folder()
+            for part in _half_written(self.path):
                 part.unlink()
             if any((self.path / name).exists() for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
@@ -88,8 +88,8 @@ class RunFolder:
     def _take_over(self, plan: Mapping[str, Any]) -> dict[str, Result]:
         if is_submission(self.path) or not self.path.is_dir():
             raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
-        self._take()
-        if not set(self.path.iterdir()) - set(_parts(self.path)):
+        self._lock_folder()
+        if not set(self.path.iterdir()) - set(_half_written(self.path)):
             self.open(plan)
             return {}
         started = self._started()
@@ -100,7 +100,7 @@ class RunFolder:
         if started.get("replaces"):
             self.open(plan)
             return {}
-        for part in _parts(self.path):
+        for part in _half_written(self.path):
             part.unlink()
         path = self.path / RESULTS
         data = path.read_bytes() if path.exists() else b""
@@ -121,7 +121,7 @@ class RunFolder:
             raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
         return started
 
-    def _take(self) -> None:
+    def _lock_folder(self) -> None:
         """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
         if self._lock is not None or sys.platform == "win32":
             return
@@ -185,7 +185,7 @@ class RunFolder:
             self._journal = None
 
 
-def _parts(folder: Path) -> list[Path]:
+def _half_written(folder: Path) -> list[Path]:
     """What a killed run left of files that it was writing beside the real ones."""
     return [part for name in (RUN, RESULTS, STARTED) for part in folder.glob(f".{name}.*.part")]
 
@@ -223,7 +223,7 @@ def claim(out: Path) -> Path:
     """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
     try:
         if out.is_dir():
-            held = {entry.name for entry in set(out.iterdir()) - set(_parts(out))}
+            held = {entry.name for entry in set(out.iterdir()) - set(_half_written(out))}
             if METADATA in held:
                 raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:

@@ -42,14 +42,14 @@ class RunScores:
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
     """The columns of the run in a folder, from the memo where its two files did not change; None where there is no finished run."""
-    stamp, key = _stamp(folder), str(folder.resolve())
+    stamp, key = _stamp_of_run(folder), str(folder.resolve())
     if stamp is None:
         return None
     known = memo.get("run", key)
     if known is not None and known["stamp"] == stamp:
         return _lean(RunScores(**known["columns"]))
-    found = _read(folder)
-    if found is not None and _stamp(folder) == stamp:
+    found = _read_columns(folder)
+    if found is not None and _stamp_of_run(folder) == stamp:
         memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(found, name) for name in RunScores.__slots__}})
         memo.put("run-key", key, {"stamp": stamp, "key": run_key(found) if found.is_whole else ""})
     return found if found is None else _lean(found)
@@ -59,7 +59,7 @@ def find_scored(root: Path, wanted: set[str], memo: Memo) -> dict[str, Path]:
     """`run_key` -> the newest finished run folder under `root` that scored the whole of gold under it, for the keys that are wanted."""
     found: dict[str, Path] = {}
     for folder in sorted(root.iterdir()) if root.is_dir() and wanted else ():
-        stamp = _stamp(folder)
+        stamp = _stamp_of_run(folder)
         if stamp is None:
             continue
         known = memo.get("run-key", str(folder.resolve()))
@@ -88,7 +88,7 @@ def _lean(run: RunScores) -> RunScores:
     return replace(run, ids=shared(run.ids), scorer=shared(run.scorer), status=[sys.intern(status) for status in run.status])
 
 
-def _stamp(folder: Path) -> list[int] | None:
+def _stamp_of_run(folder: Path) -> list[int] | None:
     if not holds_run(folder):
         return None
     try:
@@ -98,7 +98,7 @@ def _stamp(folder: Path) -> list[int] | None:
     return [number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino)]
 
 
-def _read(folder: Path) -> RunScores | None:
+def _read_columns(folder: Path) -> RunScores | None:
     entry = read_run(folder)
     if entry is None:
         return None

@@ -13,7 +13,7 @@ from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.execute import pour
 from evalsuite.sql.session import Connection, QueryLimits, Stream
-from evalsuite.sql.spill import size
+from evalsuite.sql.spill import bytes_of_cells
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import encode_forms, receive, send
@@ -65,7 +65,7 @@ class _Parts:
 
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Send rows, in halves where they are big."""
-        n_bytes = sum(map(size, rows))
+        n_bytes = sum(map(bytes_of_cells, rows))
         if n_bytes <= _PART_BYTES:
             self._send(rows)
         elif len(rows) > 1:
