@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
-from evalsuite.errors import Side
+from evalsuite.errors import FAULTS, Side
 from evalsuite.types import Result, Rule, Status
 
 Worth = Literal["judged", "zero", "unjudged"]
@@ -68,6 +68,8 @@ STATUSES: Final[tuple[Status, ...]] = get_args(Status)
 # The statuses by what they are worth and by what they say; all others are "scored".
 ZERO: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "zero")
 UNJUDGED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjudged")
+# What the grader's side left unjudged: no score is made over it. A fault of gold is the same for every submission, and stays in.
+UNGRADED: Final = frozenset(kind.name for kind in _TABLE if kind.worth == "unjudged" and kind.side != "gold")
 FAULTY: Final = frozenset(kind.name for kind in _TABLE if kind.is_fault)
 
 
@@ -105,3 +107,13 @@ def failing_rule(result: Result, chosen: Rule) -> Rule | None:
         if value is not None and value < 1:
             return rule
     return None
+
+
+def is_ungraded(result: Result) -> bool:
+    """Whether nobody judged the result because the grader's side is absent or failed: it is in no mean, never as a 0."""
+    return result.score is None and result.status in UNGRADED
+
+
+def lacks_setup(result: Result) -> bool:
+    """Whether nobody judged the result because something is absent that the user can set up: a judge, a connection, an extra."""
+    return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side == "setup"

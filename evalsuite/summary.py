@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from evalsuite.errors import GoldError
-from evalsuite.outcome import STATUSES
+from evalsuite.outcome import STATUSES, is_ungraded
 from evalsuite.stats.intervals import score_interval
 from evalsuite.types import Result, Rule
 
@@ -15,12 +15,21 @@ N_BINS = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mean:
-    """The mean over n instances with its bounds: `low` counts the unjudged as 0 (and is *the* score where any is judged), `high` as 1."""
+    """The mean over n instances with its bounds: `low` counts the unjudged as 0, `high` as 1.
+
+    What gold kept from being judged counts as in `low`; the `n_ungraded` that the grader's side left unjudged are in no mean.
+    """
 
     n: int
     low: float
     high: float
     n_unjudged: int
+    n_ungraded: int = 0
+
+    @property
+    def n_judged(self) -> int:
+        """How many instances the score is over."""
+        return self.n - self.n_ungraded
 
     @property
     def points(self) -> float:
@@ -30,7 +39,9 @@ class Mean:
     @property
     def value(self) -> float | None:
         """The score, None where nobody judged any instance."""
-        return self.low if self.n_unjudged < self.n else None
+        if self.n_unjudged == self.n:
+            return None
+        return self.points / self.n_judged if self.n_ungraded else self.low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +50,7 @@ class Summary:
 
     `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
 
-    `interval` is the 95 % interval of the score over n_gold instances, the unjudged counted 0 as in the score: Wilson's for 0/1 scores,
+    `interval` is the 95 % interval of the score over the instances that it is over: Wilson's for 0/1 scores,
     `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR1 standard error
     and interval where the suite names clusters: {n_clusters, se, interval_95}. `histogram` counts the judged scores in ten equal bins
     over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing was left of
@@ -75,7 +86,7 @@ class Summary:
 
     @property
     def score(self) -> float | None:
-        """The score under the run's rules over all gold instances, None where none was judged."""
+        """The score under the run's rules over what could be judged, None where nothing was."""
         return self.chosen.value
 
     @property
@@ -96,6 +107,7 @@ class Summary:
         return {
             "counts": dict(self.counts),
             "score": self.score,
+            "n_judged": self.chosen.n_judged if self.score is not None else 0,
             "score_low": low,
             "score_high": high,
             "official": self.official.value,
@@ -130,10 +142,10 @@ def summarise(
     instances into clusters: every instance bears exactly one of them. Raises `GoldError` where one does not.
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
-    chosen = _mean([r.score for r in results])
+    chosen = _mean(results, "score")
     strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
-    reference = [r for r in results if r.instance_id in handed_in]
-    se, interval, method = _spread([r.score for r in results])
+    reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
+    se, interval, method = _spread(results)
     return Summary(
         rules=rules,
         n_gold=len(results),
@@ -143,8 +155,8 @@ def summarise(
         n_right=sum(r.status == "scored" and r.score == 1 for r in results),
         n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
         chosen=chosen,
-        official=_mean([r.official for r in results]),
-        strict=_mean([r.strict for r in results]) if strict_known else None,
+        official=_mean(results, "official"),
+        strict=_mean(results, "strict") if strict_known else None,
         se=se,
         interval=interval,
         interval_method=method,
@@ -161,18 +173,20 @@ def summarise(
     )
 
 
-def _mean(values: Sequence[float | None]) -> Mean:
-    n = len(values)
+def _mean(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
+    n = len(results)
+    values = [getattr(result, which) for result in results]
     unjudged = sum(value is None for value in values)
     low = sum(value for value in values if value is not None) / n if n else 0.0
-    return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged)
+    ungraded = sum(value is None and is_ungraded(result) for value, result in zip(values, results, strict=True))
+    return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged, n_ungraded=ungraded)
 
 
-def _spread(scores: Sequence[float | None]) -> tuple[float | None, tuple[float, float] | None, str]:
-    """Standard error, 95 % interval and its method for the mean of n scores, the unjudged ones counted 0."""
-    if all(score is None for score in scores):
+def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float] | None, str]:
+    """Standard error, 95 % interval and its method for the mean of the scores; nothing of nothing judged."""
+    if all(result.score is None for result in results):
         return None, None, ""
-    found = score_interval([score or 0.0 for score in scores])
+    found = score_interval([result.score or 0.0 for result in results if not is_ungraded(result)])
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return found.se, interval, found.method
 
@@ -191,7 +205,8 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
     tags = [found[0] for found in names]
     if all(r.score is None for r in results):
         return {"n_clusters": len(set(tags)), "se": None, "interval_95": None}
-    interval = clustered_interval([r.score or 0.0 for r in results], tags)
+    judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
+    interval = clustered_interval([score for score, _ in judged], [tag for _, tag in judged])
     ends = None if interval.low is None or interval.high is None else [max(0.0, interval.low), min(1.0, interval.high)]
     return {"n_clusters": len(set(tags)), "se": interval.se, "interval_95": ends}
 
@@ -232,11 +247,11 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
 
 
 def _row(bucket: Sequence[Result]) -> dict[str, Any]:
-    chosen = _mean([r.score for r in bucket])
-    official, strict = _mean([r.official for r in bucket]), _mean([r.strict for r in bucket])
-    se, interval, _ = _spread([r.score for r in bucket])
+    chosen, official, strict = _mean(bucket, "score"), _mean(bucket, "official"), _mean(bucket, "strict")
+    se, interval, _ = _spread(bucket)
     return {
         "n": chosen.n,
+        "n_judged": chosen.n_judged if chosen.value is not None else 0,
         "n_right": sum(r.score == 1 for r in bucket),
         "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
         "n_right_strict": None if strict.value is None else sum(r.strict == 1 for r in bucket),

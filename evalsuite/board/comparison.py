@@ -100,6 +100,11 @@ class Comparison:
         """The candidates that are worse than the baseline, at alpha and adjusted for their number."""
         return tuple(one.label for one in self.candidates if one.is_regression)
 
+    @property
+    def undecided(self) -> tuple[str, ...]:
+        """The candidates of which nothing can be said: no instance was judged on both sides."""
+        return tuple(one.label for one in self.candidates if not one.total.n)
+
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain JSON values: every number and every flip, but not the instances that changed nothing."""
         whole = asdict(replace(self, candidates=tuple(replace(one, instances=()) for one in self.candidates)))

@@ -6,21 +6,18 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any
 
+from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, what_forbids_ranking
 from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
-from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED, ZERO
-from evalsuite.registry import UnknownScorerError
+from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED
 from evalsuite.run.anonymous import without_names
 from evalsuite.run.entries import Entry
-from evalsuite.scorers import SCORERS
-from evalsuite.store.run_scores import RunScores
+from evalsuite.stats.samples import SEED
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95
-By = Literal["scorer", "group"]
-Direction = Literal["higher", "lower"]
 # What the submissions are to blame for before what they are not.
 _FAULTS = sorted((status for status in STATUSES if status in FAULTY), key=lambda status: status in UNJUDGED)
 
@@ -29,9 +26,11 @@ _FAULTS = sorted((status for status in STATUSES if status in FAULTY), key=lambda
 class RankedRow:
     """One submission's line. Shares lie in [0, 1]; all numbers are None where `fault` says why it could not be read.
 
-    `rank` counts from 1, equal scores share one. `shared_ranks` are the places the paired tests leave open, `rank_interval` holds the
-    rank in 95 % of the resamples, `p_first` is the share of them with rank 1. `interval` is that of the score, `score_high` the score
-    with the unjudged counted right. `coverage` is the share of instances handed in, `faults` counts instances by status.
+    `rank` counts from 1, equal scores share one; None where the grader's side left instances unjudged: then `score` is the mean of the
+    `n_judged` others, None where there is none. Over all instances it lies between `score_low` and `score_high`, the unjudged counted
+    wrong and right. `shared_ranks` are the places the paired tests leave open, `rank_interval` holds the rank in 95 % of the resamples,
+    `p_first` is the share of them with rank 1. `interval` is that of the score. `coverage` is the share of instances handed in, `faults`
+    counts instances by status.
     """
 
     name: str
@@ -40,6 +39,8 @@ class RankedRow:
     rank_interval: tuple[int, int] | None = None
     p_first: float | None = None
     score: float | None = None
+    n_judged: int | None = None
+    score_low: float | None = None
     score_high: float | None = None
     interval: tuple[float, float] | None = None
     interval_method: str = ""
@@ -97,9 +98,19 @@ class Leaderboard:
 
 
 def make_leaderboard(
-    entries: Sequence[Entry], memo: Memo, *, by: By | None = None, force: bool = False, anonymous: bool = False, notes: Sequence[str] = ()
+    entries: Sequence[Entry],
+    memo: Memo,
+    *,
+    by: By | None = None,
+    force: bool = False,
+    anonymous: bool = False,
+    notes: Sequence[str] = (),
+    allow_unscored: bool = False,
 ) -> Leaderboard:
     """The leaderboard of entries over the instances that all of them have.
+
+    What the grader's side left unjudged counts for nobody: a submission with such instances has no rank, or, with `allow_unscored`, all
+    are ranked over the instances on which each of them was judged; one without any has none either way.
 
     Raises `UsageError` where none could be read, and where runs differ in signature or instances unless `force`.
     """
@@ -109,15 +120,22 @@ def make_leaderboard(
     if not runs:
         why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
         raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
-    forced = _what_forbids_ranking([scores for _, scores in runs])
+    forced = what_forbids_ranking([scores for _, scores in runs])
     if forced and not force:
         hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
         raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
-    table = _SharedInstances([scores for _, scores in runs])
-    numbers = _ranking_numbers(table, memo)
+    table = SharedInstances([scores for _, scores in runs])
+    ungraded = [table.ungraded(i) for i in range(len(runs))]
+    judged = [any(value is not None for value in table.column(i, "score")) for i in range(len(runs))]
+    ranked = [i for i, left in enumerate(ungraded) if judged[i] and (allow_unscored or not left)]
+    over = table.without(set().union(*(ungraded[i] for i in ranked)))
+    numbers = _ranking_numbers(over, ranked, memo)
+    places = dict(zip(ranked, numbers["submissions"], strict=True))
     parts = table.places(by) if by else {}
-    rows = [_ranked_row(entry, table, numbers, i, parts) for i, (entry, _) in enumerate(runs)]
-    ranked = sorted(rows, key=lambda row: (row.rank or 0, row.name))
+    rows = [_ranked_row(entry, table, over, i, places.get(i), parts) for i, (entry, _) in enumerate(runs)]
+    rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
+    if len(over.ids) < len(table.ids):
+        notes = (*notes, f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged")
     broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
     first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
     return Leaderboard(
@@ -125,7 +143,7 @@ def make_leaderboard(
         rules=" and ".join(sorted({run.rules for run in table.runs})),
         n_instances=len(table.ids),
         direction=table.direction,
-        rows=(*ranked, *sorted(broken, key=lambda row: row.name)),
+        rows=(*rows, *sorted(broken, key=lambda row: row.name)),
         signatures=tuple(sorted({run.signature for run in table.runs})),
         by=by,
         by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts},
@@ -141,97 +159,60 @@ def make_leaderboard(
     )
 
 
-def direction_of(scorers: Sequence[str]) -> Direction:
-    """Which way is better: "lower" only where all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
-    return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
-
-
-def _direction_of_scorer(name: str) -> Direction:
-    try:
-        return SCORERS.load(name).marker.direction
-    except UnknownScorerError:
-        return "higher"
-
-
-class _SharedInstances:
-    """m runs over the n instances that all of them have, in the first one's order."""
-
-    def __init__(self, runs: Sequence[RunScores]) -> None:
-        self.runs = runs
-        first = runs[0]
-        same = all(list(run.ids) == list(first.ids) for run in runs)
-        shared = set(first.ids).intersection(*(run.ids for run in runs))
-        self.ids = [name for name in first.ids if name in shared]
-        if not self.ids:
-            raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
-        self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
-        self.scorers = self.column(0, "scorer")
-        known = sorted({name for name in self.scorers if name})
-        self.direction = direction_of(known)
-        self.notes = []
-        if len({_direction_of_scorer(name) for name in known}) > 1:
-            lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
-            self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
-
-    def column(self, i: int, name: str) -> list[Any]:
-        """A column of run i over the shared instances."""
-        values, at = getattr(self.runs[i], name), self._at[i]
-        return list(values) if at is None else [values[at[own]] for own in self.ids]
-
-    def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
-        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`."""
-        worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
-        instead = worst if unjudged == "worst" else best
-        pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
-        return [worst if status in ZERO else instead if value is None else value for value, status in pairs]
-
-    def places(self, by: By) -> dict[str, list[int]]:
-        """Scorer or group -> the positions of its instances."""
-        found: dict[str, list[int]] = {}
-        if by == "scorer":
-            for i, name in enumerate(self.scorers):
-                found.setdefault(name or "none", []).append(i)
-            return found
-        at = {name: i for i, name in enumerate(self.ids)}
-        return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
-
-    def clusters(self) -> list[str] | None:
-        """The cluster of each instance, None where the suite names none or they do not part the instances."""
-        tags = self.runs[0].clusters
-        found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
-        return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
-
-
-def _ranked_row(entry: Entry, table: _SharedInstances, numbers: Mapping[str, Any], i: int, parts: Mapping[str, Sequence[int]]) -> RankedRow:
-    run, status, scores = table.runs[i], table.column(i, "status"), table.values(i, "score")
+def _ranked_row(
+    entry: Entry,
+    table: SharedInstances,
+    over: SharedInstances,
+    i: int,
+    place: Mapping[str, Any] | None,
+    parts: Mapping[str, Sequence[int]],
+) -> RankedRow:
+    """The line of run i: with its `place` in the ranking `over` some instances, or without one. Counts are those of all in `table`."""
+    run, status, left = table.runs[i], table.column(i, "status"), table.ungraded(i)
     counts, n = Counter(status), len(status)
-    judged = {name: any(value is not None for value in table.column(i, name)) for name in ("official", "strict")}
-    place = numbers["submissions"][i]
+    own = over if place is not None else table.without(left) if len(left) < n else None
+    scores = dict(zip(own.ids, own.values(i, "score"), strict=True)) if own is not None else {}
+
+    def mean(which: str) -> float | None:
+        """Over what this run was judged on; None of nothing."""
+        if own is None or all(value is None for value in own.column(i, which)):
+            return None
+        values = own.values(i, which)
+        return sum(values) / len(values)
+
+    def mean_of_part(here: Sequence[int]) -> float | None:
+        values = [scores[name] for at in here if (name := table.ids[at]) in scores]
+        return sum(values) / len(values) if values else None
+
     handed_in = n - counts["missing"]
     return RankedRow(
         name=entry.name,
-        rank=place["rank"],
-        shared_ranks=(place["shared_from"], place["shared_to"]),
-        rank_interval=(place["low_rank"], place["high_rank"]),
-        p_first=place["p_first"],
-        score=place["mean"],
+        rank=place["rank"] if place else None,
+        shared_ranks=(place["shared_from"], place["shared_to"]) if place else None,
+        rank_interval=(place["low_rank"], place["high_rank"]) if place else None,
+        p_first=place["p_first"] if place else None,
+        score=place["mean"] if place else mean("score"),
+        n_judged=n - len(left) if place or mean("score") is not None else 0,
+        score_low=sum(table.values(i, "score")) / n,
         score_high=sum(table.values(i, "score", "best")) / n,
-        interval=tuple(place["interval"]) if place["interval"] else None,
-        interval_method=place["method"],
-        official=sum(table.values(i, "official")) / n if judged["official"] else None,
-        strict=sum(table.values(i, "strict")) / n if judged["strict"] else None,
+        interval=tuple(place["interval"]) if place and place["interval"] else None,
+        interval_method=place["method"] if place else "",
+        official=mean("official"),
+        strict=mean("strict"),
         n_handed_in=handed_in,
         coverage=handed_in / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},
-        by={name: sum(scores[at] for at in here) / len(here) for name, here in parts.items()},
+        by={name: mean_of_part(here) for name, here in parts.items()},
         metadata={**{key: str(value) for key, value in run.metadata.items()}, **entry.metadata},
         run=PurePath(run.folder).name,
     )
 
 
-def _ranking_numbers(table: _SharedInstances, memo: Memo) -> dict[str, Any]:
-    """The ranking and each row's interval as JSON values; worked out once for the same scores."""
-    vectors = [table.values(i, "score") for i in range(len(table.runs))]
+def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) -> dict[str, Any]:
+    """The ranking of the runs that have a rank and each one's interval as JSON values; worked out once for the same scores."""
+    if not ranked:
+        return {"test": "", "correction": "", "family": 0, "seed": SEED, "n_resamples": 0, "tau": None, "submissions": []}
+    vectors = [table.values(i, "score") for i in ranked]
     clusters = table.clusters()
     asked = json.dumps([vectors, table.direction, clusters, CONFIDENCE]).encode()
     key = hashlib.sha256(asked).hexdigest()
@@ -260,17 +241,3 @@ def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[Sequence[floa
         return {"interval": [low, high], "method": found.method}
 
     return of
-
-
-def _what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
-    """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""
-    parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
-    found = []
-    for name in dict.fromkeys(name for part in parts for name in part):
-        counts = Counter(part.get(name, "none") for part in parts)
-        if len(counts) > 1:
-            found.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
-    sizes = Counter(len(run.ids) for run in runs)
-    if len({tuple(run.ids) for run in runs}) > 1:
-        found.append(f"instances: {', '.join(f'{n} ({count})' for n, count in sizes.most_common())}")
-    return found

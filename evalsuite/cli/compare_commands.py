@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import RUNS, GoldDir, Json, Limit, Quiet, RunsFolder, Scoring, limits_of, one_of
+from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Json, Limit, Quiet, RunsFolder, Scoring, limits_of, one_of
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, print_document, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EvalsuiteError, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.board.ranking import Leaderboard
@@ -73,7 +73,8 @@ def compare_command(
     chosen = scoring.pop("rules")
     sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
-    code, line = EXIT_GATE if fail_on_regression and found.regressions else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
+    fails = fail_on_regression and (found.regressions or found.undecided)
+    code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
     code, line = with_lost(code, line, write_all(comparison_document(found), output or ()))
     if json_:
         print(*as_json(comparison_document(found)), sep="", end="")
@@ -103,6 +104,7 @@ def leaderboard_command(
     output: Outputs = None,
     json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
     quiet: Quiet = False,
+    allow_unscored: AllowUnscored = False,
     limit: Limit = None,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
 ) -> int:
@@ -129,11 +131,13 @@ def leaderboard_command(
     try:
         with ProgressBar(hidden=json_ or quiet) as progress:
             entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, progress=progress)
-        board = _ranked(entries, memo, runs, by=by, force=force, anonymous=anonymise, notes=notes)
+        board = _ranked(entries, memo, runs, by=by, force=force, anonymous=anonymise, notes=notes, allow_unscored=allow_unscored)
     finally:
         memo.close()
-    unread = any(row.rank is None for row in board.rows)
-    code, line = (EXIT_GATE, f"{board_last_line(board)} (exit {EXIT_GATE})") if unread else (EXIT_OK, board_last_line(board))
+    code = EXIT_GATE if any(row.fault for row in board.rows) else EXIT_OK
+    if code == EXIT_OK and not allow_unscored and any(row.rank is None for row in board.rows):
+        code = EXIT_UNSCORABLE
+    line = board_last_line(board) + (f" (exit {code})" if code != EXIT_OK else "")
     code, line = with_lost(code, line, write_all(leaderboard_document(board), output or ()))
     document = leaderboard_document(board)
     if json_:

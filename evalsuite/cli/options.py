@@ -33,6 +33,9 @@ Mode = Annotated[
 ]
 Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
+AllowUnscored = Annotated[
+    bool, typer.Option("--allow-unscored", help="do not exit 4 for what cannot be judged here: no judge, connection, database or extra")
+]
 FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]
 Plugins = Annotated[
     list[Path] | None, typer.Option("--plugin", help="a Python file that brings scorers; may be repeated", metavar="FILE.py")

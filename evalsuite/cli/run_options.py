@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import FailUnder, Layout, Limit, Mode, Quiet, limits_of, share
+from evalsuite.cli.options import AllowUnscored, FailUnder, Layout, Limit, Mode, Quiet, limits_of, share
 from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
@@ -143,26 +143,31 @@ class Gates:
     fail_on_unscorable: Annotated[
         bool, typer.Option("--fail-on-unscorable", help="exit 4 where gold or the tool kept an instance from being judged")
     ] = False
+    allow_unscored: AllowUnscored = False
 
     def check(self) -> None:
         """Raise `UsageError` for a gate that nothing could meet."""
         share(self.fail_under, "--fail-under")
 
     def verdict(self, run: "Run") -> tuple[int, str]:
-        """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given."""
+        """The exit code and the last line that agrees with it; a gate of `suite.yaml` holds where none was given.
+
+        A gate that is not met comes first: then what nobody could judge here, where a judge, connection, database or extra is absent.
+        """
+        from evalsuite.outcome import lacks_setup
         from evalsuite.reports.words import caused_by, coverage, percent, score_words
 
         s = run.summary
         if s.n_submitted == 0:
             return EXIT_NOTHING, f"nothing to score: none of the {coverage(s)} was handed in (exit 5)"
         done = f"done: {score_words(s)}"
-        unjudged = caused_by(s)
-        if self.fail_on_unscorable and unjudged:
-            return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
         gate = run.gold.suite.fail_under if self.fail_under is None else self.fail_under
         if gate is not None and (s.score is None or s.score < gate):
             return EXIT_GATE, f"{done}, below the gate of {percent(gate)} (exit 1)"
         faults = sum(r.fault is not None and r.status != "missing" for r in run.results)
         if self.strict and (faults or run.warnings):
             return EXIT_GATE, f"{done}, {faults} faults and {len(run.warnings)} warnings under --strict (exit 1)"
+        unjudged = caused_by(s)
+        if unjudged and (self.fail_on_unscorable or (not self.allow_unscored and any(map(lacks_setup, run.results)))):
+            return EXIT_UNSCORABLE, f"{done}, {unjudged} (exit 4)"
         return EXIT_OK, f"{done} ({'no gate set' if gate is None else f'gate {percent(gate)} met'})"

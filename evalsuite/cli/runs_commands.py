@@ -40,6 +40,8 @@ def runs_list(
         official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
         n, n_gold = summary.get("n_gold"), entry.run.get("gold", {}).get("n_instances")
         part = f"on {n} of {n_gold} instances  " if n is not None and n_gold is not None and n < n_gold else ""
+        n_judged = summary.get("n_judged", n)
+        part += f"judged {n_judged}/{n}  " if n is not None and n_judged < n else ""
         about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
         tags = " ".join(f"#{tag}" for tag in entry.tags)
         print(clean(f"{entry.name}  {entry.suite}  official {official}  strict {strict}  {part}{about} {tags}".rstrip()))

@@ -62,7 +62,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
 
     def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
         def cell(row: "RankedRow") -> str:
-            return words(row) if row.rank is not None else _ABSENT
+            return words(row) if not row.fault else _ABSENT
 
         return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
 
@@ -105,6 +105,7 @@ _BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow]
     "score": ("DOUBLE", lambda _, row: row.score),
     "ci_low": ("DOUBLE", lambda _, row: (row.interval or (None, None))[0]),
     "ci_high": ("DOUBLE", lambda _, row: (row.interval or (None, None))[1]),
+    "n_judged": ("BIGINT", lambda _, row: row.n_judged),
     "score_if_unjudged_were_right": ("DOUBLE", lambda _, row: row.score_high),
     "official": ("DOUBLE", lambda _, row: row.official),
     "strict": ("DOUBLE", lambda _, row: row.strict),
@@ -154,13 +155,11 @@ def rank_words(row: "RankedRow") -> str:
 
 
 def score_words(row: "RankedRow") -> str:
-    """The score in percent; with its upper end where something could not be judged."""
-    assert row.score is not None
-    assert row.score_high is not None
-    if abs(row.score_high - row.score) < 1e-12:
-        return percent(row.score)
-    low, high = sorted((row.score, row.score_high))
-    return f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
+    """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was."""
+    if row.score is None or row.score_low is None or row.score_high is None:
+        return _ABSENT
+    low, high = sorted((row.score_low, row.score_high))
+    return percent(row.score) if high - low < 1e-12 else f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
 
 
 def faults_words(faults: Mapping[str, int]) -> str:
@@ -178,6 +177,10 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
     yield "rules", board.rules
+    for row in board.rows:
+        if row.n_judged is not None and row.rank is None:
+            more = "; --allow-unscored ranks over what all were judged on" if row.n_judged else ""
+            yield "not ranked", f"{row.name}: judged on {row.n_judged} of {board.n_instances}{more}"
     if board.family:
         over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
@@ -216,8 +219,9 @@ def _instances_ranked_on(board: "Leaderboard") -> str:
 def board_last_line(board: "Leaderboard") -> str:
     """The line that ends the command: `done: 12 submissions ranked (1 new, 11 reused)`."""
     n = sum(row.rank is not None for row in board.rows)
-    broken = len(board.rows) - n
-    unread = f", {broken} could not be read" if broken else ""
+    broken = sum(bool(row.fault) for row in board.rows)
+    unranked = f", {len(board.rows) - n - broken} not ranked: not all was judged" if len(board.rows) - n - broken else ""
+    unread = (f", {broken} could not be read" if broken else "") + unranked
     runs = f", {board.n_runs} runs" if board.n_runs else ""
     part = "" if board.part_of is None else f" on {_instances_ranked_on(board)}"
     return f"done: {counted(n, 'submission')} ranked{part} ({board.n_new} new, {board.n_reused} reused{runs}){unread}"
@@ -231,8 +235,11 @@ def _board_suite(board: "Leaderboard") -> Suite:
 
 def _submission_case(board: "Leaderboard", row: "RankedRow") -> Case:
     classname = f"{board.suite}.leaderboard"
-    if row.rank is not None:
-        return Case(name=row.name, classname=classname)
+    if not row.fault:
+        if row.rank is not None:
+            return Case(name=row.name, classname=classname)
+        message = "the grader's side left instances unjudged"
+        return Case(name=row.name, classname=classname, kind="skipped", type="unjudged", message=message)
     code = next((word for word in re.findall("[A-Z_]+", row.fault) if word in FAULTS), "UNREADABLE")
     return Case(name=row.name, classname=classname, kind="error", type=code, message=row.fault)
 

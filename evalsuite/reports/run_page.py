@@ -64,18 +64,20 @@ def score_sentences(record: "Record") -> list[str]:
     part = [f"A part of gold: {coverage(s)}"] * s.is_part
     if s.score is None:
         return [*part, f"None of {s.n_gold} judged: {caused_by(s)}"]
-    points, _, n = share(s.chosen).partition(" = ")[0].partition("/")
-    parts = [
-        *part,
-        f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules",
-    ]
+    mean = s.chosen
+    points, _, n = share(mean).partition(" = ")[0].partition("/")
+    made = f"{points} of {n} points under {record.rules} rules" if s.histogram else f"{points} of {n} right under {record.rules} rules"
+    if mean.n_ungraded:
+        made = f"The mean of what was judged, {mean.n_judged} of {mean.n} instances, under {record.rules} rules"
+    parts = [*part, made]
     if s.interval:
         parts.append(f"95 % interval {percent(s.interval[0], '')} to {percent(s.interval[1])}")
     if s.clusters and s.clusters["interval_95"]:
         low, high = s.clusters["interval_95"]
         parts.append(f"Over {s.clusters['n_clusters']} clusters {percent(low, '')} to {percent(high)}")
-    if s.chosen.n_unjudged:
-        parts.append(f"Up to {percent(s.chosen.high)} were everything judged: {caused_by(s)}")
+    if mean.n_unjudged:
+        least = f"From {percent(mean.low)} up" if mean.n_ungraded else "Up"
+        parts.append(f"{least} to {percent(mean.high)} were everything judged: {caused_by(s)}")
     if corrected := corrected_words(record):
         parts.append(f"Corrected by gold.errata.yaml: {corrected}")
     return parts
@@ -142,7 +144,8 @@ def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup
     rows = []
     for name, found in list(table.items())[:MOST_ROWS_DRAWN]:
         low, high = found["interval_95"] or (None, None)
-        mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=0)
+        ungraded = found["n"] - found["n_judged"]
+        mean = Mean(n=found["n"], low=found["score_low"], high=found["score_high"], n_unjudged=ungraded, n_ungraded=ungraded)
         words = "not judged" if found["score"] is None else share(mean)
         rows.append(IntervalRow(name, found["score"], low, high, words=words, bound=found["score_high"]))
     return _markup(draw_intervals(rows, title=title))

@@ -35,9 +35,14 @@ def p_value(value: float | None) -> str:
 
 
 def share(mean: "Mean") -> str:
-    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals; `nothing judged (0 of 24)` where nobody judged any."""
+    """`17/24 = 70.8 %`; a graded mean shows its points with two decimals; `nothing judged (0 of 24)` where nobody judged any.
+
+    Where the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
+    """
     if mean.value is None:
         return f"nothing judged (0 of {mean.n})"
+    if mean.n_ungraded:
+        return f"judged {mean.n_judged}/{mean.n}: {percent(mean.value)}"
     points = mean.points
     shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
     return f"{shown}/{mean.n} = {percent(mean.low)}"
@@ -124,6 +129,8 @@ def corrected_words(record: "Record") -> str:
         return f"no instance left  ({'; '.join(filter(None, parts))})"
     if found["score"] is None:
         return f"nothing judged (0 of {found['n_gold']})  ({'; '.join(filter(None, parts))})"
+    if (judged := found.get("n_judged", found["n_gold"])) < found["n_gold"]:
+        return f"judged {judged}/{found['n_gold']}: {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
     points = found["score"] * found["n_gold"]
     shown = f"{points:.0f}" if abs(points - round(points)) < 1e-9 else f"{points:.2f}"
     return f"{shown}/{found['n_gold']} = {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
@@ -149,6 +156,8 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
         return f"{name} mean {row['raw']:.4g} on its own scale"
     if row["score"] is None:
         return f"{name} not judged"
+    if row["n_judged"] < row["n"]:
+        return f"{name} judged {row['n_judged']}/{row['n']}: {percent(row['score'])}"
     if abs(row["score"] * row["n"] - row["n_right"]) > 1e-9:
         same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
         return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")
@@ -174,10 +183,16 @@ def verdict_line(summary: "Summary") -> str:
 
 
 def score_words(summary: "Summary") -> str:
-    """`70.8 %`, or why there is no score; of a part of gold `70.8 % on 27 of 40 instances`."""
+    """`70.8 %`, or why there is no score; of a part of gold `70.8 % on 27 of 40 instances`.
+
+    Where some were left unjudged `judged 11/20: 80.0 % [44.0, 89.0]`: what it may be over all.
+    """
     if not summary.n_gold:
         return "no instance to score"
-    score = share(summary.chosen) if summary.score is None else percent(summary.score)
+    mean = summary.chosen
+    score = share(mean) if mean.value is None or mean.n_ungraded else percent(mean.value)
+    if mean.value is not None and mean.n_ungraded:
+        score += f" {interval_words((mean.low, mean.high))}"
     for limit, n in summary.over_budget.items():
         score += f", {counted(n, 'instance')} out of the run's budget ({limit})"
     return f"{score} on {coverage(summary)}" if summary.is_part else score

@@ -60,6 +60,7 @@ def sum_up(results: Sequence[Result], applied: Iterable[Mapping[str, Any]], *, r
     said = numbers.to_json()
     return {
         "n_gold": numbers.n_gold,
+        "n_judged": said["n_judged"],
         "n_right": numbers.n_right,
         "n_waived": sum(row is None for row in by_id.values()),
         "n_patched": sum(row is not None for row in by_id.values()),

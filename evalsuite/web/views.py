@@ -124,6 +124,7 @@ def run_object(run: ShownRun) -> dict[str, Any]:
         "interval_95": summary.get("interval_95") if run.is_bounded else None,
         "score_high": summary.get("score_high") if run.is_bounded else None,
         "n_cases": summary.get("n_gold"),
+        "n_judged": summary.get("n_judged"),
         "n_submitted": summary.get("n_submitted"),
         "rules": run.run["options"].get("rules"),
         "tags": list(run.tags),

@@ -1,0 +1,107 @@
+"""What several runs have in common: the instances that all of them have, which way is better, and what forbids ranking them together."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from copy import copy
+from typing import Any, Literal
+
+from evalsuite.errors import UsageError
+from evalsuite.outcome import UNGRADED, ZERO
+from evalsuite.registry import UnknownScorerError
+from evalsuite.scorers import SCORERS
+from evalsuite.store.run_scores import RunScores
+
+By = Literal["scorer", "group"]
+Direction = Literal["higher", "lower"]
+
+
+def direction_of(scorers: Sequence[str]) -> Direction:
+    """Which way is better: "lower" only where all of the scorers say so. A plugin's scorer that is not loaded counts as "higher"."""
+    return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
+
+
+def _direction_of_scorer(name: str) -> Direction:
+    try:
+        return SCORERS.load(name).marker.direction
+    except UnknownScorerError:
+        return "higher"
+
+
+class SharedInstances:
+    """m runs over the n instances that all of them have, in the first one's order."""
+
+    def __init__(self, runs: Sequence[RunScores]) -> None:
+        self.runs = runs
+        first = runs[0]
+        same = all(list(run.ids) == list(first.ids) for run in runs)
+        shared = set(first.ids).intersection(*(run.ids for run in runs))
+        self.ids = [name for name in first.ids if name in shared]
+        if not self.ids:
+            raise UsageError("these runs have no instance in common", hint="rank runs of one suite together")
+        self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
+        self.scorers = self.column(0, "scorer")
+        known = sorted({name for name in self.scorers if name})
+        self.direction = direction_of(known)
+        self.notes = []
+        if len({_direction_of_scorer(name) for name in known}) > 1:
+            lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
+            self.notes.append(f"scores of both polarities are averaged: less is better for {lower}")
+
+    def ungraded(self, i: int) -> set[str]:
+        """The instances that the grader's side left unjudged in run i."""
+        judged = zip(self.ids, self.column(i, "score"), self.column(i, "status"), strict=True)
+        return {name for name, value, status in judged if value is None and status in UNGRADED}
+
+    def without(self, ids: Collection[str]) -> "SharedInstances":
+        """The same runs over the other instances. Raises `UsageError` where none is left."""
+        if not ids:
+            return self
+        kept = [name for name in self.ids if name not in ids]
+        if not kept:
+            raise UsageError("no instance was judged in all of these runs", hint="set up what is missing and score them again")
+        other = copy(self)
+        other.scorers = [scorer for name, scorer in zip(self.ids, self.scorers, strict=True) if name not in ids]
+        other.ids, other._at = kept, [{name: i for i, name in enumerate(run.ids)} for run in self.runs]
+        return other
+
+    def column(self, i: int, name: str) -> list[Any]:
+        """A column of run i over the shared instances."""
+        values, at = getattr(self.runs[i], name), self._at[i]
+        return list(values) if at is None else [values[at[own]] for own in self.ids]
+
+    def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
+        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`."""
+        worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
+        instead = worst if unjudged == "worst" else best
+        pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
+        return [worst if status in ZERO else instead if value is None else value for value, status in pairs]
+
+    def places(self, by: By) -> dict[str, list[int]]:
+        """Scorer or group -> the positions of its instances."""
+        found: dict[str, list[int]] = {}
+        if by == "scorer":
+            for i, name in enumerate(self.scorers):
+                found.setdefault(name or "none", []).append(i)
+            return found
+        at = {name: i for i, name in enumerate(self.ids)}
+        return {tag: here for tag, ids in self.runs[0].groups.items() if (here := [at[name] for name in ids if name in at])}
+
+    def clusters(self) -> list[str] | None:
+        """The cluster of each instance, None where the suite names none or they do not part the instances."""
+        tags = self.runs[0].clusters
+        found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
+        return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
+
+
+def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
+    """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""
+    parts = [dict(part.partition(":")[::2] for part in run.signature.split("|")) for run in runs]
+    found = []
+    for name in dict.fromkeys(name for part in parts for name in part):
+        counts = Counter(part.get(name, "none") for part in parts)
+        if len(counts) > 1:
+            found.append(f"{name}: {', '.join(f'{value} ({count})' for value, count in counts.most_common())}")
+    sizes = Counter(len(run.ids) for run in runs)
+    if len({tuple(run.ids) for run in runs}) > 1:
+        found.append(f"instances: {', '.join(f'{n} ({count})' for n, count in sizes.most_common())}")
+    return found
