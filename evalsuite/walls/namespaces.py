@@ -62,13 +62,8 @@ def enter_namespaces() -> bool:
     """
     if not sys.platform.startswith("linux"):
         return False
-    libc = ctypes.CDLL(None, use_errno=True)
-    superuser, held = os.geteuid() == 0, _capabilities()
-    needed = _SET_USERS | _SET_GROUPS
-    if superuser and held & needed != needed:
-        return False
-    entered = _enter_as_superuser(libc) if superuser else _enter_as_user(libc)
-    if not entered:
+    libc, held = ctypes.CDLL(None, use_errno=True), _capabilities()
+    if not _enter(libc, USERS | NETWORK | IPC | MOUNTS):
         return False
     libc.mount(b"none", b"/", None, PRIVATE, None)
     attributes = struct.pack("4Q", _READ_ONLY, 0, 0, 0)
@@ -84,20 +79,49 @@ def drop_capabilities(libc: ctypes.CDLL, *, kept: int = 0) -> bool:
     return bool(libc.capset(struct.pack("Ii", _CAPABILITIES_3, 0), struct.pack("6I", kept, kept, 0, 0, 0, 0)) == 0)
 
 
-def _enter_as_user(libc: ctypes.CDLL) -> bool:
+def enter_process_namespace() -> bool:
+    """Whether this process goes on as process 1 of a namespace of its own: when it ends, however that is, the kernel kills all in it.
+
+    Who called stays outside as its parent, waits, and ends when it does; a kill of either ends both. To be called in the only thread.
+    """
+    if not sys.platform.startswith("linux") or not _enter(ctypes.CDLL(None, use_errno=True), USERS | PROCESSES):
+        return False
+    die_with_parent()
+    inside = os.fork()
+    if inside:
+        os.closerange(3, os.sysconf("SC_OPEN_MAX"))
+        os.waitpid(inside, 0)
+        os._exit(0)
+    die_with_parent()
+    return True
+
+
+def number_outside() -> int:
+    """The number of this process for who mounted /proc, which a namespace of processes does not change."""
+    try:
+        return int(Path("/proc/self").readlink().name)
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _enter(libc: ctypes.CDLL, kinds: int) -> bool:
+    """Whether this process is in new namespaces of these kinds, one of users among them, as the user that it was."""
+    needed = _SET_USERS | _SET_GROUPS
+    if os.geteuid() == 0:
+        return _capabilities() & needed == needed and _enter_as_superuser(libc, kinds)
     uid, gid = os.geteuid(), os.getegid()
-    if libc.unshare(USERS | NETWORK | IPC | MOUNTS) != 0:
+    if libc.unshare(kinds) != 0:
         return False
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
         Path(f"/proc/self/{name}").write_text(text)
     return True
 
 
-def _enter_as_superuser(libc: ctypes.CDLL) -> bool:
+def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
     """Enter with all users of today's namespace, which only a process that stayed outside may write down."""
     maps = {name: Path(f"/proc/self/{name}").read_text().splitlines() for name in ("uid_map", "gid_map")}
     same = {name: "".join("{0} {0} {2}\n".format(*line.split()) for line in lines) for name, lines in maps.items()}
-    pid, (told, tell) = os.getpid(), os.pipe()
+    pid, (told, tell) = number_outside(), os.pipe()
     outside = os.fork()
     if outside == 0:
         done = 1
@@ -110,7 +134,7 @@ def _enter_as_superuser(libc: ctypes.CDLL) -> bool:
         finally:
             os._exit(done)
     os.close(told)
-    entered = libc.unshare(USERS | NETWORK | IPC | MOUNTS) == 0
+    entered = libc.unshare(kinds) == 0
     if entered:
         os.write(tell, b"!")
     os.close(tell)

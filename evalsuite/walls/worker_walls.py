@@ -55,7 +55,7 @@ def every_wall() -> Iterator[Wall]:
     yield Wall("processes", posix, "each answer is read and judged in processes of their own, killed at the time limit")
     yield Wall("limits", posix, f"no byte written, few descriptors, no core dumps; {memory}")
     yield Wall(
-        "namespaces", can_enter_namespaces(), "users, network, IPC and mounts of their own: no interface, read-only files, no superuser"
+        "namespaces", can_enter_namespaces(), "users, processes, network, IPC and mounts of their own: no interface, read-only files"
     )
     shown = f", version {version}" if version else ""
     yield Wall("landlock", version > 0, f"only the submission (the judge: only gold) can be read{shown}")

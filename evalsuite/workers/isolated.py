@@ -25,7 +25,7 @@ from typing import Any
 from evalsuite.readers.paths import Inode
 from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
-from evalsuite.walls.namespaces import adopt_orphans, die_with_parent
+from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.walls.worker_walls import lock_in
 from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
@@ -44,8 +44,10 @@ def serve_forks(control: int) -> None:
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
     die_with_parent()
-    adopt_orphans()
-    children: set[int] = set()
+    if not enter_process_namespace():
+        adopt_orphans()
+    # The number of each worker for the parent, and for this process, which may be in a namespace of its own.
+    children: dict[int, int] = {}
     _import(["msgspec.msgpack", "evalsuite.readers.answer_forms", "evalsuite.workers.stages", "evalsuite.workers.packing"])
     parent, own = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):
@@ -53,19 +55,24 @@ def serve_forks(control: int) -> None:
         if what == LOAD:
             _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
         elif what == FORK:
+            told, tell = os.pipe()
             pid = os.fork()
             if pid == 0:
                 parent.close()
+                os.close(told)
+                os.write(tell, ANSWER.pack(number_outside()))
+                os.close(tell)
                 _be(role, passed, zygote=own)
-            children.add(pid)
-            for descriptor in passed:
+            for descriptor in (tell, *passed):
                 os.close(descriptor)
-            parent.sendall(ANSWER.pack(pid))
+            answer = os.read(told, ANSWER.size) or ANSWER.pack(-1)
+            os.close(told)
+            children[ANSWER.unpack(answer)[0]] = pid
+            parent.sendall(answer)
         else:
-            children.discard(number)
-            _, status = os.waitpid(number, 0)
+            _, status = os.waitpid(children.pop(number), 0)
             parent.sendall(ANSWER.pack(os.waitstatus_to_exitcode(status)))
-    for group in children:
+    for group in children.values():
         with contextlib.suppress(ProcessLookupError):
             os.killpg(group, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
