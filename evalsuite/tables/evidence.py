@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from evalsuite.tables.blocks import equal_cells, is_same_run, row_hashes, scattered, side_by_side
-from evalsuite.tables.number_blocks import Numbers, joined, numbers_of, surely_strictly_equal
+from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_strictly_equal
 from evalsuite.tables.packed import Packed, pack, packed_of
 from evalsuite.tables.pandas_typing import raw_column
 from evalsuite.texts.numbers import Tolerance
@@ -25,8 +25,28 @@ PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 65_536
+_HELD: Final = 4
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array where tables are packed."""
+
+
+class Summary(NamedTuple):
+    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number."""
+
+    are_numbers: bool
+    is_whole: bool = False
+    n_empty: int = 0
+    low: float = 0.0
+    high: float = 0.0
+
+
+class Beside(NamedTuple):
+    """Of the unlike rows of two columns: whether all hold numbers or nothing, which are unequal as the reference compares numbers, and
+    which are not surely equal under the strict rules."""
+
+    are_numbers: bool
+    unequal: Rows
+    suspects: Rows
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -113,22 +133,41 @@ class Evidence:
     def suspects(self, i: int, k: int, tolerance: Tolerance) -> Rows:
         """The unlike rows without those whose cells surely are one number under the strict rules."""
         rows = self.unlike(i, k)
-        if self.packed is None or len(rows) <= _HEAD_ROWS:
-            return rows
-        name = ("suspects", i, k, tolerance)
-        if name not in self.known:
-            self.known[name] = self._suspects(i, k, rows, tolerance)
-        return self.known[name]
+        return rows if self.packed is None or len(rows) <= _HEAD_ROWS else self.beside(i, k, tolerance).suspects
 
-    def _suspects(self, i: int, k: int, rows: Rows, tolerance: Tolerance) -> Rows:
+    def beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
+        """What the unlike cells of two packed columns are beside each other, as numbers."""
+        name = ("beside", i, k, tolerance)
+        if name not in self.known:
+            self.known[name] = self._beside(i, k, tolerance)
+        found: Beside = self.known[name]
+        return found
+
+    def _beside(self, i: int, k: int, tolerance: Tolerance) -> Beside:
         import numpy as np
 
-        left = []
+        rows, are_numbers = self.unlike(i, k), True
+        suspects, unequal = [rows[:0]], [rows[:0]]
         for start in range(0, len(rows), _CHUNK):
             part = rows[start : start + _CHUNK]
             a, b = self.numbers(0, i, part), self.numbers(1, k, part)
-            left.append(part if a is None or b is None else part[~surely_strictly_equal(a, b, tolerance)])
-        return np.concatenate(left)
+            if a is None or b is None or not (a.are_safe and b.are_safe):
+                are_numbers = False
+                suspects.append(part)
+                continue
+            suspects.append(part[~surely_strictly_equal(a, b, tolerance)])
+            unequal.append(part[~officially_equal(a.values, b.values)])
+        return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects))
+
+    def rest_is_numbers(self, i: int, k: int) -> bool:
+        """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
+        import numpy as np
+
+        rest = np.ones(self.n_rows, bool)
+        rest[self.unlike(i, k)] = False
+        rows = np.flatnonzero(rest)
+        parts = (self.numbers(0, i, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        return all(part is not None and part.are_safe for part in parts)
 
     def numbers(self, side: int, column: int, rows: Rows) -> Numbers | None:
         """Some cells of packed text as numbers, None where one is neither a number nor empty."""
@@ -137,13 +176,45 @@ class Evidence:
         known = [part for part in parts if part is not None]
         return joined(known) if len(known) == len(parts) and known else None
 
+    def column(self, side: int, column: int) -> Numbers | None:
+        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last four are held."""
+        import numpy as np
+
+        held = self.known.setdefault("columns", {})
+        if (side, column) not in held:
+            while len(held) >= _HELD:
+                held.pop(next(iter(held)))
+            found = self.numbers(side, column, np.arange(self.n_rows))
+            held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
+        numbers: Numbers | None = held[side, column]
+        return numbers
+
+    def summary(self, side: int, column: int) -> Summary:
+        """What a packed column holds, in short."""
+        import numpy as np
+
+        name = ("summary", side, column)
+        if name not in self.known:
+            numbers = None if any(map(is_surely_text, self.heads[side].columns[column])) else self.column(side, column)
+            summary = Summary(False)
+            if numbers is not None:
+                empty = np.isnan(numbers.values)
+                values = numbers.values[~empty]
+                is_whole = numbers.digits is not None and not empty.any() and bool((numbers.digits == WHOLE).all())
+                ends = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
+                summary = Summary(True, is_whole, int(empty.sum()), *ends)
+            self.known[name] = summary
+        found: Summary = self.known[name]
+        return found
+
     def rows_hashed(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else."""
+        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else. The last is held."""
         import numpy as np
 
         assert self.packed is not None
-        name = ("rows", side, tuple(columns))
-        if name not in self.known:
+        held = self.known.setdefault(("rows", side), {})
+        if tuple(columns) not in held:
+            held.clear()
             rows, sums, others = [], np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.uint64)
             for block in self.packed[side].blocks():
                 hashed = block.hashes(columns)
@@ -151,8 +222,8 @@ class Evidence:
                 others += scattered(hashed).sum(axis=0, dtype=np.uint64)
                 rows.append(row_hashes(hashed))
             self.known.update((("bag", side, column), (int(sums[at]), int(others[at]))) for at, column in enumerate(columns))
-            self.known[name] = np.concatenate(rows)
-        found: np.ndarray[Any, Any] = self.known[name]
+            held[tuple(columns)] = np.concatenate(rows)
+        found: np.ndarray[Any, Any] = held[tuple(columns)]
         return found
 
     def bag(self, side: int, column: int) -> tuple[int, int]:
@@ -175,9 +246,15 @@ class Evidence:
 
         if len(columns) == 1 and self.bag(0, columns[0]) == self.bag(1, partners[0]):
             return np.empty(0, np.int64), np.empty(0, np.int64)
+        name = ("spare", tuple(columns), tuple(partners))
+        if name in self.known:
+            known: tuple[Rows, Rows] = self.known[name]
+            return known
         gold, predicted = self.rows_hashed(0, columns), self.rows_hashed(1, partners)
         sums = [(side.sum(dtype=np.uint64), scattered(side).sum(dtype=np.uint64)) for side in (gold, predicted)]
-        return (np.empty(0, np.int64), np.empty(0, np.int64)) if sums[0] == sums[1] else _spare_hashes(gold, predicted)
+        nothing = np.empty(0, np.int64), np.empty(0, np.int64)
+        self.known[name] = found = nothing if sums[0] == sums[1] else _spare_hashes(gold, predicted)
+        return found
 
 
 def compare(gold: Table, predicted: Table) -> Evidence:
@@ -245,14 +322,14 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
     import numpy as np
 
     chosen, partners = [i for i, _ in pairs], [k for _, k in pairs]
-    found: list[list[Any]] = [[np.empty(0, np.int64)] for _ in pairs]
+    found: list[list[Any]] = [[np.empty(0, np.int32)] for _ in pairs]
     is_all = chosen == partners == list(range(gold.width)) == list(range(predicted.width))
     start = 0
     for a, b in side_by_side(gold.blocks(), predicted.blocks()):
         if not (is_all and is_same_run(a, b)):
             same = equal_cells(a, chosen, b, partners)
             for at in np.flatnonzero(~same.all(axis=0)).tolist():
-                found[at].append(np.flatnonzero(~same[:, at]) + start)
+                found[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
         start += len(a)
     return [np.concatenate(parts) for parts in found]
 

@@ -24,6 +24,7 @@ _NOISE: Final = 4e-15
 
 
 WHOLE: Final = -1
+_FIRST_CELLS: Final = 16
 
 
 @dataclass
@@ -104,6 +105,9 @@ def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = 
     values, written = _parsed(block, starts, lengths, -(-max(longest, 1) // WORD))
     if values is not None:
         return Numbers(values, written)
+    first = range(min(_FIRST_CELLS, len(block))) if rows is None else rows[:_FIRST_CELLS]
+    if any(map(is_surely_text, block.texts(column, list(first)))):
+        return None
     typed = typed_column(block.texts(column, rows))
     if typed.kind not in NUMERIC:
         return None

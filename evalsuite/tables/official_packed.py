@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.evidence import Evidence
-from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_unequal
+from evalsuite.tables.number_blocks import is_surely_text, officially_equal, surely_unequal
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.packed import Packed
 from evalsuite.tables.pandas_typing import NA_WORDS
+from evalsuite.texts.numbers import Tolerance
 
-_CHUNK: Final = 65_536
 # An integer of so many characters may be written otherwise as a float, or be none of 64 bits.
 _WIDE: Final = 16
 _MOST_SORTED: Final = 200_000
@@ -57,20 +57,18 @@ class OfficialColumns:
         import numpy as np
 
         rows = self.evidence.unlike(i, k)
-        kinds = self.kind(0, i).name, self.kind(1, k).name
-        if kinds == ("text", "text"):
-            unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
-            return np.array(unlike, np.int64)
-        if kinds != ("number", "number"):
+        if len(rows) and not self.empty_is_zero and not self.is_text(0, i) and not self.is_text(1, k):
+            found = self.evidence.beside(i, k, Tolerance())
+            if found.are_numbers and self.evidence.rest_is_numbers(i, k):
+                return found.unequal
+        if (self.kind(0, i).name, self.kind(1, k).name) != ("text", "text"):
             return None
-        found = [np.empty(0, np.int64)]
-        for start in range(0, len(rows), _CHUNK):
-            part = rows[start : start + _CHUNK]
-            a, b = self.evidence.numbers(0, i, part), self.evidence.numbers(1, k, part)
-            if a is None or b is None:
-                return None
-            found.append(part[~officially_equal(self._filled(a.values), self._filled(b.values))])
-        return np.concatenate(found)
+        unlike = [row for row, a, b in self.evidence.cells(i, k, rows) if not (a in NA_WORDS and b in NA_WORDS)]
+        return np.array(unlike, np.int64)
+
+    def is_text(self, side: int, column: int) -> bool:
+        """Whether the first rows say that a column holds text."""
+        return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
 
     def _as_bags(self, i: int, k: int) -> bool | None:
         if self.evidence.bag(0, i) == self.evidence.bag(1, k):
@@ -109,9 +107,7 @@ class OfficialColumns:
         return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
 
     def _values(self, side: int, column: int) -> Any:
-        import numpy as np
-
-        found = self.evidence.numbers(side, column, np.arange(self.evidence.n_rows))
+        found = self.evidence.column(side, column)
         assert found is not None
         return found.values
 
@@ -129,23 +125,15 @@ class OfficialColumns:
         return found
 
     def _kind(self, side: int, column: int) -> Kind:
-        import numpy as np
 
-        if any(map(is_surely_text, self.evidence.heads[side].columns[column])):
+        if self.is_text(side, column):
             return Kind("" if self.is_wide(side, column) else "text")
-        parts = []
-        for block in self.packed[side].blocks():
-            part = numbers_of(block, column)
-            if part is None:
-                return self._no_numbers(side, column)
-            parts.append(joined([part]))
-        numbers: Numbers = joined(parts)
-        empty = np.isnan(numbers.values)
-        values = numbers.values[~empty]
-        if not numbers.are_safe or np.isinf(values).any() or not len(values):
+        found = self.evidence.summary(side, column)
+        if not found.are_numbers:
+            return self._no_numbers(side, column)
+        if found.n_empty == self.evidence.n_rows:
             return Kind("")
-        is_whole = numbers.digits is not None and not empty.any() and bool((numbers.digits == WHOLE).all())
-        return Kind("number", is_whole, int(empty.sum()), low=float(values.min()), high=float(values.max()))
+        return Kind("number", found.is_whole, found.n_empty, low=found.low, high=found.high)
 
     def _no_numbers(self, side: int, column: int) -> Kind:
         texts = Counter(text for block in self.packed[side].blocks() for text in block.texts(column))

@@ -4,10 +4,10 @@ A column is *plain* where all its cells are integers, dates, words or empty in t
 """
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from evalsuite.tables.columns import Column
-from evalsuite.tables.evidence import Evidence
+from evalsuite.tables.evidence import Evidence, Summary
 from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers
 from evalsuite.tables.strict_cells import Cell
 from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
@@ -19,16 +19,6 @@ _LONGEST_WORD: Final = 8
 _DATE_LENGTH: Final = 10
 
 
-class Span(NamedTuple):
-    """Whether a packed column holds numbers and empty cells alone, whether it surely holds a text, how many numbers, the first and last."""
-
-    are_numbers: bool
-    has_text: bool
-    n_numbers: int
-    low: float
-    high: float
-
-
 def cells_of(evidence: Evidence, side: int, column: Column, rows: Any) -> list[Cell]:
     """The cells of a column in some rows, equal texts as the same object."""
     if evidence.packed is None:
@@ -36,14 +26,6 @@ def cells_of(evidence: Evidence, side: int, column: Column, rows: Any) -> list[C
     known: dict[str, Cell] = {}
     texts = evidence.written(side, column.position, rows)
     return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
-
-
-def numbers_in(evidence: Evidence, side: int, column: Column) -> Numbers | None:
-    """A packed column as numbers, NaN where empty; None where a cell is something else, or no double holds it."""
-    import numpy as np
-
-    found = evidence.numbers(side, column.position, np.arange(evidence.n_rows))
-    return found if found is not None and found.are_safe and not bool(np.isinf(found.values).any()) else None
 
 
 def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | None, b: Numbers | None) -> tuple[Any, Any] | None:
@@ -101,10 +83,10 @@ def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -
     return (np.maximum(rounding, noise) + np.where(size >= SAFE_WHOLE, 1e-12 * size, 0) + 1e-9) * 1.001 + 1e-15 * size
 
 
-def far(mine: Span, theirs: Span, tolerance: Tolerance) -> bool:
+def far(mine: Summary, theirs: Summary, tolerance: Tolerance) -> bool:
     """Whether the first or the last numbers of two columns cannot be equal."""
     ends = (mine.low, theirs.low), (mine.high, theirs.high)
-    return mine.n_numbers > 0 and any(abs(x - y) > float(widest(tolerance, max(abs(x), abs(y)))) for x, y in ends)
+    return any(abs(x - y) > float(widest(tolerance, max(abs(x), abs(y)))) for x, y in ends)
 
 
 def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:

@@ -13,7 +13,7 @@ from evalsuite.tables.columns import Column, Matching, decided, in_likely_order,
 from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.number_blocks import is_surely_text, surely_strictly_equal
 from evalsuite.tables.outlines import Outline
-from evalsuite.tables.remainders import MOST_LEFT, Span, apart, cells_of, far, numbers_in, plain_columns, remainder
+from evalsuite.tables.remainders import MOST_LEFT, apart, cells_of, far, plain_columns, remainder
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 
 
@@ -169,8 +169,8 @@ class Bench:
         if not np.array_equal(ordered, keys[1][orders[1]]):
             return False
         for at, (i, k) in enumerate(others):
-            a, b = numbers_in(self.evidence, 0, self.gold[i]), numbers_in(self.evidence, 1, self.predicted[k])
-            if a is None or b is None:
+            a, b = self.evidence.column(0, self.gold[i].position), self.evidence.column(1, self.predicted[k].position)
+            if a is None or b is None or np.isnan(a.values).any():
                 return False
             if not at and (ordered[1:] == ordered[:-1]).any():
                 # Rows alike in the key are paired in order of their first numbers.
@@ -179,19 +179,10 @@ class Bench:
                 return False
         return True
 
-    def span(self, side: int, column: Column) -> Span:
-        """What a column holds, in short."""
-        import numpy as np
-
-        name = ("span", side, column.position)
-        if name not in self.evidence.known:
-            numbers, head = numbers_in(self.evidence, side, column), self.evidence.heads[side].columns[column.position]
-            is_text = numbers is None and any(is_surely_text(text) and isinstance(column.read(text), tuple) for text in head)
-            values = numbers.values[~np.isnan(numbers.values)] if numbers is not None else np.empty(0)
-            ends = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-            self.evidence.known[name] = Span(numbers is not None, is_text, len(values), *ends)
-        found: Span = self.evidence.known[name]
-        return found
+    def has_text(self, side: int, column: Column) -> bool:
+        """Whether the first cells of a column say that it does not hold numbers alone."""
+        head = self.evidence.heads[side].columns[column.position]
+        return any(is_surely_text(text) and isinstance(column.read(text), tuple) for text in head)
 
     def candidates(self, i: int) -> list[int] | None:
         """The predicted columns that hold gold's cells in some order, None where that is open."""
@@ -211,14 +202,14 @@ class Bench:
         gold, predicted = self.gold[i], self.predicted[k]
         if self.is_anchor(i) and predicted.position in self.plain(1):
             return False
-        mine, theirs = self.span(0, gold), self.span(1, predicted)
-        if (mine.are_numbers and theirs.has_text) or (mine.has_text and theirs.are_numbers):
+        mine, theirs = self.evidence.summary(0, gold.position), self.evidence.summary(1, predicted.position)
+        if (mine.are_numbers and self.has_text(1, predicted)) or (theirs.are_numbers and self.has_text(0, gold)):
             return False
         a = b = None
         if mine.are_numbers and theirs.are_numbers:
-            if mine.n_numbers != theirs.n_numbers or far(mine, theirs, gold.tolerance):
+            if mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance):
                 return False
-            a, b = numbers_in(self.evidence, 0, gold), numbers_in(self.evidence, 1, predicted)
+            a, b = self.evidence.column(0, gold.position), self.evidence.column(1, predicted.position)
             assert a is not None
             assert b is not None
             if apart(a, b, gold.tolerance):

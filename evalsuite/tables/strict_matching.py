@@ -13,6 +13,7 @@ and deterministic. Work is counted, never timed: at a cap it answers `limit` and
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Final
 
 from evalsuite.tables.clusters import ColumnPair, cannot_pair, pair_columns
 from evalsuite.tables.columns import Column, Matching, decided, in_likely_order, likely_columns, matched_as
@@ -22,6 +23,9 @@ from evalsuite.tables.row_bags import match_bags
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 from evalsuite.tables.strict_cells import Cell, equal, readings
 from evalsuite.texts.numbers import Tolerance
+
+# So many columns with the same first rows are looked at before all others.
+_TWINS_TRIED: Final = 8
 
 
 def match_columns(
@@ -85,23 +89,64 @@ def _likely(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: b
 
 def _ordered(gold: Sequence[Column], predicted: Sequence[Column], heeds_labels: bool, evidence: Evidence) -> Matching:
     """Each column beside its likely partner first; the others are looked at only for a column whose partner is unequal."""
-
-    def fits(i: int, k: int) -> bool:
-        return not (heeds_labels and gold[i].contradicts(predicted[k])) and column_fits(gold[i], predicted[k], evidence)
-
     likely = likely_columns(gold, predicted)
     if likely is not None:
         evidence.look([(column.position, predicted[k].position) for column, k in zip(gold, likely, strict=True)])
-    candidates = [[likely[i]] if likely is not None and fits(i, likely[i]) else [] for i in range(len(gold))]
-    if likely is not None and all(candidates):
-        return matched_as(likely)
-    for i, found in enumerate(candidates):
-        if not found:
-            candidates[i] = [k for k in range(len(predicted)) if fits(i, k)]
-    if all(candidates):
+    twins: dict[tuple[str, ...], list[int]] = {}
+    for k, column in enumerate(predicted):
+        twins.setdefault(tuple(map(repr, evidence.heads[1].columns[column.position])), []).append(k)
+    chosen: dict[int, int] = {}
+    candidates: list[list[int]] = []
+    for i, column in enumerate(gold):
+        allowed = [k for k in range(len(predicted)) if not (heeds_labels and column.contradicts(predicted[k]))]
+        alike = twins.get(tuple(map(repr, evidence.heads[0].columns[column.position])), ())
+        first = [k for k in ([likely[i]] if likely is not None else [*alike[:_TWINS_TRIED]]) if k in allowed]
+        found = next((k for k in first if k not in chosen and column_fits(column, predicted[k], evidence)), None)
+        if found is None:
+            near = [k for k in in_likely_order(column, predicted, allowed) if heads_fit(column, predicted[k], evidence)]
+            evidence.look([(column.position, predicted[k].position) for k in near])
+            fits = (k for k in near if column_fits(column, predicted[k], evidence))
+            own = []
+            # One that no other column has is enough for now.
+            for k in fits:
+                own.append(k)
+                if k not in chosen:
+                    break
+            candidates.append(own)
+            found = next((k for k in own if k not in chosen), None)
+        else:
+            candidates.append([found])
+        if found is not None:
+            chosen[found] = i
+    if all(candidates) and len(chosen) < len(gold):
         # Which of them goes to which is asked only where each has one.
-        candidates = [[k for k in range(len(predicted)) if fits(i, k)] for i in range(len(gold))]
-    return decided([in_likely_order(column, predicted, found) for column, found in zip(gold, candidates, strict=True)], "equal")
+        candidates = [_all_fitting(column, predicted, heeds_labels, evidence) for column in gold]
+    if len(chosen) == len(gold):
+        return matched_as([k for k, _ in sorted(chosen.items(), key=lambda pair: pair[1])])
+    return decided(candidates, "equal")
+
+
+def _all_fitting(gold: Column, predicted: Sequence[Column], heeds_labels: bool, evidence: Evidence) -> list[int]:
+    near = [
+        k for k, column in enumerate(predicted) if not (heeds_labels and gold.contradicts(column)) and heads_fit(gold, column, evidence)
+    ]
+    return in_likely_order(gold, predicted, [k for k in near if column_fits(gold, predicted[k], evidence)])
+
+
+def heads_fit(gold: Column, predicted: Column, evidence: Evidence) -> bool:
+    """Whether the first rows of two columns leave open that they are equal."""
+    if gold.has_percent or predicted.has_percent:
+        return True
+    a, b = _head(0, gold, evidence), _head(1, predicted, evidence)
+    return all(x is y or equal(x, y, gold.tolerance) for x, y in zip(a, b, strict=True))
+
+
+def _head(side: int, column: Column, evidence: Evidence) -> list[Cell]:
+    name = ("head", side, column.position, column.read)
+    if name not in evidence.known:
+        evidence.known[name] = list(map(column.read, evidence.heads[side].columns[column.position]))
+    found: list[Cell] = evidence.known[name]
+    return found
 
 
 def column_fits(gold: Column, predicted: Column, evidence: Evidence) -> bool:
@@ -111,11 +156,7 @@ def column_fits(gold: Column, predicted: Column, evidence: Evidence) -> bool:
             all(a is b or equal(a, b, gold.tolerance) for a, b in zip(g, p, strict=True))
             for g, p in readings(list(gold.cells), list(predicted.cells))
         )
-    i, k = gold.position, predicted.position
-    for a, b in zip(evidence.heads[0].columns[i], evidence.heads[1].columns[k], strict=True):
-        if (a is not b and a != b) and not equal(gold.read(a), predicted.read(b), gold.tolerance):
-            return False
-    return next(differing_cells(gold, predicted, evidence), None) is None
+    return heads_fit(gold, predicted, evidence) and next(differing_cells(gold, predicted, evidence), None) is None
 
 
 def differing_cells(gold: Column, predicted: Column, evidence: Evidence) -> Iterator[tuple[int, Cell, Cell]]:

@@ -11,7 +11,7 @@ from evalsuite.tables.columns import Column
 from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.flows import largest_flow
 from evalsuite.tables.outlines import place
-from evalsuite.tables.remainders import cells_of, numbers_in, remainder
+from evalsuite.tables.remainders import cells_of, remainder
 from evalsuite.tables.strict_cells import Cell, equal, key
 from evalsuite.tables.strict_matching import differing_cells
 from evalsuite.texts.numbers import Tolerance
@@ -40,7 +40,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: Evidence) -> U
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: Evidence) -> Unmatched:
     """`unmatched_in_any_order` of packed columns: of the cells that are written alike only those in reach of others."""
-    numbers = numbers_in(evidence, 0, gold), numbers_in(evidence, 1, predicted)
+    numbers = evidence.column(0, gold.position), evidence.column(1, predicted.position)
     rows = remainder(evidence, gold, predicted, *numbers)
     if rows is None:
         rows = evidence.spare([gold.position], [predicted.position])
