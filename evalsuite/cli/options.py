@@ -38,7 +38,8 @@ AllowUnscored = Annotated[
 ]
 FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]
 Plugins = Annotated[
-    list[Path] | None, typer.Option("--plugin", help="a Python file that brings scorers; may be repeated", metavar="FILE.py")
+    list[Path] | None,
+    typer.Option("--plugin", help="a Python file that brings scorers or parts of them; may be repeated", metavar="FILE.py"),
 ]
 Isolation = Annotated[str, typer.Option(help="how answers are kept apart while they are read", metavar="process|none")]
 Json = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Group, Json
+from evalsuite.cli.options import Group, Json, Plugins, load_plugins
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
@@ -61,11 +61,13 @@ def schema_check(
     id_field: Annotated[str | None, typer.Option("--id-field", "--id_field", help="the key that names a record")] = None,
     strict_types: Annotated[bool, typer.Option("--strict-types", help="each value must be of its declared type")] = False,
     allow_missing: Annotated[bool, typer.Option("--allow-missing", help="a field that a record lacks is no finding")] = False,
+    plugin: Plugins = None,
     json_: Json = False,
 ) -> int:
     """Say what gold's records and the schema do not agree on, with record and path; exit 1 where there is anything."""
     from evalsuite.trees.gold_findings import gold_findings
 
+    load_plugins(plugin)
     plain, records = _schema(schema), _records(gold)
     with _naming(schema):
         found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)

@@ -11,7 +11,7 @@ from evalsuite.errors import EvalsuiteError, FaultError, UsageError, did_you_mea
 from evalsuite.lazy import Lazy
 from evalsuite.registry import foreign
 from evalsuite.registry.contract import Marker, Scorer
-from evalsuite.registry.plugins import OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
+from evalsuite.registry.plugins import PART_MODULES, OneByOne, WholeBatch, as_scorer, is_batch, is_own, module_of, name_of
 from evalsuite.types import Score
 
 
@@ -22,7 +22,8 @@ class UnknownScorerError(EvalsuiteError):
 class Registry:
     """The scorers by name. It knows none of them: the bundled ones are lines of a table, and nothing is imported until it is asked for.
 
-    `loaded` (name -> file and attribute) and `metrics` (name -> a metric with its options, as a suite writes it down) are what a worker
+    `loaded` (name -> file and attribute), `parts` (files that bring comparators and the like) and
+    `metrics` (name -> a metric with its options, as a suite writes it down) are what a worker
     has to be told; `objects` were made in this process, which no worker can import, so they are run here, over all answers at once.
     `metric_scorer` makes a scorer of a metric: of one that a line of the table names, and of one that a suite writes down. `group` names
     the entry points by which installed packages bring theirs.
@@ -31,6 +32,7 @@ class Registry:
     def __init__(self, bundled: Mapping[str, Lazy], *, metric_scorer: Lazy, group: str) -> None:
         self.bundled = bundled
         self.loaded: dict[str, tuple[Path, str]] = {}
+        self.parts: dict[str, Path] = {}
         self.metrics: dict[str, dict[str, Any]] = {}
         self.objects: dict[str, Any] = {}
         self._metric_scorer = metric_scorer
@@ -67,13 +69,20 @@ class Registry:
         return entry
 
     def load_file(self, path: Path) -> list[str]:
-        """The names of the scorers that a plugin file brings. Raises `UsageError` with the file's own line where it fails."""
+        """The names of the scorers that a plugin file brings; none where it brings parts of scorers only, such as comparators of trees.
+
+        Raises:
+            UsageError: with the file's own line where it fails.
+        """
         module = module_of(path.resolve())
+        if module.__name__ in PART_MODULES:
+            self.parts[f"parts of {path.name}"] = path.resolve()
         found = [
             name for name, value in vars(module).items() if is_own(value, module) and (hasattr(value, "__evalsuite__") or is_batch(value))
         ]
-        if not found:
-            raise UsageError(f"{path}: no scorer in it", hint="mark a function with @scorer, or write a class with run_batch")
+        if not found and module.__name__ not in PART_MODULES:
+            hint = "mark a function with @scorer, write a class with run_batch, or register a comparator of trees"
+            raise UsageError(f"{path}: no scorer in it", hint=hint)
         names = []
         for attribute in found:
             name = name_of(getattr(module, attribute)) or attribute
@@ -82,7 +91,14 @@ class Registry:
         return names
 
     def bring(self, name: str, path: Path, attribute: str) -> None:
-        """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent."""
+        """Register one attribute of a plugin file under a name. Raises `UsageError` where the name is bundled or the attribute absent.
+
+        The attribute `__name__` stands for the file itself, which brings parts of scorers.
+        """
+        if attribute == "__name__":
+            module_of(path.resolve())
+            self.parts[name] = path.resolve()
+            return
         if name in self.bundled:
             raise UsageError(f"{path}: the name {name!r} is a bundled scorer's", hint="give the plugin's scorer another name")
         known = self.loaded.get(name)
@@ -123,6 +139,8 @@ class Registry:
         """(name, file, attribute) of every plugin loaded here, for a worker to load the same."""
         for name, (path, attribute) in self.loaded.items():
             yield name, str(path), attribute
+        for name, path in self.parts.items():
+            yield name, str(path), "__name__"
 
     def whole_batch(self, name: str) -> WholeBatch | None:
         """An empty batch for the scorer of that name, None where it has no `run_batch`."""
@@ -140,6 +158,7 @@ class Registry:
         with. What these import in turn is not seen.
         """
         codes = [f"{name}\0{code}" for name in sorted(set(names) - self.bundled.keys()) if (code := self._code_of(name))]
+        codes += [hashlib.sha256(path.read_bytes()).hexdigest() for path in self.parts.values()]
         return hashlib.sha256("\0".join(codes).encode()).hexdigest()[:12] if codes else ""
 
     def _code_of(self, name: str) -> str:

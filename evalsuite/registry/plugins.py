@@ -136,6 +136,10 @@ def is_own(value: Any, module: ModuleType) -> bool:
     return (inspect.isfunction(value) or inspect.isclass(value)) and value.__module__ == module.__name__
 
 
+PART_MODULES: set[str] = set()
+"""The modules that brought parts of scorers (comparators, transforms, post-processors): a plugin file of these needs no scorer."""
+
+
 @cache
 def module_of(path: Path) -> ModuleType:
     """The module of a plugin file, run once. Raises `UsageError` that names the line at which it fails."""

@@ -17,8 +17,9 @@ from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import TreeLimitError, inspect
 from evalsuite.trees.record_pairing import Lost, pair_by_position, read_broken
-from evalsuite.trees.registries import UnknownNameError
+from evalsuite.trees.registries import UnknownNameError, post_processor
 from evalsuite.trees.resolve_compat import JsonRefError
+from evalsuite.trees.schema_conversion import is_treeval_schema, json_schema_of
 from evalsuite.trees.schema_sources import as_json_schema, infer_schema
 from evalsuite.trees.score_details import field_details, field_reason
 from evalsuite.trees.scoring import Scoring, evaluate
@@ -68,7 +69,7 @@ def tree_match(
         prediction: the extracted record or records, as JSON.
         judge: what the `semantic` comparator asks; a run makes it out of suite.yaml.
         gold: the expected record or records; `{"x-eval-any-of": [...]}` anywhere accepts several values.
-        schema: a JSON Schema with `x-eval-*` keys; without one it is inferred from gold, `id_field` left out.
+        schema: a JSON Schema with `x-eval-*` keys, or Treeval's types; without one it is inferred from gold, `id_field` left out.
         id_field: the key that names a record.
         post_process: `propagate_batch_errors`, `reclassify_nulls` or `{"reclassify_nulls": {"absent_values": [null]}}`, in order.
         compounds: fields that only count together: `{"fields": [...], "primary": ..., "name": ..., "rule": "all_equal"}`.
@@ -83,6 +84,8 @@ def tree_match(
     except TreeLimitError as error:
         limit = Fault(code="LIMIT", detail=str(error))
         return Score(official=0.0, strict=0.0, reason=str(error), fault=limit, strict_fault=limit)
+    if isinstance(schema, dict) and is_treeval_schema(schema):
+        schema = json_schema_of(schema)
     known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
     prediction, n_repaired = read_broken(prediction, repair=repair)
     expected, found = _records(gold, known), _records(prediction, known)
@@ -147,7 +150,8 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
         return 0.0, f"the reference cannot read {lost.reason}", None
     found = [record for record in found if not isinstance(record, Lost)]
     try:
-        return run.score(gold, found, compat=True).mean_f1, "", None
+        result = run.score(gold, found, compat=True)
+        return result.mean_f1, _official_reason(result, run.id_field), None
     except TreeLimitError as error:
         return 0.0, str(error), Fault(code="LIMIT", detail=str(error))
     except (SchemaError, JsonRefError) as error:
@@ -156,9 +160,20 @@ def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | Non
         text = f"the reference fails: {type(error).__name__}: {error}"[:200]
     try:
         run.score(gold, gold, compat=True)
-    except _CRASHES:
+    except (*_CRASHES, SchemaError, JsonRefError):
         return None, text, Fault(code="BAD_SPEC", detail=text)
     return 0.0, text, None
+
+
+def _official_reason(result: RunResult, id_field: str | None) -> str:
+    """What the reference's number rests on: its worst fields, and what it does that the strict rules do not."""
+    ids = result.per_schema_path.get("*") if id_field is not None else None
+    pairs = [(r.gold, r.extracted) for r in result.records if isinstance(r.gold, dict) and isinstance(r.extracted, dict)]
+    shuffled = id_field is not None and any(gold.get(id_field) != found.get(id_field) for gold, found in pairs)
+    causes = ["records are paired by position, not by id"] if shuffled else []
+    if ids is not None and any(row.path == id_field for record in result.records for row in record.field_results):
+        causes.append(f"the id {id_field!r} counts as invented")
+    return "; ".join([field_reason(result), *causes])
 
 
 def _annotated(schema: Any) -> Any:
@@ -211,6 +226,8 @@ def _steps(names: Sequence[str | dict[str, Any]]) -> PostProcess | None:
             steps.append(propagate_batch_errors)
         elif name == "reclassify_nulls" and isinstance(options, dict) and options.keys() <= {"absent_values", "both_absent_skip"}:
             steps.append(_null_step(NullHandling(**options)))
+        elif not options and (own := post_processor(name)) is not None:
+            steps.append(own)
         else:
             raise FaultError("BAD_SPEC", f"unknown post-processor {entry!r}: reclassify_nulls or propagate_batch_errors", side="gold")
     return chain(steps) if steps else None

@@ -7,7 +7,7 @@ from evalsuite.trees.comparators import oneof
 from evalsuite.trees.field_plan import Plan
 from evalsuite.trees.field_results import ComparatorResult, Notice
 from evalsuite.trees.field_totals import Totals
-from evalsuite.trees.gold_validation import GoldCheck, GoldValidationError, check_id
+from evalsuite.trees.gold_validation import GoldCheck, GoldValidationError, check_alternatives, check_id
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect
 from evalsuite.trees.scoring import Scoring
 
@@ -65,6 +65,11 @@ def gold_findings(
                 if first != index:
                     check.fail("id", id_field, f"duplicate id: records {first} and {index}")
         check.walk(scoring.plan.node, record, at_root=True)
+        try:
+            check_alternatives(record, check.label)
+        except GoldValidationError as error:
+            check.fail("alternatives", error.path, error.message)
+            continue
         for path, message in dict.fromkeys(_refusals(scoring, record)):
             check.fail("refused", path, message)
     unread = [Finding(None, notice.path, notice.kind, notice.message) for notice in dict.fromkeys(notices) if notice.kind in UNREAD]

@@ -5,7 +5,7 @@ from typing import Any
 
 from evalsuite.trees.eval_schema import SchemaNode, child_path
 from evalsuite.trees.field_results import Notice, Notify, log_notice
-from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
+from evalsuite.trees.json_values import ANY_OF, DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect, json_name
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.schema_sources import prepare
 
@@ -158,3 +158,17 @@ class GoldCheck:
     def remark(self, kind: str, path: str, message: str) -> None:
         """Say what is odd but allowed."""
         self.notify(Notice(kind, path, f"record {self.label}: {message}"))
+
+
+def check_alternatives(record: Any, label: Any) -> None:
+    """Raise `GoldValidationError` with the path where `x-eval-any-of` is no list of accepted values, or has other keys beside it."""
+    waiting: list[tuple[str, Any]] = [("", record)]
+    while waiting:
+        path, value = waiting.pop()
+        if isinstance(value, dict):
+            if ANY_OF in value and alternatives_of(value) is None:
+                message = f"{path or 'the record'}: {ANY_OF!r} must be the only key, with a list of at least one accepted value"
+                raise GoldValidationError(message, path, label)
+            waiting.extend((child_path(path, str(key), False) if key != ANY_OF else path, item) for key, item in value.items())
+        elif isinstance(value, list):
+            waiting.extend((f"{path}[{place}]", item) for place, item in enumerate(value))

@@ -2,10 +2,12 @@
 
 import difflib
 import re
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from evalsuite.registry.plugins import PART_MODULES
 from evalsuite.trees.comparators import BUILTIN, COMPAT, PROTECTED, SHIPPED
 
 Params = Mapping[str, Any]
@@ -96,10 +98,11 @@ TRANSFORMS: dict[str, Callable[[Any, Params], Any]] = {
 }
 
 
-Kind = Literal["comparator", "batch", "transform"]
+Kind = Literal["comparator", "batch", "transform", "post_process"]
 
 _comparators: dict[str, Callable[..., Any]] = {}
 _transforms: dict[str, Callable[..., Any]] = {}
+_post_processors: dict[str, Callable[..., Any]] = {}
 _batch: set[str] = set()
 
 
@@ -111,10 +114,11 @@ class UnknownNameError(KeyError):
 
 
 def register(name: str, function: Callable[..., Any], *, overwrite: bool = False, kind: Kind = "comparator") -> None:
-    """Make a comparator, batch comparator or transform known to this process under `name`.
+    """Make a comparator, batch comparator, transform or post-processor known to this process under `name`.
 
     A comparator takes (gold, extracted, params) and returns a `ComparatorResult`; a batch comparator (`kind="batch"`, or an object whose
-    `is_batch` is True) takes the list of a record's `BatchItem`; a transform takes (value, params). The names exact, numeric, oneof and
+    `is_batch` is True) takes the list of a record's `BatchItem`; a transform takes (value, params); a post-processor takes and
+    returns the list of a record's rows. The names exact, numeric, oneof and
     those of the built-in transforms cannot be taken; the other shipped comparators (date, regex, ...) may be replaced.
 
     Raises:
@@ -123,21 +127,37 @@ def register(name: str, function: Callable[..., Any], *, overwrite: bool = False
     """
     if not callable(function):
         raise TypeError(f"{kind} {name!r} must be callable, got {type(function).__name__}")
-    table, protected = (_transforms, tuple(TRANSFORMS)) if kind == "transform" else (_comparators, PROTECTED)
+    table, protected = _table_of(kind)
     if name in protected:
         raise ValueError(f"{name!r} is built in and cannot be replaced")
     if name in table and not overwrite:
         raise ValueError(f"{kind} {name!r} is already registered; pass overwrite=True to replace it")
     table[name] = function
-    if kind != "transform":
+    # A plugin file that registers something needs no scorer of its own.
+    PART_MODULES.add(sys._getframe(1).f_globals.get("__name__", ""))
+    if kind in ("comparator", "batch"):
         (_batch.add if kind == "batch" else _batch.discard)(name)
 
 
 def unregister(name: str, *, kind: Kind = "comparator") -> None:
     """Forget a registered name; one that is not registered is no error."""
-    (_transforms if kind == "transform" else _comparators).pop(name, None)
-    if kind != "transform":
+    _table_of(kind)[0].pop(name, None)
+    if kind in ("comparator", "batch"):
         _batch.discard(name)
+
+
+def _table_of(kind: Kind) -> tuple[dict[str, Callable[..., Any]], tuple[str, ...]]:
+    """(the names of a kind, those that cannot be taken)."""
+    if kind == "transform":
+        return _transforms, tuple(TRANSFORMS)
+    if kind == "post_process":
+        return _post_processors, ("reclassify_nulls", "propagate_batch_errors")
+    return _comparators, PROTECTED
+
+
+def post_processor(name: str) -> Callable[..., Any] | None:
+    """The post-processor that somebody registered under a name, None where nobody did."""
+    return _post_processors.get(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from evalsuite.trees.schema_sources import as_json_schema
 from evalsuite.trees.treeval_schema import CHOICE, is_array, is_choice, type_of
 
 UNORDERED = {"match_by": "hungarian"}
+_KEYWORDS = ("type", "anyOf", "oneOf", "allOf", "enum", "const")
 _TYPES = ("string", "integer", "number", "boolean")
 
 
@@ -20,6 +21,13 @@ def is_json_schema(schema: Any) -> bool:
         return False
     described = isinstance(schema.get("properties"), Mapping) and schema.get("type", "object") in ("object", ["object"], ["object", "null"])
     return described or isinstance(schema.get("$ref"), str) or "$schema" in schema
+
+
+def is_treeval_schema(schema: Mapping[str, Any]) -> bool:
+    """Whether every key names a type of its own, so that this can be no JSON Schema."""
+    if not schema or is_json_schema(schema) or any(key in _KEYWORDS or key.startswith(("x-eval-", "$")) for key in schema):
+        return False
+    return all(isinstance(node, Mapping | list | tuple) or node in _TYPES for node in schema.values())
 
 
 def treeval_schema_of(schema: Any, id_field: str | None = None) -> Any:

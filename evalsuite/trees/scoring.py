@@ -10,7 +10,7 @@ from evalsuite.trees.field_plan import Plan, compile_plan
 from evalsuite.trees.field_results import FieldResult, Notify, RecordResult, RunResult, Summary
 from evalsuite.trees.field_rows import Walk
 from evalsuite.trees.field_totals import PostProcess, Totals, tally
-from evalsuite.trees.gold_validation import check_id, check_unique
+from evalsuite.trees.gold_validation import check_alternatives, check_id, check_unique
 from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect
 from evalsuite.trees.record_pairing import Lost, join_by_id
 from evalsuite.trees.registries import Registry
@@ -133,6 +133,8 @@ class Scoring:
             return self.lone_record(label, gold, extracted, totals)
         alternatives = inspect(gold, self.limits, where=f"gold of record {label!r}")
         inspect(extracted, self.limits, where=f"record {label!r}")
+        if alternatives and not self.compat:
+            check_alternatives(gold, label)
         walk = self.walk(alternatives)
         rows = self.best_rows(walk, gold, extracted)
         if self.post_process is not None:

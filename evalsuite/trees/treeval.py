@@ -21,6 +21,7 @@ from evalsuite.trees.treeval_reference import reference_raises
 from evalsuite.trees.treeval_schema import (
     ROOT_KEYS,
     Branch,
+    check_reference,
     check_schema,
     compile_schema,
     create_tree_metrics,
@@ -130,8 +131,7 @@ def _score(
     walk, compat = Walk(options), options.compat
     n = len(references)
     for i, reference in enumerate(references):
-        if not isinstance(reference, dict):
-            raise ValueError(f"reference {i} must be an object, found {type(reference).__name__}")
+        check_reference(branch, reference, f"reference {i}")
     raises = reference_raises(branch, references, predictions) if compat else ""
     outcome = walk.items(
         branch, Pairs(list(range(n)), [""] * n, [None] * n, [None] * n, list(references), list(predictions)), in_array=False

@@ -119,6 +119,28 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
     return schema
 
 
+def check_reference(branch: Branch, record: Any, name: str) -> None:
+    """Raise ValueError with the path where an expected record is not of the schema's shape; null may stand anywhere below it."""
+    if not isinstance(record, dict):
+        raise ValueError(f"{name} must be an object, found {type(record).__name__}")
+    waiting: list[tuple[Node, Any, str]] = [(branch, record, "")]
+    while waiting:
+        node, value, path = waiting.pop()
+        if value is None:
+            continue
+        if isinstance(node, Branch):
+            if not isinstance(value, dict):
+                raise ValueError(f"{name}: {path} must be an object, found {type(value).__name__}")
+            waiting.extend((child, value.get(key), join(path, key)) for key, child in node.children.items())
+        elif isinstance(node, Leaf):
+            if isinstance(value, dict | list):
+                raise ValueError(f"{name}: {path} must be a plain value, found {type(value).__name__}")
+        elif not isinstance(value, list):
+            raise ValueError(f"{name}: {path} must be a list, found {type(value).__name__}")
+        else:
+            waiting.extend((node.item, item, f"{path}[{place}]") for place, item in enumerate(value))
+
+
 def is_array(node: Any) -> bool:
     """A list of exactly one element."""
     return isinstance(node, list | tuple) and len(node) == 1

@@ -1,0 +1,160 @@
+"""Faults instead of silence: plugins that bring parts only, parts that raise, malformed gold, and reasons that speak of their own rule."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite import score
+from evalsuite.errors import FaultError
+from tests.processes import finished
+
+PLUGIN = """
+from evalsuite.trees import ComparatorResult, register
+
+def close(gold, extracted, params):
+    if extracted == "raise":
+        raise RuntimeError("no idea")
+    return ComparatorResult(float(gold[0] == extracted[0]), "first_letter")
+
+def shout(value, params):
+    return str(value).upper()
+
+def forgive(rows):
+    return [row for row in rows if row.path != "note"]
+
+register("first_letter", close)
+register("shout", shout, kind="transform")
+register("forgive", forgive, kind="post_process")
+"""
+LEAF = {"type": "string", "x-eval-compare": "first_letter", "x-eval-transform": ["shout"]}
+SCHEMA = {"type": "object", "properties": {"a": LEAF, "note": {"type": "string"}}}
+
+
+def command(folder: Path, *words: str) -> tuple[int, str]:
+    """(exit code, what was printed) of `evalsuite` in a folder."""
+    done = finished([sys.executable, "-m", "evalsuite", *words], cwd=folder, seconds=90)
+    return done.returncode, done.stdout + done.stderr
+
+
+def made(folder: Path, answer: str) -> None:
+    """A gold folder, a submission and a plugin that brings no scorer."""
+    (folder / "plug.py").write_text(PLUGIN)
+    (folder / "gold" / "r1").mkdir(parents=True)
+    (folder / "answers" / "r1").mkdir(parents=True)
+    parameters = {"gold": {"a": "alpha", "note": "x"}, "schema": SCHEMA, "post_process": ["forgive"]}
+    (folder / "gold" / "x_eval.jsonl").write_text(
+        json.dumps({"instance_id": "r1", "evaluation": {"func": "tree_match", "parameters": parameters}})
+    )
+    (folder / "answers" / "results_metadata.jsonl").write_text(
+        json.dumps({"instance_id": "r1", "answer_type": "file", "answer_or_path": "a.json"})
+    )
+    (folder / "answers" / "r1" / "a.json").write_text(json.dumps({"a": answer, "note": "y"}))
+
+
+def result(folder: Path) -> Any:
+    """The line of the one result."""
+    (path,) = (folder / ".evalsuite" / "runs").glob("*/results.jsonl")
+    return json.loads(path.read_text())
+
+
+def test_a_plugin_with_parts_only_works_everywhere(tmp_path: Path) -> None:
+    """run, check, schema check and gold lint take a file that only registers a comparator, a transform and a post-processor."""
+    made(tmp_path, "Avocado")
+    code, shown = command(tmp_path, "run", "answers", "--gold", "gold", "--plugin", "plug.py")
+    assert (code, result(tmp_path)["strict"]) == (0, 1), shown
+    (tmp_path / "s.json").write_text(json.dumps(SCHEMA))
+    (tmp_path / "g.json").write_text(json.dumps({"a": "alpha", "note": "x"}))
+    words = ("--prediction", "answers/r1/a.json", "--gold", "g.json", "--schema", "s.json", "--plugin", "plug.py", "--json")
+    code, shown = command(tmp_path, "check", "tree_match", *words)
+    assert (code, json.loads(shown)["details"]["n_records"]) == (0, 1), shown
+    code, shown = command(tmp_path, "schema", "check", "s.json", "--gold", "g.json", "--plugin", "plug.py")
+    assert code == 0, shown
+    code, shown = command(tmp_path, "gold", "lint", "gold", "--plugin", "plug.py")
+    assert "Unknown" not in shown
+    assert code == 0, shown
+
+
+def test_a_part_that_raises_is_no_0(tmp_path: Path) -> None:
+    """A comparator that raises leaves the instance without a score, as the scorer's fault; --fail-on-unscorable exits 4."""
+    made(tmp_path, "raise")
+    text = (tmp_path / "plug.py").read_text().replace('== "raise"', '== "RAISE"')
+    (tmp_path / "plug.py").write_text(text)
+    code, shown = command(tmp_path, "run", "answers", "--gold", "gold", "--plugin", "plug.py", "--fail-on-unscorable")
+    assert code == 4, shown
+    assert (result(tmp_path)["status"], result(tmp_path)["score"]) == ("scorer_fault", None)
+
+
+@pytest.mark.parametrize(
+    ("gold", "path"),
+    [
+        ({"a": {"x-eval-any-of": "alpha"}}, "a"),
+        ({"a": {"x-eval-any-of": []}}, "a"),
+        ({"t": [1, {"n": {"x-eval-any-of": ["x"], "other": 1}}]}, "t[1].n"),
+    ],
+)
+def test_malformed_alternatives_are_gold_s_fault(gold: Any, path: str) -> None:
+    """What cannot be a list of accepted values is named with its path; the answer has no part in it."""
+    with pytest.raises(FaultError, match="x-eval-any-of") as raised:
+        score("tree_match", {"a": "x"}, gold=gold)
+    assert raised.value.side == "gold"
+    assert path in raised.value.fault.detail
+
+
+@pytest.mark.parametrize(
+    ("gold", "path"), [({"a": {"b": "x"}}, "a"), ({"t": [[1]]}, "t"), ({"o": 5}, "o"), ({"t": [{"n": [1]}]}, "t[0].n")]
+)
+def test_malformed_nested_gold_of_tree_score(gold: Any, path: str) -> None:
+    """A reference of another shape than the schema's is named with its path, and nobody's answer is 0 for it."""
+    schema = {"a": "string", "t": [{"n": "integer"}], "o": {"p": "string"}}
+    answer = {"a": "x", "t": [{"n": 1}], "o": {"p": "y"}}
+    with pytest.raises(FaultError, match="reference 0") as raised:
+        score("tree_score", answer, gold={**answer, **gold}, schema=schema)
+    assert raised.value.side == "gold"
+    assert path in raised.value.fault.detail
+
+
+def test_each_rule_gives_its_own_reason() -> None:
+    """Official speaks of position and of the id that counts as invented, strict of what is wrong in the records."""
+    gold = [{"id": 1, "a": "x"}, {"id": 2, "a": "y"}]
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}}
+    found = score("tree_match", gold[::-1], gold=gold, schema=schema, id_field="id")
+    assert found.strict == 1
+    assert "paired by position" in found.reason
+    assert "counts as invented" in found.reason
+    assert found.strict_reason == "all 2 fields right"
+
+
+def test_a_shuffled_file_scores_the_same_under_both_scorers() -> None:
+    """With `id_field` the order of records counts for nothing, and the id is no field."""
+    gold = [{"id": f"r{n}", "n": n, "t": ["x", "y"]} for n in range(9)]
+    for name, strict in (("tree_match", 1.0), ("tree_score", 1.0)):
+        assert score(name, gold[::-1], gold=gold, id_field="id").strict == strict
+        less = score(name, gold[:0:-1], gold=gold, id_field="id")
+        more = score(name, [*gold[::-1], {"id": "new", "n": 1, "t": []}], gold=gold, id_field="id")
+        assert 0 < less.strict < 1
+        assert 0 < more.strict < 1
+        fields = more.details["fields"]
+        assert {"path", "matches", "mismatches", "omissions", "hallucinations"} <= fields[0].keys()
+
+
+@pytest.mark.parametrize("name", ["tree_match", "tree_score"])
+def test_either_form_of_a_schema_serves_both(name: str) -> None:
+    """A JSON Schema and Treeval's types give each scorer the same fields."""
+    plain = {"total": "integer", "items": [{"name": "string", "tags": ["string"]}], "kind": ["a", "b"]}
+    tags = {"type": "array", "items": {"type": "string"}}
+    item = {"type": "object", "properties": {"name": {"type": "string"}, "tags": tags}}
+    described = {
+        "type": "object",
+        "properties": {
+            "total": {"type": "integer"},
+            "items": {"type": "array", "items": item},
+            "kind": {"type": "string", "enum": ["a", "b"]},
+        },
+    }
+    gold = {"total": 3, "items": [{"name": "x", "tags": ["p", "q"]}], "kind": "a"}
+    for schema in (plain, described):
+        assert score(name, gold, gold=gold, schema=schema).strict == 1
+        assert score(name, {**gold, "total": 4}, gold=gold, schema=schema).strict < 1
