@@ -166,7 +166,7 @@ def _search(file: Path, index: _Index) -> None:
     shortest, overlap = min(index.sizes), max(index.sizes) - 1
     words: list[str] = []
     lines: list[int] = []
-    for line, found in _lines(file):
+    for line, found in _words_by_line(file):
         for word in found:
             if word in index.vocabulary:
                 words.append(word)
@@ -200,7 +200,7 @@ def _look_up(words: Sequence[str], lines: Sequence[int], index: _Index, file: Pa
                     index.longest[number] = Hit(file=str(file), line=lines[begin], n_words=length, text=text)
 
 
-def _lines(file: Path) -> Iterator[tuple[int, list[str]]]:
+def _words_by_line(file: Path) -> Iterator[tuple[int, list[str]]]:
     """(number, words) of each line of a file, read in pieces; a very long line comes in several. Bytes that are no UTF-8 are no word."""
     opener = _OPEN.get(file.suffix.lower())
     try:
@@ -245,17 +245,19 @@ def gold_texts(gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldTe
     """The texts of each instance in gold order; a `Fault` stands for a gold file that cannot be read."""
     for instance in gold.instances:
         for key, value in instance.extra.items():
-            yield _text(instance, key, value)
+            yield _gold_text(instance, key, value)
         for check in instance.checks:
             reads = SCORERS.load(check.scorer).marker.reads
             if reads in FILE_FORMS or reads == "tree":
-                yield from _files(instance, check, reads, gold, limits)
+                yield from _file_texts(instance, check, reads, gold, limits)
             else:
                 for key, value in check.parameters.items():
-                    yield _text(instance, f"{check.scorer} {key}", value)
+                    yield _gold_text(instance, f"{check.scorer} {key}", value)
 
 
-def _files(instance: GoldInstance, check: Check, reads: str, gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldText | Fault]:
+def _file_texts(
+    instance: GoldInstance, check: Check, reads: str, gold: Gold, limits: Mapping[str, int | float]
+) -> Iterator[GoldText | Fault]:
     if "gold" not in check.parameters:
         return
     try:
@@ -264,7 +266,7 @@ def _files(instance: GoldInstance, check: Check, reads: str, gold: Gold, limits:
         yield Fault(code=error.fault.code, detail=error.fault.detail, where=instance.where)
         return
     if reads == "tree":
-        yield _text(instance, f"{check.scorer} gold", read)
+        yield _gold_text(instance, f"{check.scorer} gold", read)
         return
     tables = read.values() if isinstance(read, Mapping) else read if isinstance(read, list) else [read]
     for table in tables:
@@ -278,7 +280,7 @@ def _files(instance: GoldInstance, check: Check, reads: str, gold: Gold, limits:
             yield Fault(code=table.code, detail=table.detail, where=instance.where)
 
 
-def _text(instance: GoldInstance, part: str, value: Any) -> GoldText:
+def _gold_text(instance: GoldInstance, part: str, value: Any) -> GoldText:
     return GoldText(instance_id=instance.instance_id, part=part, where=instance.where, pieces=tuple(_strings(value)))
 
 

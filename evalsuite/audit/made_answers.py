@@ -105,7 +105,7 @@ def write_tables(made: Made, tables: list[Table], folder: Path, instance_id: str
 def write_tree(made: Made, folder: Path, instance_id: str) -> Answer:
     """The answer that is a JSON file, or JSON lines for a list of records."""
     name = "answer.jsonl" if isinstance(made.value, list) else "answer.json"
-    place = _place(folder / instance_id / name)
+    place = _in_new_folder(folder / instance_id / name)
     records = made.value if isinstance(made.value, list) else [made.value]
     place.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return Answer(instance_id=instance_id, answer_type="file", value=name)
@@ -116,18 +116,18 @@ def write_database(made: Made, gold: Path, folder: Path, instance_id: str) -> An
     import duckdb
 
     assert isinstance(made.value, Edit)
-    place = _place(folder / instance_id / "answer.duckdb")
+    place = _in_new_folder(folder / instance_id / "answer.duckdb")
     shutil.copyfile(gold, place)
     place.chmod(0o600)
     try:
         with duckdb.connect(str(place), config={"threads": 1}) as connection:
-            _edit(connection, str(made.table), made.value)
+            _edit_in_sql(connection, str(made.table), made.value)
     except duckdb.Error as error:
         raise NotMadeError(str(error).partition("\n")[0]) from None
     return Answer(instance_id=instance_id, answer_type="file", value="answer.duckdb")
 
 
-def _edit(connection: Any, name: str, edit: Edit) -> None:
+def _edit_in_sql(connection: Any, name: str, edit: Edit) -> None:
     """The edit of `made.edited` in SQL: gold's own types stay, which values from Python would not keep."""
     table = quoted_name(name)
     headers = [row[0] for row in connection.execute(f"SELECT * FROM {table} LIMIT 0").description]
@@ -153,13 +153,13 @@ def _edit(connection: Any, name: str, edit: Edit) -> None:
 
 
 def _write_csv(table: Table, place: Path, *, quoted: bool) -> None:
-    with _place(place).open("w", encoding="utf-8", newline="") as handle:
+    with _in_new_folder(place).open("w", encoding="utf-8", newline="") as handle:
         style = {"quoting": csv.QUOTE_ALL, "lineterminator": "\r\n"} if quoted else {"lineterminator": "\n"}
         writer = csv.writer(handle, **style)
         writer.writerow(table.header)
         writer.writerows(["" if value is None else value for value in row] for row in zip(*table.columns, strict=True))
 
 
-def _place(path: Path) -> Path:
+def _in_new_folder(path: Path) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     return path

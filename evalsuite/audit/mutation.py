@@ -134,10 +134,10 @@ class _Maker:
             if until is not None and time.monotonic() > until:
                 break
             n_taken += 1
-            made = self._make(instance, check, scratch)
+            made = self._make_answers(instance, check, scratch)
             if made is not None:
                 batch.append(made)
-            large = len(self.tasks) >= BATCH_TASKS or (n_taken % 20 == 0 and _size(scratch) > BATCH_BYTES)
+            large = len(self.tasks) >= BATCH_TASKS or (n_taken % 20 == 0 and _bytes_below(scratch) > BATCH_BYTES)
             # Where time is short the answers that are made are scored soon.
             if self.tasks and (large or (until is not None and time.monotonic() - begun > BATCH_SECONDS)):
                 yield batch, n_taken
@@ -147,14 +147,14 @@ class _Maker:
         if self.tasks:
             yield batch, n_taken
 
-    def _make(self, instance: GoldInstance, check: Check, scratch: Path) -> _Waiting | None:
+    def _make_answers(self, instance: GoldInstance, check: Check, scratch: Path) -> _Waiting | None:
         name = f"{instance.instance_id} {check.scorer}"
         try:
             about = subject(self.gold, instance, check, self.others, self.limits, seed=self.seed)
         except NotAuditedError as why:
             self.untried.append((name, str(why)))
             return None
-        chosen = self._chosen(about)
+        chosen = self._numbers_to_hand_in(about)
         if len(chosen) < 2:
             self.untried.append((name, "no such answer can be made"))
             return None
@@ -168,11 +168,11 @@ class _Maker:
             names[task.instance.instance_id] = (about.answers[i].kind, about.answers[i].right)
         return _Waiting(instance, check, names)
 
-    def _chosen(self, about: Subject) -> list[int]:
+    def _numbers_to_hand_in(self, about: Subject) -> list[int]:
         """The numbers of the answers to hand in, gold itself first."""
         wanted = [i for i, made in enumerate(about.answers) if i and (not self.kinds or made.kind in self.kinds)]
         return [0, *wanted][: self.most + 1]
 
 
-def _size(folder: Path) -> int:
+def _bytes_below(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

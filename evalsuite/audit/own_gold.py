@@ -162,7 +162,7 @@ def check_gold(
         if not _reaches(own, gold.suite.rules or default_rules(own[0].instance)) or any(trial.lost for trial in own)
     ]
     return GoldCheck(
-        ceiling=_ceiling(gold, hash_, by_instance),
+        ceiling=_ceiling_of(gold, hash_, by_instance),
         n_checks=len(trials) + len(untried),
         unsatisfied=tuple(one for own in by_instance.values() for one in _findings(own)),
         untried=tuple(untried),
@@ -259,7 +259,7 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
 def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
     """(fault code or nothing, why) of a check that does not take its gold."""
     if trial.results:
-        return trial.results[0].fault or "", _reason(trial.results[0], rule)
+        return trial.results[0].fault or "", _refusal_reason(trial.results[0], rule)
     problem = next((problem for problem in trial.check.problems if problem.blocks), None)
     return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be handed in")
 
@@ -270,7 +270,7 @@ def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
     return any(trial.passed(rule) for trial in files or trials)
 
 
-def _reason(result: Result, rule: Rule) -> str:
+def _refusal_reason(result: Result, rule: Rule) -> str:
     """Why an answer was refused, without the code and the place that stand beside it."""
     text = str(result.details.get("reasons", {}).get("strict") or result.reason) if rule == "strict" else result.reason
     if result.fault is not None and text.startswith(f"{result.fault}: "):
@@ -278,7 +278,7 @@ def _reason(result: Result, rule: Rule) -> str:
     return text
 
 
-def _ceiling(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> Ceiling:
+def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> Ceiling:
     full = {rule: [id_ for id_, own in by_instance.items() if _reaches(own, rule)] for rule in RULES}
     return Ceiling(
         gold_hash=hash_,

@@ -103,11 +103,11 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     with Calls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden) as calls:
         looker = _Looker(submission, gold, limits, calls)
         found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
-    lost, notes = _notes(submission)
+    lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
     return Validation(
-        problems=(*sorted(problems, key=_line), *looker.absent()),
+        problems=(*sorted(problems, key=_line_number), *looker.absent()),
         notes=(*notes, *looker.notes, *(_forgotten(submission) if layout == "original" else ())),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in found.values()),
@@ -173,7 +173,7 @@ class _Looker:
         """What is wrong with an answer's text or files, each read in the forms that are wanted; one form that can be read is enough."""
         for value in answer.value if isinstance(answer.value, tuple) else (answer.value,):
             forms: dict[str, Check | None] = {SCORERS.load(check.scorer).marker.reads: check for check in checks}
-            forms = forms or dict.fromkeys(_forms(answer.answer_type, value))
+            forms = forms or dict.fromkeys(_likely_forms(answer.answer_type, value))
             faults = [self._fault(answer, value, form, check) for form, check in forms.items()]
             if faults[0] is not None and all(faults):
                 yield _finding(answer, faults[0], file="" if answer.answer_type == "answer" else value)
@@ -249,7 +249,7 @@ def _finding(answer: Answer, fault: Fault, *, file: str = "", hint: str = "") ->
     return Finding(where=answer.where, instance_id=answer.instance_id, code=fault.code, message=named, hint=hint or kind.hint)
 
 
-def _forms(answer_type: str, value: str) -> tuple[str, ...]:
+def _likely_forms(answer_type: str, value: str) -> tuple[str, ...]:
     """The forms in which an answer may be meant, as far as its type and the file's name tell."""
     if answer_type == "answer":
         return ("text",)
@@ -261,7 +261,7 @@ def _are_names(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(name, str) for name in value)
 
 
-def _notes(submission: Submission) -> tuple[list[Finding], list[str]]:
+def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[str]]:
     """(lines that are lost because nobody knows whose they are, notes on the rest)."""
     told = {answer.where for answer in submission.answers.values() if answer.fault is not None}
     lost, notes = [], []
@@ -282,7 +282,7 @@ def _forgotten(submission: Submission) -> Iterator[str]:
             yield f"{place.name}/: no line of {METADATA} names this folder"
 
 
-def _line(finding: Finding) -> int:
+def _line_number(finding: Finding) -> int:
     number = finding.where.rpartition(":")[2]
     return int(number) if number.isdigit() else 0
 

@@ -32,7 +32,7 @@ from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.stages import Prediction
 
-ORDER: Final = "evalsuite.audit.suspects:collect"
+ORDER: Final = "evalsuite.audit.suspects:collect_answer"
 # An item-rest correlation of fewer runs is mostly chance.
 FEWEST_RUNS: Final = 4
 _KEY: Final = "answer"
@@ -94,7 +94,7 @@ def suspects(
     if len(set(voices)) < 2:
         raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
     firsts = [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
-    scores = {entry.name: {result.instance_id: _value(result, rules) for result in entry.results()} for entry in firsts}
+    scores = {entry.name: {result.instance_id: _score_under(result, rules) for result in entry.results()} for entry in firsts}
     notes: list[str] = []
     answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
     ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
@@ -122,7 +122,7 @@ def _voices(entries: Sequence[RunEntry]) -> list[int]:
     return numbers
 
 
-def _value(result: Result, rules: Rule | None) -> float | None:
+def _score_under(result: Result, rules: Rule | None) -> float | None:
     """The score of an answer that was compared; what was not handed in or not readable says nothing of gold."""
     return {None: result.score, "official": result.official, "strict": result.strict}[rules] if result.status == "scored" else None
 
@@ -214,7 +214,7 @@ def _answers(
     return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(_KEY), list)}
 
 
-def collect(task: Task, prediction: Prediction) -> Result:
+def collect_answer(task: Task, prediction: Prediction) -> Result:
     """A result whose details hold the digest and the words of an answer. Runs in a worker; gold is not opened."""
     form = next((form for form in prediction.forms.values() if not isinstance(form, Fault)), None)
     name = task.instance.instance_id
@@ -237,11 +237,11 @@ def _is_numeric(gold: Any) -> bool:
 def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
     """(what two equal answers share, the answer in a few words): neither order of rows and columns nor headers nor spelling of numbers."""
     if isinstance(form, Table):
-        columns = sorted(([_cell(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
+        columns = sorted(([_cell_text(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
         rows = sorted(zip(*columns, strict=True))
         return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
-        return (_numbers(form) if numbers else "") or " ".join(_words(form)), form.strip()[:_SHOWN]
+        return (_numbers_of_text(form) if numbers else "") or " ".join(_words_of_text(form)), form.strip()[:_SHOWN]
     if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
         return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
     if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
@@ -253,7 +253,7 @@ def _content_of(table: Table | Fault) -> list[str]:
     return [_content(table, numbers=False)[0]] if isinstance(table, Table) else [table.code]
 
 
-def _cell(value: Any) -> str:
+def _cell_text(value: Any) -> str:
     """A cell as text that other spellings of it share: numbers by 10 significant digits."""
     text = "" if value is None else str(value).strip()
     try:
@@ -262,11 +262,11 @@ def _cell(value: Any) -> str:
         return text.casefold()
 
 
-def _numbers(text: str) -> str:
+def _numbers_of_text(text: str) -> str:
     """The numbers of an answer, each once; empty where there are none."""
     return " ".join(sorted({format(float(exact_of(found.readings[0])), ".10g") for found in find_numbers(text) if not found.context}))
 
 
-def _words(text: str) -> list[str]:
+def _words_of_text(text: str) -> list[str]:
     bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
     return [word for word in bare if word]

@@ -100,7 +100,7 @@ def verify(
     gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
     pattern = METADATA if claims.run["gold"]["layout"] == "original" else "*"
     handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
-    sides = [_gold(claims, gold_folder), _submission(claims, handed_in, gold_folder)]
+    sides = [_check_gold(claims, gold_folder), _check_submission(claims, handed_in, gold_folder)]
     stopped = Verified(name=name, findings=(*found, *sides), notes=("nothing was scored again",))
     if not all(side.good for side in sides):
         return stopped
@@ -108,25 +108,25 @@ def verify(
         replay = replaying.replay_of(claims, gold_folder, handed_in)
     except EvalsuiteError as error:
         return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
-    stopped = replace(stopped, findings=(*stopped.findings, _rows(claims, replay)), n_gold=len(replay.gold.instances))
+    stopped = replace(stopped, findings=(*stopped.findings, _check_rows(claims, replay)), n_gold=len(replay.gold.instances))
     if not stopped.findings[-1].good:
         return stopped
     permitted = allow_programs and replay.options.allow_programs
-    ids, left_out, seed = _drawn(replay, sample, seed)
+    ids, left_out, seed = _draw_sample(replay, sample, seed)
     again = None
     if unsettled := tuple(name for name in ids if name not in replay.settled):
         options = replace(replay.options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, allow_programs=permitted)
         again = run(handed_in, gold_folder, replace(options, isolation=isolation, jobs=jobs), progress=progress)
     fresh = {name: replay.settled[name] for name in ids if name in replay.settled}
     fresh |= {row.instance_id: row for row in again.results} if again is not None else {}
-    left_out |= _beyond(fresh, claims, programs=replay.options.allow_programs and not permitted)
+    left_out |= _beyond_this_machine(fresh, claims, programs=replay.options.allow_programs and not permitted)
     fresh = {name: row for name, row in fresh.items() if name not in left_out}
     rows = replaying.expected_rows(replay, fresh, claims)
     expected = replaying.expected_run(replay, rows, claims, again)
     wrong = _differing_rows(claims.rows, rows)
     return replace(
         stopped,
-        findings=(*stopped.findings, _scored_again(fresh, wrong, replay), *_record(expected, claims.run)),
+        findings=(*stopped.findings, _scored_again(fresh, wrong, replay), *_check_record(expected, claims.run)),
         notes=(),
         n_verified=len(fresh.keys() - wrong.keys()),
         left_out={**replay.elsewhere(), **left_out},
@@ -135,7 +135,7 @@ def verify(
     )
 
 
-def _gold(claims: Claims, folder: Path) -> Finding:
+def _check_gold(claims: Claims, folder: Path) -> Finding:
     """Whether gold is what was scored, and the errata what the corrected score was made with, be it none."""
     then, spec = claims.run["gold"]["hash"], find_spec(folder)
     now = gold_hash(spec.parent, spec)
@@ -153,7 +153,7 @@ def _gold(claims: Claims, folder: Path) -> Finding:
     return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})")
 
 
-def _submission(claims: Claims, folder: Path, gold: Path) -> Finding:
+def _check_submission(claims: Claims, folder: Path, gold: Path) -> Finding:
     said, then = claims.run["options"], claims.run["submission"]["hash"]
     try:
         read = read_gold(gold, layout=said.get("layout") or claims.run["gold"]["layout"])
@@ -167,7 +167,7 @@ def _submission(claims: Claims, folder: Path, gold: Path) -> Finding:
     return Finding(name="submission", good=True, says=f"{folder} is as it was handed in ({then})")
 
 
-def _rows(claims: Claims, replay: Replay) -> Finding:
+def _check_rows(claims: Claims, replay: Replay) -> Finding:
     """Whether the rows are those that gold asks for: none missing, none too many, none twice, in gold's order."""
     wanted, there = replay.ids, [row.instance_id for row in claims.rows]
     seen: set[str] = set()
@@ -185,7 +185,7 @@ def _rows(claims: Claims, replay: Replay) -> Finding:
     return Finding(name="rows", good=not differs, says=says, differs=tuple(differs))
 
 
-def _drawn(replay: Replay, sample: int | None, seed: int | None) -> tuple[list[str], dict[str, str], int | None]:
+def _draw_sample(replay: Replay, sample: int | None, seed: int | None) -> tuple[list[str], dict[str, str], int | None]:
     """(the instances to score again, why the others are not, the seed of the sample)."""
     left_out = dict(replay.outside)
     names = [name for name in replay.ids if name not in left_out]
@@ -202,7 +202,7 @@ def _drawn(replay: Replay, sample: int | None, seed: int | None) -> tuple[list[s
     return [name for name in names if name in picked], left_out, seed
 
 
-def _beyond(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
+def _beyond_this_machine(fresh: Mapping[str, Result], claims: Claims, *, programs: bool) -> dict[str, str]:
     """The instances that nobody could judge here for want of something on the grader's side, where the run says that it was there."""
     absent = _ABSENT | ({"NO_JAIL"} if programs else set())
     claimed = {row.instance_id: row for row in claims.rows}
@@ -231,7 +231,7 @@ def _scored_again(fresh: Mapping[str, Result], wrong: Mapping[str, Sequence[str]
     return Finding(name="scored again", good=True, says=f"{said}: the same verdicts, reasons and details")
 
 
-def _record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Finding]:
+def _check_record(expected: Mapping[str, Any], said: Mapping[str, Any]) -> Iterator[Finding]:
     """Whether the numbers follow from the rows, and whether the rest is what a run of this gold and submission writes."""
     wrong = sorted(_differing(_comparable(expected), _comparable(said)))
     numbers = [key for key in wrong if key.partition(".")[0] in ("summary", "corrections", "groups")]

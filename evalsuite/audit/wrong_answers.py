@@ -33,7 +33,7 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
     yield from _one_cell(pair, random_)
     for name in COLUMN_LAWS:
         yield from _planted(pair, name, random_)
-    if pair.ordered and n > 1 and len(set(_rows(pair))) > 1 and _rows(pair) != _rows(pair)[::-1]:
+    if pair.ordered and n > 1 and len(set(_clear_rows(pair))) > 1 and _clear_rows(pair) != _clear_rows(pair)[::-1]:
         yield Edit(kind="wrong order", rows=list(range(n))[::-1])
 
 
@@ -46,7 +46,7 @@ def _native(pair: TablePair) -> bool:
     return pair.gold.types is not None
 
 
-def _rows(pair: TablePair) -> list[tuple[Any, ...]]:
+def _clear_rows(pair: TablePair) -> list[tuple[Any, ...]]:
     return list(zip(*_clear_columns(pair).values(), strict=True))
 
 
@@ -164,7 +164,7 @@ def number_mutants(
             continue
         wrong = [change(gold) for gold in golds]
         if not any(_near(w, gold) for w in wrong for gold in golds):
-            yield Made(kind=name, right=False, value=_said(wrong if every else wrong[:1]))
+            yield Made(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
     apart = [other for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
     random_.shuffle(apart)
     if apart:
@@ -173,7 +173,7 @@ def number_mutants(
         random_.shuffle(listed)
         yield Made(kind="all candidates listed", right=False, value=", ".join(map(plain, listed)))
     if every and len(golds) > 1 and not any(_near(golds[-1], gold) for gold in golds[:-1]):
-        yield Made(kind="part missing", right=False, value=_said(golds[:-1]))
+        yield Made(kind="part missing", right=False, value=_written_out(golds[:-1]))
 
 
 _NUMBER_CHANGES: Final[dict[str, Callable[[Decimal], Decimal]]] = {
@@ -188,7 +188,7 @@ def _near(a: Decimal, b: Decimal) -> bool:
     return abs(a - b) <= Decimal("0.001") * max(Decimal(1), abs(a), abs(b))
 
 
-def _said(numbers: Sequence[Decimal]) -> str:
+def _written_out(numbers: Sequence[Decimal]) -> str:
     return " and ".join(map(plain, numbers))
 
 
@@ -197,19 +197,19 @@ def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
     leaves = [path for path, value in _leaves(tree) if value is not None]
     random_.shuffle(leaves)
     for path in leaves:
-        other = _another(_at(tree, path), native=True)
+        other = _another(_value_at(tree, path), native=True)
         if other is not NOTHING:
-            yield Made(kind="one leaf", right=False, value=_with(tree, path, other))
+            yield Made(kind="one leaf", right=False, value=_with_value(tree, path, other))
             break
-    if leaves and isinstance(_at(tree, leaves[0][:-1]), dict):
+    if leaves and isinstance(_value_at(tree, leaves[0][:-1]), dict):
         yield Made(kind="leaf dropped", right=False, value=_without(tree, leaves[0]))
-    big = next((p for p in leaves if _is_number(_at(tree, p)) and _at(tree, p)), None)
+    big = next((p for p in leaves if _is_number(_value_at(tree, p)) and _value_at(tree, p)), None)
     if big is not None:
-        yield Made(kind="times 100", right=False, value=_with(tree, big, _at(tree, big) * 100))
+        yield Made(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))
     lists = [path for path, value in _lists(tree) if value]
     if lists:
         path = random_.choice(lists)
-        yield Made(kind="element doubled", right=False, value=_with(tree, path, [*_at(tree, path), _at(tree, path)[-1]]))
+        yield Made(kind="element doubled", right=False, value=_with_value(tree, path, [*_value_at(tree, path), _value_at(tree, path)[-1]]))
 
 
 def _is_number(value: Any) -> bool:
@@ -237,21 +237,21 @@ def _lists(tree: Any, path: Path = ()) -> Iterator[tuple[Path, list[Any]]]:
         yield from _lists(value, (*path, step))
 
 
-def _at(tree: Any, path: Path) -> Any:
+def _value_at(tree: Any, path: Path) -> Any:
     for step in path:
         tree = tree[step]
     return tree
 
 
-def _with(tree: Any, path: Path, value: Any) -> Any:
+def _with_value(tree: Any, path: Path, value: Any) -> Any:
     if not path:
         return value
     changed = copy.deepcopy(tree)
-    _at(changed, path[:-1])[path[-1]] = value
+    _value_at(changed, path[:-1])[path[-1]] = value
     return changed
 
 
 def _without(tree: Any, path: Path) -> Any:
     changed = copy.deepcopy(tree)
-    del _at(changed, path[:-1])[path[-1]]
+    del _value_at(changed, path[:-1])[path[-1]]
     return changed

@@ -150,7 +150,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
         return
     for j, k in enumerate(a.partners):
         numbers = [cell for cell in a.gold.columns[a.needed[j]] if cell is not None]
-        if k is None or len(numbers) != a.gold.n_rows or not _falls(a, j):
+        if k is None or len(numbers) != a.gold.n_rows or not _is_ranked_by(a, j):
             continue
         last = a.columns.gold_keys[j][a.gold.n_rows - 1]
         rows = _rows_apart(a)
@@ -158,16 +158,16 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
             continue
         if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
             continue
-        where = f"{_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
+        where = f"{_gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
         yield Repaired(
-            _put(a, rows[0], rows[1]),
+            _with_gold_rows(a, rows[0], rows[1]),
             f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken",
             where,
             puts_gold_in=bool(rows[0]),
         )
 
 
-def _falls(a: Alignment, j: int) -> bool:
+def _is_ranked_by(a: Alignment, j: int) -> bool:
     """Whether gold is ranked by this column: its numbers never rise, or never fall, and are not all one."""
     keys = a.columns.gold_keys[j]
     if not all(isinstance(name, int | float) for name in keys) or len(set(keys)) < 2:
@@ -194,7 +194,7 @@ def _rows_apart(a: Alignment) -> tuple[list[int], list[int]] | None:
     return (missing[::-1], extra) if len(missing) <= len(extra) else None
 
 
-def _put(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
+def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) -> Table:
     """The prediction with gold's rows in the places of some extra ones, and without the other extra ones."""
     rows = rows_of(a.prediction)
     for gold_row, row in zip(missing, extra, strict=False):
@@ -268,9 +268,9 @@ def missing_column(a: Alignment) -> Iterator[Repaired]:
         types = (*table.types, (a.gold.types or ())[a.needed[j]]) if table.types is not None else None
         table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
     n = len(absent)
-    where = "gold's " + ", ".join(_header(a, j) for j in absent)
+    where = "gold's " + ", ".join(_gold_header(a, j) for j in absent)
     yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where, puts_gold_in=True)
 
 
-def _header(a: Alignment, j: int) -> str:
+def _gold_header(a: Alignment, j: int) -> str:
     return f"column {a.needed[j] + 1} {a.gold.header[a.needed[j]]!r}"

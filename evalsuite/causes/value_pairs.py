@@ -43,12 +43,12 @@ class Pair:
     @property
     def gold_text(self) -> str | None:
         """Gold as a text that is neither empty nor a number."""
-        return _text(self.gold, native=self.native)
+        return _plain_text(self.gold, native=self.native)
 
     @property
     def predicted_text(self) -> str | None:
         """The prediction as a text that is neither empty nor a number."""
-        return _text(self.predicted, native=self.native)
+        return _plain_text(self.predicted, native=self.native)
 
 
 def cell(value: Any, *, native: bool) -> Cell:
@@ -210,7 +210,7 @@ def finite(value: Any) -> bool:
     return not isinstance(value, float) or math.isfinite(value)
 
 
-def _text(value: Any, *, native: bool) -> str | None:
+def _plain_text(value: Any, *, native: bool) -> str | None:
     if not isinstance(value, str) or is_null(value, native=native) or number(value, native=native) is not None:
         return None
     return value

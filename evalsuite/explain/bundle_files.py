@@ -33,7 +33,7 @@ class File:
 def files_of(bundle: Bundle) -> list[File]:
     """The files of a bundle: gold's spec and files, the submission's metadata and files. Names are the bundle's own."""
     data = list(_data_files(bundle))
-    return [File(SPEC, _line(spec_of(bundle))), File(METADATA, _line(_answer_of(bundle))), *data]
+    return [File(SPEC, _json_line(spec_of(bundle))), File(METADATA, _json_line(_answer_of(bundle))), *data]
 
 
 def spec_of(bundle: Bundle) -> dict[str, Any]:
@@ -41,7 +41,7 @@ def spec_of(bundle: Bundle) -> dict[str, Any]:
     parameters = {key: value for key, value in bundle.parameters.items() if key != "gold" or bundle.reads in ("text", "number")}
     if parameters.get("condition_cols") == []:
         parameters.pop("condition_cols")
-    own = [_name(bundle, side, place) for side, place, _ in bundle.tables if side == "gold" and bundle.reads != "database"]
+    own = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "gold" and bundle.reads != "database"]
     if bundle.reads == "table":
         parameters = {"gold": own[0] if bundle.parameters["gold"] is None else own, **parameters}
     elif bundle.reads == "tables":
@@ -62,12 +62,12 @@ def _answer_of(bundle: Bundle) -> dict[str, Any]:
     elif bundle.reads == "database":
         kind, value = "file", "answer.duckdb"
     else:
-        names = [_name(bundle, side, place) for side, place, _ in bundle.tables if side == "prediction"]
+        names = [_table_file_name(bundle, side, place) for side, place, _ in bundle.tables if side == "prediction"]
         kind, value = ("files", names) if bundle.reads == "tables" else ("file", names[0])
     return {"instance_id": CASE, "answer_type": kind, "answer_or_path": value}
 
 
-def _name(bundle: Bundle, side: str, place: Any) -> str:
+def _table_file_name(bundle: Bundle, side: str, place: Any) -> str:
     several = sum(1 for other, _, _ in bundle.tables if other == side) > 1
     return f"{_NAMES[side]}{f'_{int(place) + 1}' if several else ''}.{_ENDINGS[bundle.reads]}"
 
@@ -80,24 +80,24 @@ def _data_files(bundle: Bundle) -> Iterator[File]:
     if bundle.reads == "tree":
         for side, name, value in (("gold", "gold", bundle.gold), ("submission", "answer", bundle.answer)):
             records = value if isinstance(value, list) else [value]
-            yield File(f"{side}/{CASE}/{_tree_name(name, value)}", "".join(map(_line, records)))
+            yield File(f"{side}/{CASE}/{_tree_name(name, value)}", "".join(map(_json_line, records)))
         if bundle.schema is not None:
-            yield File(f"gold/{CASE}/schema.json", _line(bundle.schema))
+            yield File(f"gold/{CASE}/schema.json", _json_line(bundle.schema))
     elif bundle.reads == "database":
         for side, folder, name in (("gold", "gold", "gold"), ("prediction", "submission", "answer")):
-            sql = "".join(_create(str(place), table) for own, place, table in bundle.tables if own == side)
+            sql = "".join(_create_table_sql(str(place), table) for own, place, table in bundle.tables if own == side)
             yield File(f"{folder}/{CASE}/{name}.duckdb", sql, is_sql=True)
     else:
         for side, place, table in bundle.tables:
             folder = "gold" if side == "gold" else "submission"
-            yield File(f"{folder}/{CASE}/{_name(bundle, side, place)}", _csv(table))
+            yield File(f"{folder}/{CASE}/{_table_file_name(bundle, side, place)}", _csv_text(table))
 
 
-def _line(value: Any) -> str:
+def _json_line(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False) + "\n"
 
 
-def _csv(table: dict[str, Any]) -> str:
+def _csv_text(table: dict[str, Any]) -> str:
     """The table as CSV; a row that was too short stays so."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -110,7 +110,7 @@ def _csv(table: dict[str, Any]) -> str:
     return text.getvalue()
 
 
-def _create(name: str, table: dict[str, Any]) -> str:
+def _create_table_sql(name: str, table: dict[str, Any]) -> str:
     """The SQL that makes a table: its columns with their types, then one INSERT a row, each value cast from its text."""
     columns = ", ".join(f"{quoted_name(header)} {kind}" for header, kind in zip(table["header"], table["types"], strict=True))
     lines = [f"CREATE TABLE {quoted_name(name)} ({columns});"]

@@ -78,9 +78,9 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
         return {**data, "columns": [], "counts": None, "rows": [], "note": "too large to show cell by cell"}
     changed = Counter(pair for rows in a.wrong for pair in rows)
     wrong_rows = sorted(changed)
-    rows = [*_rows(a, wrong_rows[:most_rows])]
-    rows += [_lone(a, row, gold=True) for row in a.missing[: max(0, most_rows - len(rows))]]
-    rows += [_lone(a, row, gold=False) for row in a.extra[: max(0, most_rows - len(rows))]]
+    rows = [*_shown_rows(a, wrong_rows[:most_rows])]
+    rows += [_lone_row(a, row, gold=True) for row in a.missing[: max(0, most_rows - len(rows))]]
+    rows += [_lone_row(a, row, gold=False) for row in a.extra[: max(0, most_rows - len(rows))]]
     n_differing = len(wrong_rows) + len(a.missing) + len(a.extra)
     counts = {
         "rows_equal": len(a.pairs) - len(wrong_rows),
@@ -90,7 +90,7 @@ def table_difference(pair: TablePair, rules: Rule, *, most_rows: int = MOST_ROWS
         "cells_wrong": a.n_wrong,
     }
     shown = {"rows": rows, "n_rows_shown": len(rows), "n_rows_cut": n_differing - len(rows)}
-    return {**data, **_columns(a), "counts": counts, **shown, "note": _note(a, counts)}
+    return {**data, **_column_pairs(a), "counts": counts, **shown, "note": _note(a, counts)}
 
 
 def _note(a: Alignment, counts: Mapping[str, int]) -> str:
@@ -102,20 +102,22 @@ def _note(a: Alignment, counts: Mapping[str, int]) -> str:
     return "every cell shown agrees by itself: see the reason"
 
 
-def _columns(a: Alignment) -> Data:
+def _column_pairs(a: Alignment) -> Data:
     columns = [
         {
             "gold": a.needed[j] + 1,
-            "gold_header": _cut(a.gold.header[a.needed[j]]),
+            "gold_header": _cut_text(a.gold.header[a.needed[j]]),
             "predicted": None if k is None else k + 1,
-            "predicted_header": None if k is None else _cut(a.prediction.header[k]),
+            "predicted_header": None if k is None else _cut_text(a.prediction.header[k]),
             "n_wrong": len(a.wrong[j]),
         }
         for j, k in enumerate(a.partners)
     ]
     taken = {k for k in a.partners if k is not None}
     further = [
-        {"predicted": k + 1, "predicted_header": _cut(a.prediction.header[k])} for k in range(len(a.prediction.columns)) if k not in taken
+        {"predicted": k + 1, "predicted_header": _cut_text(a.prediction.header[k])}
+        for k in range(len(a.prediction.columns))
+        if k not in taken
     ]
     unneeded = [i + 1 for i in range(len(a.gold.columns)) if i not in a.needed]
     return {
@@ -127,22 +129,22 @@ def _columns(a: Alignment) -> Data:
     }
 
 
-def _rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data]:
+def _shown_rows(a: Alignment, pairs: Sequence[tuple[int, int]]) -> Iterator[Data]:
     wrong = [set(rows) for rows in a.wrong]
     for pair in pairs:
         cells = []
         for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
-            gold = _safe(a.gold.columns[a.needed[j]][pair[0]])
-            predicted = None if k is None else _safe(a.prediction.columns[k][pair[1]])
+            gold = _json_safe(a.gold.columns[a.needed[j]][pair[0]])
+            predicted = None if k is None else _json_safe(a.prediction.columns[k][pair[1]])
             cells.append({"gold": gold, "predicted": predicted, "equal": k is not None and pair not in wrong[j]})
         yield {"status": "changed", "gold_row": pair[0] + 1, "predicted_row": pair[1] + 1, "cells": cells}
 
 
-def _lone(a: Alignment, row: int, *, gold: bool) -> Data:
+def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
     """A row that only one side has."""
     cells = []
     for j, k in list(enumerate(a.partners))[:MOST_COLUMNS]:
-        value = _safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _safe(a.prediction.columns[k][row]))
+        value = _json_safe(a.gold.columns[a.needed[j]][row]) if gold else (None if k is None else _json_safe(a.prediction.columns[k][row]))
         cells.append({"gold": value if gold else None, "predicted": None if gold else value, "equal": False})
     side = {"gold_row": row + 1, "predicted_row": None} if gold else {"gold_row": None, "predicted_row": row + 1}
     return {"status": "missing" if gold else "extra", **side, "cells": cells}
@@ -164,10 +166,10 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
             distance = abs(float(exact_of(nearest) - exact_of(found.readings[0])))
             numbers.append(
                 {
-                    "text": _cut(found.text),
-                    "value": _safe(value),
-                    "nearest_gold": _safe(float(exact_of(nearest))),
-                    "distance": _safe(distance),
+                    "text": _cut_text(found.text),
+                    "value": _json_safe(value),
+                    "nearest_gold": _json_safe(float(exact_of(nearest))),
+                    "distance": _json_safe(distance),
                     "within": distance <= tolerance,
                 }
             )
@@ -179,7 +181,7 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
         "tolerance": tolerance,
         "numbers": shown,
         "n_numbers": len(numbers),
-        "answer": _cut(answer, LONGEST_TEXT),
+        "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
     }
 
@@ -194,12 +196,12 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     lacking = next((text for text in golds if text.casefold() not in lowered), golds[0] if golds else "")
     return {
         "kind": "text",
-        "gold": [{"text": _cut(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
+        "gold": [{"text": _cut_text(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
         "n_gold": len(golds),
         "conj": parameters.get("conj", "or"),
-        "excluded": [_cut(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
+        "excluded": [_cut_text(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
         "segments": _segments(lacking, answer),
-        "answer": _cut(answer, LONGEST_TEXT),
+        "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
     }
 
@@ -217,7 +219,10 @@ def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
         rows = details.get(key)
         if isinstance(rows, list) and rows and total in details and key == "wrong":
             shown = [
-                {"path": row.get("path") or "(root)", **{k: _safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")}}
+                {
+                    "path": row.get("path") or "(root)",
+                    **{k: _json_safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")},
+                }
                 for row in rows[:MOST_LEAVES]
             ]
             return {"kind": "tree", "rows": shown, "n_rows": details[total], "n_rows_shown": len(shown), "note": ""}
@@ -226,7 +231,9 @@ def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
         n += 1
         if n <= MOST_LEAVES:
             word = {"wrong": "mismatch", "missing": "omission", "extra": "hallucination"}[leaf.status]
-            rows.append({"path": shown_path(leaf.path), "status": word, "expected": _safe(leaf.gold), "got": _safe(leaf.predicted)})
+            rows.append(
+                {"path": shown_path(leaf.path), "status": word, "expected": _json_safe(leaf.gold), "got": _json_safe(leaf.predicted)}
+            )
     note = "lists are compared in step here; the scorer may pair their elements in another way"
     return {"kind": "tree", "rows": rows, "n_rows": n, "n_rows_shown": len(rows), "note": note}
 
@@ -235,18 +242,18 @@ def judge_difference(result: Result | None) -> Data:
     """The verdict and the rationale of a judge, from the details of its result."""
     details = result.details if result is not None else {}
     reply = details.get("judge")
-    shown = {str(key): _safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _safe(reply)}
+    shown = {str(key): _json_safe(value) for key, value in reply.items()} if isinstance(reply, Mapping) else {"reply": _json_safe(reply)}
     return {"kind": "judge", "verdict": result.score if result else None, "reason": result.reason if result else "", "judge": shown}
 
 
-def _safe(value: Any) -> Any:
+def _json_safe(value: Any) -> Any:
     """A value that JSON can hold, long ones cut."""
     if value is None or isinstance(value, bool | int):
         return value if not isinstance(value, int) or abs(value) < 1 << 63 else str(value)
     if isinstance(value, float):
         return value if math.isfinite(value) else repr(value)
-    return _cut(value if isinstance(value, str) else str(value))
+    return _cut_text(value if isinstance(value, str) else str(value))
 
 
-def _cut(text: str, longest: int = LONGEST_CELL) -> str:
+def _cut_text(text: str, longest: int = LONGEST_CELL) -> str:
     return text if len(text) <= longest else f"{text[:longest]}... ({len(text)} characters)"

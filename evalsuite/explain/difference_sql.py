@@ -34,11 +34,15 @@ def table_sql(pair: TablePair, *, gold: Path, prediction: Path, rules: Rule) -> 
         ("prediction", prediction, pair.prediction, [k for _, k in columns]),
     ):
         source = _source(side, path, pair.name, len(table.columns), native=native)
-        cells = ", ".join(f"{_value(a, j, n, native)} AS c{i}" for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1))
+        cells = ", ".join(
+            f"{_compared_value(a, j, n, native)} AS c{i}" for i, ((j, _), n) in enumerate(zip(columns, places, strict=True), start=1)
+        )
         number = "row_number() OVER () AS row, " if numbered else ""
         sides.append(f"{side} AS (SELECT {number}{cells} FROM {source})")
     shown = f"row, {names}" if numbered else names
-    attach = f"ATTACH {_text(str(gold))} AS gold_file (READ_ONLY); ATTACH {_text(str(prediction))} AS prediction_file (READ_ONLY);\n"
+    attach = (
+        f"ATTACH {_sql_text(str(gold))} AS gold_file (READ_ONLY); ATTACH {_sql_text(str(prediction))} AS prediction_file (READ_ONLY);\n"
+    )
     return (
         (attach if native else "")
         + f"WITH {sides[0]},\n     {sides[1]}\n"
@@ -59,10 +63,10 @@ def _source(side: str, path: Path, name: str, n_columns: int, *, native: bool) -
     columns = [f"x{i}" for i in range(n_columns)]
     if native:
         return f"{side}_file.main.{quoted_name(name)} AS t({', '.join(columns)})"
-    return f"read_csv({_text(str(path))}, header = true, all_varchar = true, names = [{', '.join(map(_text, columns))}])"
+    return f"read_csv({_sql_text(str(path))}, header = true, all_varchar = true, names = [{', '.join(map(_sql_text, columns))}])"
 
 
-def _value(a: Alignment, j: int, column: int, native: bool) -> str:
+def _compared_value(a: Alignment, j: int, column: int, native: bool) -> str:
     """One column as the statement compares it: numbers rounded, everything else as text."""
     if _numeric(a, j):
         return f"round(TRY_CAST(x{column} AS DOUBLE), {_DECIMALS[a.rules]})"
@@ -76,5 +80,5 @@ def _numeric(a: Alignment, j: int) -> bool:
     return all(cell is None or place(cell) is not None for side in cells for cell in side)
 
 
-def _text(value: str) -> str:
+def _sql_text(value: str) -> str:
     return "'" + value.replace("'", "''") + "'"

@@ -31,7 +31,7 @@ WHAT: Final = ("difference", "explain")
 _ORDERS: Final = {
     ("difference",): "evalsuite.explain.evidence:collect_difference",
     ("explain",): "evalsuite.explain.evidence:collect_explanation",
-    WHAT: "evalsuite.explain.evidence:collect",
+    WHAT: "evalsuite.explain.evidence:collect_evidence",
 }
 _KEY: Final = "evidence"
 ROOM: Final = 10
@@ -79,7 +79,7 @@ def explain_results(
         pool.close()
 
 
-def collect(task: Task, prediction: Prediction) -> Result:
+def collect_evidence(task: Task, prediction: Prediction) -> Result:
     """The result of a task whose details hold both kinds of evidence. Runs in the worker that reads gold."""
     return _collect(task, prediction, WHAT)
 
@@ -97,7 +97,7 @@ def collect_explanation(task: Task, prediction: Prediction) -> Result:
 def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     result = judge(task, prediction)
     rules = failing_rule(result, task.rules)
-    found: Data = {"rules": rules, "status": result.status, "reason": _reason(result, rules)}
+    found: Data = {"rules": rules, "status": result.status, "reason": _reason_under(result, rules)}
     if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
         found |= _looked_at(task, prediction, result, rules, what)
     return replace(result, details={_KEY: found})
@@ -156,7 +156,7 @@ def _place(folder: Path, task: Task, name: str) -> Path:
     return folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
 
 
-def _reason(result: Result, rules: Rule | None) -> str:
+def _reason_under(result: Result, rules: Rule | None) -> str:
     reasons = result.details.get("reasons")
     return str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
 

@@ -33,16 +33,16 @@ def differing(gold: Any, predicted: Any, path: Path = ()) -> Iterator[Leaf]:
         gold = gold[ANY_OF][0] if gold[ANY_OF] else None
     if isinstance(gold, dict) and isinstance(predicted, dict):
         for key in dict.fromkeys((*gold, *predicted)):
-            yield from _at((*path, key), key in gold, key in predicted, gold.get(key), predicted.get(key))
+            yield from _differing_at((*path, key), key in gold, key in predicted, gold.get(key), predicted.get(key))
     elif isinstance(gold, list) and isinstance(predicted, list):
         for i in range(max(len(gold), len(predicted))):
             inside = i < len(gold), i < len(predicted)
-            yield from _at((*path, i), *inside, gold[i] if inside[0] else None, predicted[i] if inside[1] else None)
+            yield from _differing_at((*path, i), *inside, gold[i] if inside[0] else None, predicted[i] if inside[1] else None)
     elif gold != predicted or isinstance(gold, bool) != isinstance(predicted, bool):
         yield Leaf(path, "wrong", gold, predicted)
 
 
-def _at(path: Path, in_gold: bool, in_predicted: bool, gold: Any, predicted: Any) -> Iterator[Leaf]:
+def _differing_at(path: Path, in_gold: bool, in_predicted: bool, gold: Any, predicted: Any) -> Iterator[Leaf]:
     if in_gold and in_predicted:
         yield from differing(gold, predicted, path)
     else:
@@ -66,12 +66,12 @@ def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
             return None
     causes, repaired = list[Cause](), copy.deepcopy(form)
     for leaves_of_field in _by_field(leaves):
-        found = _field(leaves_of_field)
+        found = _cause_of_field(leaves_of_field)
         if found is None:
             return None
         causes.append(found[0])
         for path, value in found[1]:
-            repaired = _put(repaired, path, value)
+            repaired = _with_value_put(repaired, path, value)
     return causes if causes and judge.passes(repaired) else None
 
 
@@ -86,7 +86,7 @@ def _by_field(leaves: Sequence[Leaf]) -> list[list[Leaf]]:
     return [found[::-1] if status == "extra" else found for (_, status), found in fields.items()]
 
 
-def _field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
+def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any]]] | None:
     """(the cause, the values to put) of one field's leaves."""
     first, n = leaves[0], len(leaves)
     where = f"at {shown_path(first.path)}"
@@ -112,7 +112,7 @@ def _is_leaf(value: Any) -> bool:
     return not isinstance(value, dict | list) and finite(value)
 
 
-def _put(tree: Any, path: Path, value: Any) -> Any:
+def _with_value_put(tree: Any, path: Path, value: Any) -> Any:
     """The tree with a value at the path, changed in place; a list that is one short grows."""
     if not path:
         return value

@@ -24,7 +24,7 @@ from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable, settle_early
 from evalsuite.workers.stages import Prediction, judge, usable_parameters
 
-ORDER: Final = "evalsuite.explain.smallest_case:collect"
+ORDER: Final = "evalsuite.explain.smallest_case:collect_smallest_case"
 _KEY: Final = "case"
 # A scorer's own parameters that hold what a reader made of gold's files: they are written as files again.
 _READ: Final = ("gold", "schema")
@@ -94,7 +94,7 @@ def _no_case(instance_id: str, why: str) -> UsageError:
     return UsageError(f"{instance_id} has no verdict that could be kept: {why}", hint="a bundle needs an answer that a scorer compared")
 
 
-def collect(task: Task, prediction: Prediction) -> Result:
+def collect_smallest_case(task: Task, prediction: Prediction) -> Result:
     """The result of a task whose details hold its smallest case. Runs in the worker that reads gold."""
     result = judge(task, prediction)
     checks = [check for check in applicable(task.instance, task.answer) if not any(p.blocks for p in check.problems)] if task.answer else []
@@ -132,7 +132,7 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
         if whole is None or not shrinker.keeps(whole.form(), whole.scored()):
             return None
         case = shrink(whole, shrinker)
-        found["tables"] = [[*key, _table(table)] for key, table in case.tables.items()]
+        found["tables"] = [[*key, _table_data(table)] for key, table in case.tables.items()]
         said = {key: value for key, value in case.parameters.items() if key in said or key == "condition_cols"}
         said |= {"gold": case.parameters["gold"]} if reads == "table" else {}
         sizes = [("rows", whole.n_rows, case.n_rows), ("columns", whole.n_columns, case.n_columns)]
@@ -147,13 +147,13 @@ def _smallest(entry: Scorer, check: Check, form: Any, parameters: Mapping[str, A
     return {**found, **words, **reasons, **about}
 
 
-def _table(table: Table) -> Data:
+def _table_data(table: Table) -> Data:
     """A table as JSON values: text as it is, what a database held as text that it reads back."""
-    columns = [[_cell(value, native=table.types is not None) for value in column] for column in table.columns]
+    columns = [[_cell_text_of(value, native=table.types is not None) for value in column] for column in table.columns]
     return {"header": list(table.header), "columns": columns, "types": list(table.types) if table.types is not None else None}
 
 
-def _cell(value: Any, *, native: bool) -> str | None:
+def _cell_text_of(value: Any, *, native: bool) -> str | None:
     if value is None or not native:
         return None if value is None else str(value)
     if isinstance(value, bytes | bytearray | memoryview):

@@ -76,7 +76,7 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
     `ignore` leaves codes out everywhere; an instance's `lint_ignore` (a list of codes beside `evaluation`) leaves them out there.
     """
     book = open_book(folder)
-    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=_line)
+    found = sorted((one if one.severity else replace(one, severity=CODES[one.code].severity) for one in _findings(book)), key=_place_of)
     unwanted = set(ignore)
     quiet = dict[str, set[str]]()
     for instance in book.instances:
@@ -122,6 +122,6 @@ def _functions(kinds: dict[str, Kind]) -> list[Callable[..., Iterator[Found]]]:
     return list(dict.fromkeys(kind.function for kind in kinds.values()))
 
 
-def _line(found: Found) -> tuple[str, int]:
+def _place_of(found: Found) -> tuple[str, int]:
     name, _, line = found.where.rpartition(":")
     return (name, int(line)) if line.isdigit() else (found.where, 0)

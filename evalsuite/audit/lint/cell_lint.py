@@ -39,7 +39,7 @@ def _numbers(cells: list[str]) -> list[Any]:
     return [value for value in map(_read, cells) if isinstance(value, int | Number)]
 
 
-def words(table: GoldTable) -> Iterator[Found]:
+def find_null_words(table: GoldTable) -> Iterator[Found]:
     """Cells that are text to a person and empty to a reader: NA for Namibia, None for a name."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -50,7 +50,7 @@ def words(table: GoldTable) -> Iterator[Found]:
             yield table.found("literal-null", message, hint="write another word where it is a value, nothing where it is none")
 
 
-def spaces(table: GoldTable) -> Iterator[Found]:
+def find_padded_cells(table: GoldTable) -> Iterator[Found]:
     """Text cells with spaces round them: official compares them letter by letter."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -59,7 +59,7 @@ def spaces(table: GoldTable) -> Iterator[Found]:
             yield table.found("padded-cells", f"{table.column(index)} holds {padded!r} with a space round it", hint="remove the space")
 
 
-def mixed(table: GoldTable) -> Iterator[Found]:
+def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
     """Number columns that a few cells make text, so that official compares 1.0 and 1 as text."""
     for index in table.needed if table.is_csv else ():
         cells = [cell for cell in _texts(table, index) if cell.strip() not in _NULL_WORDS]
@@ -75,7 +75,7 @@ def mixed(table: GoldTable) -> Iterator[Found]:
             yield table.found("mixed-column", message, hint="leave the cell empty, or make it a number")
 
 
-def zeros(table: GoldTable) -> Iterator[Found]:
+def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
     """Codes such as 007: official reads them as numbers."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -85,7 +85,7 @@ def zeros(table: GoldTable) -> Iterator[Found]:
             yield table.found("leading-zeros", message, hint="the strict rules read text")
 
 
-def sizes(table: GoldTable) -> Iterator[Found]:
+def find_indistinct_numbers(table: GoldTable) -> Iterator[Found]:
     """Numbers too large or too near one another for official's tolerance."""
     for index in table.needed:
         values = _values(table, index)
@@ -123,7 +123,7 @@ def _values(table: GoldTable, index: int) -> list[Any]:
     return [value for value in map(read_native, cells) if isinstance(value, int | Number)]
 
 
-def dates(table: GoldTable) -> Iterator[Found]:
+def find_odd_dates(table: GoldTable) -> Iterator[Found]:
     """Dates in a form that only one way of writing matches."""
     for index in table.needed if table.is_csv else ():
         cells = _texts(table, index)
@@ -145,7 +145,7 @@ _CALENDAR = (
 )
 
 
-def ties(table: GoldTable) -> Iterator[Found]:
+def find_order_ties(table: GoldTable) -> Iterator[Found]:
     """An order that a person can name but not repeat: sorted by a column with ties, which nothing breaks."""
     if not table.ordered or table.table.n_rows < FEWEST_ROWS or table.spot.check.parameters.get("order_by"):
         return
@@ -214,17 +214,19 @@ def _explained(rows: Sequence[tuple[int, ...]], by: int, group: Sequence[int], u
 
 
 PER_TABLE = {
-    "literal-null": Kind("warning", words, "a word such as NA or None in a text column: it is read as empty"),
-    "padded-cells": Kind("warning", spaces, "text cells with spaces round them"),
-    "mixed-column": Kind("warning", mixed, "a number column that a few cells make text"),
-    "formatted-numbers": Kind("warning", mixed, "a column of formatted numbers, compared as text"),
-    "leading-zeros": Kind("note", zeros, "codes with leading zeros, which official reads as numbers"),
-    "values-in-tolerance": Kind("note", sizes, "a column whose values all lie within official's tolerance of one another"),
-    "value-near-zero": Kind("note", sizes, "a value that official cannot tell from 0"),
-    "large-integers": Kind("note", sizes, "integers so large that official takes neighbours for equal"),
-    "overflow": Kind("warning", sizes, "a number beyond all floats"),
-    "date-format": Kind("warning", dates, "dates that are not written YYYY-MM-DD"),
-    "midnight-times": Kind("note", dates, "days written with a time of 00:00"),
-    "order-ties": Kind("warning", ties, "the order of rows counts, and ties in it are broken by nothing"),
-    "no-order": Kind("note", ties, "the order of rows counts, and no column is in order"),
+    "literal-null": Kind("warning", find_null_words, "a word such as NA or None in a text column: it is read as empty"),
+    "padded-cells": Kind("warning", find_padded_cells, "text cells with spaces round them"),
+    "mixed-column": Kind("warning", find_mixed_columns, "a number column that a few cells make text"),
+    "formatted-numbers": Kind("warning", find_mixed_columns, "a column of formatted numbers, compared as text"),
+    "leading-zeros": Kind("note", find_leading_zeros, "codes with leading zeros, which official reads as numbers"),
+    "values-in-tolerance": Kind(
+        "note", find_indistinct_numbers, "a column whose values all lie within official's tolerance of one another"
+    ),
+    "value-near-zero": Kind("note", find_indistinct_numbers, "a value that official cannot tell from 0"),
+    "large-integers": Kind("note", find_indistinct_numbers, "integers so large that official takes neighbours for equal"),
+    "overflow": Kind("warning", find_indistinct_numbers, "a number beyond all floats"),
+    "date-format": Kind("warning", find_odd_dates, "dates that are not written YYYY-MM-DD"),
+    "midnight-times": Kind("note", find_odd_dates, "days written with a time of 00:00"),
+    "order-ties": Kind("warning", find_order_ties, "the order of rows counts, and ties in it are broken by nothing"),
+    "no-order": Kind("note", find_order_ties, "the order of rows counts, and no column is in order"),
 }

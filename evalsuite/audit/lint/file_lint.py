@@ -21,14 +21,14 @@ _UNREAD |= {"NOT_A_TABLE": "gold-view"}
 _MOST_STRAY = 20
 
 
-def unread(book: Book) -> Iterator[Found]:
+def find_unread_files(book: Book) -> Iterator[Found]:
     """Gold files that the tables' reader could not read, each under the code of its fault."""
     for spot, file, fault in book.unread:
         code = _UNREAD.get(fault.code, "unreadable-file")
-        yield spot.found(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_hint(book, spot, file, fault))
+        yield spot.found(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
 
 
-def _hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
+def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
     if fault.code != "MISSING_FILE":
         return FAULTS[fault.code].hint
     folder = book.folder / spot.instance.instance_id
@@ -36,16 +36,16 @@ def _hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
     return f"there is {near[0]!r}: names keep their case" if near else f"gold files lie in <gold>/{spot.instance.instance_id}/"
 
 
-def named_twice(spot: Spot) -> Iterator[Found]:
+def find_repeated_files(spot: Spot) -> Iterator[Found]:
     """A list of gold files with one of them twice."""
     gold = spot.check.parameters.get("gold")
     if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
         yield spot.found("repeated-file", "gold names a file twice among its alternatives", hint="keep one")
 
 
-def stray(book: Book) -> Iterator[Found]:
+def find_stray_files(book: Book) -> Iterator[Found]:
     """Folders that belong to no instance, and files that no check names."""
-    used = _used(book)
+    used = _named_files(book)
     # In other layouts than the original all instances share a folder of tables, and one of queries.
     shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
     shared |= {"sql"} if shared else set()
@@ -53,7 +53,7 @@ def stray(book: Book) -> Iterator[Found]:
         if folder.name in shared:
             continue
         if folder.name not in book.raw:
-            yield _at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
+            yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
             continue
         if folder.name not in used:
             # A scorer of the user's own may read what it likes.
@@ -62,10 +62,10 @@ def stray(book: Book) -> Iterator[Found]:
         strays = [place for place in files if place.relative_to(folder).as_posix() not in used[folder.name]]
         for place in strays[:_MOST_STRAY]:
             name = place.relative_to(book.folder).as_posix()
-            yield _at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
+            yield _found_at(book, "stray-file", folder.name, f"no check names {name}", "remove it, or name it in gold")
 
 
-def _used(book: Book) -> dict[str, set[str]]:
+def _named_files(book: Book) -> dict[str, set[str]]:
     """The files each instance's checks name; an instance with a scorer that is not bundled is left out."""
     from evalsuite.scorers import SCORERS
 
@@ -81,21 +81,21 @@ def _used(book: Book) -> dict[str, set[str]]:
     return used
 
 
-def outside(book: Book) -> Iterator[Found]:
+def find_misplaced_files(book: Book) -> Iterator[Found]:
     """Files at the top of the folder that nobody reads as gold: a second spec in the making, a table that lies one folder too high."""
-    wanted = {str(name) for names in _used(book).values() for name in names}
+    wanted = {str(name) for names in _named_files(book).values() for name in names}
     for place in sorted(book.folder.iterdir()):
         if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
-            yield _at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files lie in <gold>/<instance_id>/")
+            yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files lie in <gold>/<instance_id>/")
 
 
-def links(book: Book) -> Iterator[Found]:
+def find_linked_files(book: Book) -> Iterator[Found]:
     """Gold files that are links out of the folder: the hash holds, a copy of the folder does not."""
     for place in sorted(book.folder.rglob("*")):
         if place.is_symlink() and not place.resolve().is_relative_to(book.folder.resolve()):
             owner = place.relative_to(book.folder).parts[0]
             id_ = owner if owner in book.raw else ""
-            yield _at(
+            yield _found_at(
                 book,
                 "linked-file",
                 id_,
@@ -104,12 +104,12 @@ def links(book: Book) -> Iterator[Found]:
             )
 
 
-def _at(book: Book, code: str, id_: str, message: str, hint: str) -> Found:
+def _found_at(book: Book, code: str, id_: str, message: str, hint: str) -> Found:
     where = f"{book.name}:{book.raw[id_][0]}" if id_ in book.raw else f"{book.name}:1"
     return Found(code=code, where=where, instance_id=id_, message=message, hint=hint)
 
 
-def ids(book: Book) -> Iterator[Found]:
+def find_odd_ids(book: Book) -> Iterator[Found]:
     """Ids that are no folder name, and ids that differ only in case: one folder on many systems."""
     seen: dict[str, str] = {}
     for spot in book.spots():
@@ -130,7 +130,7 @@ def ids(book: Book) -> Iterator[Found]:
             yield spot.found("id-case", f"the ids {first!r} and {id_!r} differ only in case", hint="their folders are one on some systems")
 
 
-def rows(table: GoldTable) -> Iterator[Found]:
+def find_odd_rows(table: GoldTable) -> Iterator[Found]:
     """Lines that are longer or shorter than the header, and blank ones: all of them are read as something else than they look."""
     if not table.is_csv:
         return
@@ -178,7 +178,7 @@ class Twins:
             yield table.found("equal-alternatives", f"the same table as {file}", hint="keep one")
 
 
-def questions(book: Book) -> Iterator[Found]:
+def find_equal_questions(book: Book) -> Iterator[Found]:
     """Two instances that ask the same."""
     seen: dict[str, str] = {}
     for spot in book.spots():
@@ -192,35 +192,35 @@ def questions(book: Book) -> Iterator[Found]:
                     yield spot.found("equal-questions", f"the same {key} as {first}", hint="is one of them a copy by mistake?")
 
 
-def nothing(_table: GoldTable) -> Iterator[Found]:
+def found_by_twins(_table: GoldTable) -> Iterator[Found]:
     """Found by `Twins`, which must remember."""
     yield from ()
 
 
 PER_BOOK = {
-    "bad-id": Kind("warning", ids, "an instance_id that cannot be a folder name"),
-    "id-case": Kind("warning", ids, "two ids that differ only in case"),
-    "stray-folder": Kind("warning", stray, "a folder that belongs to no instance"),
-    "stray-file": Kind("warning", stray, "a file that no check names"),
-    "misplaced-file": Kind("warning", outside, "a gold file that lies beside the spec and not in its instance's folder"),
-    "linked-file": Kind("warning", links, "a link that leads out of the gold folder"),
-    "equal-questions": Kind("warning", questions, "two instances ask the same question"),
+    "bad-id": Kind("warning", find_odd_ids, "an instance_id that cannot be a folder name"),
+    "id-case": Kind("warning", find_odd_ids, "two ids that differ only in case"),
+    "stray-folder": Kind("warning", find_stray_files, "a folder that belongs to no instance"),
+    "stray-file": Kind("warning", find_stray_files, "a file that no check names"),
+    "misplaced-file": Kind("warning", find_misplaced_files, "a gold file that lies beside the spec and not in its instance's folder"),
+    "linked-file": Kind("warning", find_linked_files, "a link that leads out of the gold folder"),
+    "equal-questions": Kind("warning", find_equal_questions, "two instances ask the same question"),
 }
-PER_CHECK = {"repeated-file": Kind("warning", named_twice, "a gold file stands twice among the alternatives")}
+PER_CHECK = {"repeated-file": Kind("warning", find_repeated_files, "a gold file stands twice among the alternatives")}
 PER_TABLE = {
-    "odd-delimiter": Kind("warning", rows, "a table of one column whose name holds another delimiter than the comma"),
-    "ragged-row": Kind("error", rows, "a row longer than the header: the columns shift"),
-    "short-row": Kind("warning", rows, "a row shorter than the header"),
-    "blank-line": Kind("warning", rows, "a blank line inside a table: it is skipped, though it may be a row"),
-    "equal-golds": Kind("warning", nothing, "the same table is gold of two instances"),
-    "equal-alternatives": Kind("warning", nothing, "two accepted tables are equal"),
+    "odd-delimiter": Kind("warning", find_odd_rows, "a table of one column whose name holds another delimiter than the comma"),
+    "ragged-row": Kind("error", find_odd_rows, "a row longer than the header: the columns shift"),
+    "short-row": Kind("warning", find_odd_rows, "a row shorter than the header"),
+    "blank-line": Kind("warning", find_odd_rows, "a blank line inside a table: it is skipped, though it may be a row"),
+    "equal-golds": Kind("warning", found_by_twins, "the same table is gold of two instances"),
+    "equal-alternatives": Kind("warning", found_by_twins, "two accepted tables are equal"),
 }
 # Known only once every table was read.
 AFTER_TABLES = {
-    "missing-file": Kind("error", unread, "a gold file is not there"),
-    "bad-path": Kind("error", unread, "a gold file's name leaves the instance's folder"),
-    "bad-encoding": Kind("error", unread, "a gold file is not UTF-8"),
-    "unreadable-file": Kind("error", unread, "a gold file cannot be read as a table or database"),
-    "missing-table": Kind("error", unread, "a gold database lacks a table that is asked for"),
-    "gold-view": Kind("error", unread, "a view stands where a gold table is needed"),
+    "missing-file": Kind("error", find_unread_files, "a gold file is not there"),
+    "bad-path": Kind("error", find_unread_files, "a gold file's name leaves the instance's folder"),
+    "bad-encoding": Kind("error", find_unread_files, "a gold file is not UTF-8"),
+    "unreadable-file": Kind("error", find_unread_files, "a gold file cannot be read as a table or database"),
+    "missing-table": Kind("error", find_unread_files, "a gold database lacks a table that is asked for"),
+    "gold-view": Kind("error", find_unread_files, "a view stands where a gold table is needed"),
 }

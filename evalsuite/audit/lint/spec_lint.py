@@ -38,18 +38,18 @@ _CODES = (
 )
 
 
-def broken(book: Book) -> Iterator[Found]:
+def find_broken_lines(book: Book) -> Iterator[Found]:
     """What could not be read at all."""
     yield from book.broken
 
 
-def layout(book: Book) -> Iterator[Found]:
+def find_odd_layout(book: Book) -> Iterator[Found]:
     """How the spec is laid out, where that is not one object a line."""
     for line, text in book.notes:
         yield Found(code="odd-layout", where=f"{book.name}:{line}", instance_id="", message=text, hint="write one object a line")
 
 
-def problems(spot: Spot) -> Iterator[Found]:
+def find_reader_problems(spot: Spot) -> Iterator[Found]:
     """The problems of a check that its readers found, each under its own code."""
     for problem in spot.check.problems:
         if problem.code == "NEEDS_CONNECTION" and spot.is_living:
@@ -82,14 +82,14 @@ def _rename(parameters: Obj, old: str, new: str) -> None:
     parameters.update(renamed)
 
 
-def checks(spot: Spot) -> Iterator[Found]:
+def find_repeated_checks(spot: Spot) -> Iterator[Found]:
     """A check that stands twice in its instance."""
     before = spot.instance.checks[: spot.index]
     if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
         yield spot.found("repeated-check", f"the same {spot.check.scorer} check stands twice", hint="remove one")
 
 
-def conj(spot: Spot) -> Iterator[Found]:
+def find_odd_conj(spot: Spot) -> Iterator[Found]:
     """`conj` where there is only one gold to join, and several golds without a word on which of them are needed."""
     gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
     n = len(gold) if isinstance(gold, list) else 1
@@ -100,7 +100,7 @@ def conj(spot: Spot) -> Iterator[Found]:
         yield spot.found("or-numbers", message, hint="write conj: 'and' where all are asked, 'or' where either is right")
 
 
-def groups(book: Book) -> Iterator[Found]:
+def find_odd_groups(book: Book) -> Iterator[Found]:
     """Ids in a group that gold lacks, and groups that hold nobody."""
     where = f"{book.spec.resolve().parent.name}/{SUITE_FILE}"
     for tag, ids in book.suite.groups.items():
@@ -116,7 +116,7 @@ def groups(book: Book) -> Iterator[Found]:
             yield Found(code="empty-group", where=where, instance_id="", message=message, hint="look at its prefix")
 
 
-def judges(book: Book) -> Iterator[Found]:
+def find_lost_judges(book: Book) -> Iterator[Found]:
     """Judged checks without a judge, and beside a tree check, where they cannot run."""
     for spot in book.spots():
         if spot.reads != "batch":
@@ -129,7 +129,7 @@ def judges(book: Book) -> Iterator[Found]:
             yield spot.found("judge-beside-tree", message, hint="give each an instance of its own")
 
 
-def empty(book: Book) -> Iterator[Found]:
+def find_empty_spec(book: Book) -> Iterator[Found]:
     """A spec without instances."""
     if not book.instances and not book.broken:
         yield Found(code="no-instances", where=f"{book.name}:1", instance_id="", message="the spec holds no instance")
@@ -148,7 +148,7 @@ _TREE_CODES = {
 _MOST = 10
 
 
-def records(book: Book) -> Iterator[Found]:
+def find_tree_faults(book: Book) -> Iterator[Found]:
     """What gold records and their schema do not agree on; an inferred schema agrees by itself."""
     for spot in book.spots():
         if spot.reads == "tree" and "gold" in spot.check.parameters:
@@ -196,44 +196,44 @@ def _ids(golds: list[Any], id_field: Any) -> list[Any]:
 
 
 PER_BOOK = {
-    "unreadable-line": Kind("error", broken, "a line of the spec is no JSON object"),
-    "bad-entry": Kind("error", broken, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
-    "unknown-scorer": Kind("error", broken, "no scorer has this name"),
-    "duplicate-id": Kind("error", broken, "two entries have the same instance_id"),
-    "bad-suite": Kind("error", broken, "suite.yaml cannot be read"),
-    "odd-layout": Kind("note", layout, "the spec is not one object a line"),
-    "unknown-group-id": Kind("warning", groups, "a group of suite.yaml names an instance that gold lacks"),
-    "empty-group": Kind("warning", groups, "a group of suite.yaml holds no instance"),
-    "no-judge": Kind("warning", judges, "a judged check, and no judge in suite.yaml"),
-    "judge-beside-tree": Kind("error", judges, "a judged check beside a tree check in one instance"),
-    "no-instances": Kind("error", empty, "a spec without instances"),
+    "unreadable-line": Kind("error", find_broken_lines, "a line of the spec is no JSON object"),
+    "bad-entry": Kind("error", find_broken_lines, "an entry lacks its id, its evaluation or a scorer's name, or has one of the wrong type"),
+    "unknown-scorer": Kind("error", find_broken_lines, "no scorer has this name"),
+    "duplicate-id": Kind("error", find_broken_lines, "two entries have the same instance_id"),
+    "bad-suite": Kind("error", find_broken_lines, "suite.yaml cannot be read"),
+    "odd-layout": Kind("note", find_odd_layout, "the spec is not one object a line"),
+    "unknown-group-id": Kind("warning", find_odd_groups, "a group of suite.yaml names an instance that gold lacks"),
+    "empty-group": Kind("warning", find_odd_groups, "a group of suite.yaml holds no instance"),
+    "no-judge": Kind("warning", find_lost_judges, "a judged check, and no judge in suite.yaml"),
+    "judge-beside-tree": Kind("error", find_lost_judges, "a judged check beside a tree check in one instance"),
+    "no-instances": Kind("error", find_empty_spec, "a spec without instances"),
 }
 PER_TREE = {
-    "tree-json": Kind("error", records, "a gold tree or schema is not valid JSON"),
-    "tree-schema": Kind("error", records, "a schema that cannot be used"),
-    "tree-field": Kind("error", records, "a field of gold that the schema does not know"),
-    "tree-type": Kind("warning", records, "a value of gold that is not of the schema's type"),
-    "tree-key": Kind("error", records, "a key or an option of a schema that nobody reads"),
-    "tree-value": Kind("error", records, "a value of gold that is not right when it is handed in"),
-    "tree-id": Kind("error", records, "a record without id, or an id that stands twice"),
+    "tree-json": Kind("error", find_tree_faults, "a gold tree or schema is not valid JSON"),
+    "tree-schema": Kind("error", find_tree_faults, "a schema that cannot be used"),
+    "tree-field": Kind("error", find_tree_faults, "a field of gold that the schema does not know"),
+    "tree-type": Kind("warning", find_tree_faults, "a value of gold that is not of the schema's type"),
+    "tree-key": Kind("error", find_tree_faults, "a key or an option of a schema that nobody reads"),
+    "tree-value": Kind("error", find_tree_faults, "a value of gold that is not right when it is handed in"),
+    "tree-id": Kind("error", find_tree_faults, "a record without id, or an id that stands twice"),
 }
 
 
 PER_CHECK = {
-    "unknown-parameter": Kind("error", problems, "the scorer has no such parameter: the reference fails on it"),
-    "misplaced-key": Kind("warning", problems, "a key beside `parameters` that nobody reads"),
-    "ignored-parameter": Kind("warning", problems, "`pred` or `result` among the parameters: nobody reads it"),
-    "parameter-type": Kind("error", problems, "a parameter of the wrong type"),
-    "missing-parameter": Kind("error", problems, "a parameter that the scorer needs is missing"),
-    "bad-parameter": Kind("error", problems, "a parameter that its scorer cannot use"),
-    "list-length": Kind("error", problems, "a list of parameters does not have one entry for each gold table"),
-    "empty-gold": Kind("error", problems, "gold is empty: everything or nothing matches it"),
-    "empty-exclude": Kind("error", problems, "an empty text is excluded: every answer holds it"),
-    "exclude-text": Kind("warning", problems, "`exclude` is a text and no list: the reference excludes each of its letters"),
-    "gold-not-number": Kind("error", problems, "a gold of number_match is no finite number"),
-    "repeated-number": Kind("warning", problems, "gold names a number twice: one in the answer is enough for both"),
-    "quoted-name": Kind("error", problems, "a table's name needs quotes, which the reference does not write"),
-    "repeated-check": Kind("warning", checks, "an instance has the same check twice"),
-    "idle-conj": Kind("warning", conj, "`conj: and` with a single gold"),
-    "or-numbers": Kind("note", conj, "several numbers, and nothing says whether any or all are needed"),
+    "unknown-parameter": Kind("error", find_reader_problems, "the scorer has no such parameter: the reference fails on it"),
+    "misplaced-key": Kind("warning", find_reader_problems, "a key beside `parameters` that nobody reads"),
+    "ignored-parameter": Kind("warning", find_reader_problems, "`pred` or `result` among the parameters: nobody reads it"),
+    "parameter-type": Kind("error", find_reader_problems, "a parameter of the wrong type"),
+    "missing-parameter": Kind("error", find_reader_problems, "a parameter that the scorer needs is missing"),
+    "bad-parameter": Kind("error", find_reader_problems, "a parameter that its scorer cannot use"),
+    "list-length": Kind("error", find_reader_problems, "a list of parameters does not have one entry for each gold table"),
+    "empty-gold": Kind("error", find_reader_problems, "gold is empty: everything or nothing matches it"),
+    "empty-exclude": Kind("error", find_reader_problems, "an empty text is excluded: every answer holds it"),
+    "exclude-text": Kind("warning", find_reader_problems, "`exclude` is a text and no list: the reference excludes each of its letters"),
+    "gold-not-number": Kind("error", find_reader_problems, "a gold of number_match is no finite number"),
+    "repeated-number": Kind("warning", find_reader_problems, "gold names a number twice: one in the answer is enough for both"),
+    "quoted-name": Kind("error", find_reader_problems, "a table's name needs quotes, which the reference does not write"),
+    "repeated-check": Kind("warning", find_repeated_checks, "an instance has the same check twice"),
+    "idle-conj": Kind("warning", find_odd_conj, "`conj: and` with a single gold"),
+    "or-numbers": Kind("note", find_odd_conj, "several numbers, and nothing says whether any or all are needed"),
 }

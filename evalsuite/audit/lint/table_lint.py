@@ -7,7 +7,7 @@ from evalsuite.audit.lint.book import Found, GoldTable, Kind, Spot, wanted_colum
 from evalsuite.tables.database_rules import needs_quotes
 
 
-def ranges(table: GoldTable) -> Iterator[Found]:
+def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
     """Columns that gold does not have, and columns named twice or by a negative number."""
     n = len(table.table.columns)
     wanted = _wanted(table)
@@ -31,7 +31,7 @@ def _wanted(table: GoldTable) -> list[int]:
     return wanted_columns(table.spot, at)
 
 
-def size(table: GoldTable) -> Iterator[Found]:
+def find_tiny_tables(table: GoldTable) -> Iterator[Found]:
     """Gold of no row, and gold of a single cell."""
     if table.table.n_rows == 0:
         yield table.found("no-rows", "no rows: every table without rows is right", hint="is the empty result meant?")
@@ -41,7 +41,7 @@ def size(table: GoldTable) -> Iterator[Found]:
         yield table.found("one-row", "one row: its order and rows that stay together are not tested")
 
 
-def equal_columns(table: GoldTable) -> Iterator[Found]:
+def find_equal_columns(table: GoldTable) -> Iterator[Found]:
     """Two needed columns of the same cells: under official one predicted column serves both."""
     seen: dict[tuple[str, ...], int] = {}
     for index in table.needed if table.table.n_rows > 1 else ():
@@ -52,7 +52,7 @@ def equal_columns(table: GoldTable) -> Iterator[Found]:
             yield table.found("equal-columns", message, hint="is one of them a copy by mistake?")
 
 
-def empty_columns(table: GoldTable) -> Iterator[Found]:
+def find_empty_columns(table: GoldTable) -> Iterator[Found]:
     """A needed column without a value."""
     if table.table.n_rows == 0:
         return
@@ -62,7 +62,7 @@ def empty_columns(table: GoldTable) -> Iterator[Found]:
             yield table.found("empty-column", message, hint="leave it out of condition_cols")
 
 
-def headers(table: GoldTable) -> Iterator[Found]:
+def find_odd_headers(table: GoldTable) -> Iterator[Found]:
     """Names that stand twice, and a first column that is the index some library wrote."""
     names = [name.strip().lower() for name in table.table.header]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
@@ -75,7 +75,7 @@ def headers(table: GoldTable) -> Iterator[Found]:
             yield table.found("index-column", f"{table.column(0)} counts the rows and is asked for", hint=hint)
 
 
-def duplicates(table: GoldTable) -> Iterator[Found]:
+def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
     """Rows that stand twice in the whole table: often the sign of a join that went wrong."""
     rows = list(zip(*(map(str, column) for column in table.table.columns), strict=True)) if len(table.table.columns) > 1 else []
     n_more = len(rows) - len(set(rows))
@@ -83,7 +83,7 @@ def duplicates(table: GoldTable) -> Iterator[Found]:
         yield table.found("repeated-rows", f"{n_more} rows stand there more than once", hint="did a join double them?")
 
 
-def flat_lists(spot: Spot) -> Iterator[Found]:
+def find_flat_columns(spot: Spot) -> Iterator[Found]:
     """One list of columns where gold is several tables: it holds for each of them."""
     given, gold = spot.check.parameters.get("condition_cols"), spot.check.parameters.get("gold")
     if not isinstance(given, list) or not isinstance(gold, list) or spot.check.scorer != "table_match":
@@ -103,7 +103,7 @@ _NESTED = re.compile(r"(.*\[\d*\]|LIST.*|STRUCT.*|MAP.*|UNION.*)", re.DOTALL)
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?)?")
 
 
-def types(table: GoldTable) -> Iterator[Found]:
+def find_odd_types(table: GoldTable) -> Iterator[Found]:
     """Columns that an exact copy fails on under the official rules, and dates that are text."""
     for index in table.needed if table.table.types is not None else ():
         assert table.table.types is not None
@@ -121,14 +121,14 @@ def types(table: GoldTable) -> Iterator[Found]:
                 yield table.found("date-as-text", message, hint="make it DATE or TIMESTAMP")
 
 
-def names(table: GoldTable) -> Iterator[Found]:
+def find_quoted_names(table: GoldTable) -> Iterator[Found]:
     """A table that stands in gold by itself and whose name the reference cannot write."""
     asked = table.spot.check.parameters.get("condition_tabs")
     if table.part and asked is None and needs_quotes(table.part):
         yield table.found("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 
-def all_tables(spot: Spot) -> Iterator[Found]:
+def find_lists_without_tables(spot: Spot) -> Iterator[Found]:
     """Lists by table without the tables they go with."""
     parameters = spot.check.parameters
     if spot.check.scorer == "duckdb_match" and not parameters.get("condition_tabs"):
@@ -139,27 +139,27 @@ def all_tables(spot: Spot) -> Iterator[Found]:
 
 
 PER_CHECK = {
-    "flat-columns": Kind("note", flat_lists, "one list of columns for several gold tables"),
-    "lists-without-tables": Kind("warning", all_tables, "lists by table, and no `condition_tabs` that says which tables"),
+    "flat-columns": Kind("note", find_flat_columns, "one list of columns for several gold tables"),
+    "lists-without-tables": Kind("warning", find_lists_without_tables, "lists by table, and no `condition_tabs` that says which tables"),
 }
 
 
 PER_TABLE = {
-    "column-out-of-range": Kind("error", ranges, "a needed column that gold does not have: no answer can pass"),
-    "negative-column": Kind("warning", ranges, "a needed column counted from the end"),
-    "repeated-column": Kind("warning", ranges, "a needed column named twice"),
-    "no-rows": Kind("warning", size, "gold without rows: every empty table is right"),
-    "one-row": Kind("note", size, "gold of one row"),
-    "one-cell": Kind("note", size, "gold of one cell"),
-    "equal-columns": Kind("note", equal_columns, "two needed columns hold the same cells"),
-    "empty-column": Kind("warning", empty_columns, "a needed column without a value"),
-    "repeated-header": Kind("warning", headers, "two columns have the same name"),
-    "index-column": Kind("warning", headers, "a needed column that only counts the rows"),
-    "repeated-rows": Kind("note", duplicates, "rows that stand in a table more than once"),
+    "column-out-of-range": Kind("error", find_columns_out_of_range, "a needed column that gold does not have: no answer can pass"),
+    "negative-column": Kind("warning", find_columns_out_of_range, "a needed column counted from the end"),
+    "repeated-column": Kind("warning", find_columns_out_of_range, "a needed column named twice"),
+    "no-rows": Kind("warning", find_tiny_tables, "gold without rows: every empty table is right"),
+    "one-row": Kind("note", find_tiny_tables, "gold of one row"),
+    "one-cell": Kind("note", find_tiny_tables, "gold of one cell"),
+    "equal-columns": Kind("note", find_equal_columns, "two needed columns hold the same cells"),
+    "empty-column": Kind("warning", find_empty_columns, "a needed column without a value"),
+    "repeated-header": Kind("warning", find_odd_headers, "two columns have the same name"),
+    "index-column": Kind("warning", find_odd_headers, "a needed column that only counts the rows"),
+    "repeated-rows": Kind("note", find_repeated_rows, "rows that stand in a table more than once"),
 }
 PER_DATABASE = {
-    "typed-null": Kind("note", types, "NULL in a column of integers or booleans, on which official fails"),
-    "nested-type": Kind("note", types, "a list or struct column, which official cannot compare"),
-    "date-as-text": Kind("warning", types, "dates kept as text in a database"),
-    "quoted-name": Kind("error", names, "a table's name needs quotes, which the reference does not write"),
+    "typed-null": Kind("note", find_odd_types, "NULL in a column of integers or booleans, on which official fails"),
+    "nested-type": Kind("note", find_odd_types, "a list or struct column, which official cannot compare"),
+    "date-as-text": Kind("warning", find_odd_types, "dates kept as text in a database"),
+    "quoted-name": Kind("error", find_quoted_names, "a table's name needs quotes, which the reference does not write"),
 }

@@ -29,7 +29,7 @@ def _excluded(spot: Spot) -> list[str]:
     return [item for item in listed if isinstance(item, str) and item]
 
 
-def short(spot: Spot) -> Iterator[Found]:
+def find_short_golds(spot: Spot) -> Iterator[Found]:
     """Golds of one or two characters stand inside other words; numbers are better asked for as numbers."""
     if spot.check.scorer != "string_match":
         return
@@ -46,7 +46,7 @@ def _is_number(text: str) -> bool:
     return text.strip().replace(",", "").replace(".", "", 1).lstrip("-").isdigit()
 
 
-def echoed(spot: Spot) -> Iterator[Found]:
+def find_golds_in_question(spot: Spot) -> Iterator[Found]:
     """A gold that stands in the question: repeating the question is enough."""
     if spot.check.scorer != "string_match":
         return
@@ -58,7 +58,7 @@ def echoed(spot: Spot) -> Iterator[Found]:
         yield spot.found("gold-in-question", message, hint="exclude the other candidates, or ask so that the answer is not named")
 
 
-def killed(spot: Spot) -> Iterator[Found]:
+def find_excluded_golds(spot: Spot) -> Iterator[Found]:
     """An exclusion that its own gold holds."""
     golds = golds_of(spot)
     for item in _excluded(spot):
@@ -70,7 +70,7 @@ def killed(spot: Spot) -> Iterator[Found]:
         yield spot.found(code, f"exclude {item!r} stands inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
 
 
-def spelling(spot: Spot) -> Iterator[Found]:
+def find_odd_spelling(spot: Spot) -> Iterator[Found]:
     """Spaces round golds and characters that cannot be seen: official compares them letter by letter."""
     if spot.check.scorer != "string_match":
         return
@@ -94,7 +94,7 @@ def _stripped(evaluation: Obj) -> None:
     evaluation["parameters"]["gold"] = bare if isinstance(gold, list) else bare[0]
 
 
-def repeated(spot: Spot) -> Iterator[Found]:
+def find_repeated_golds(spot: Spot) -> Iterator[Found]:
     """A gold named twice, and one inside another: then one of them decides nothing."""
     if spot.check.scorer == "number_match" or spot.reads not in ("text", "number"):
         return
@@ -128,7 +128,7 @@ def _numbers(spot: Spot) -> list[float]:
         return []
 
 
-def tolerance(spot: Spot) -> Iterator[Found]:
+def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
     """Numbers that the tolerance cannot tell from zero or from one another, and a tolerance of whole numbers."""
     numbers, precision = _numbers(spot), spot.check.parameters.get("precision", 4)
     tolerance = float(10.0**-precision) if isinstance(precision, int) and abs(precision) < 300 else 1e-4
@@ -146,7 +146,7 @@ def tolerance(spot: Spot) -> Iterator[Found]:
         yield spot.found("coarse-precision", message, hint="precision counts decimal places")
 
 
-def sign(spot: Spot) -> Iterator[Found]:
+def find_negative_numbers(spot: Spot) -> Iterator[Found]:
     """Negative golds: official reads no sign, so it never finds them."""
     for number in _numbers(spot):
         if number < 0:
@@ -154,7 +154,7 @@ def sign(spot: Spot) -> Iterator[Found]:
             yield spot.found("negative-number", message, hint="the strict rules do")
 
 
-def percentage(spot: Spot) -> Iterator[Found]:
+def find_odd_percentages(spot: Spot) -> Iterator[Found]:
     """`percentage` where it changes nothing, asks too much, or takes a hundred times what is meant."""
     numbers = _numbers(spot)
     if not spot.check.parameters.get("percentage"):
@@ -171,21 +171,21 @@ def percentage(spot: Spot) -> Iterator[Found]:
 
 
 PER_CHECK = {
-    "short-gold": Kind("note", short, "a text gold of one or two characters stands inside other words"),
-    "number-as-text": Kind("note", short, "a number is looked for as text"),
-    "gold-in-question": Kind("warning", echoed, "the question holds the gold text: repeating it is enough"),
-    "exclude-kills-gold": Kind("error", killed, "an excluded text stands inside the gold itself: no answer can pass"),
-    "exclude-kills-one": Kind("warning", killed, "an excluded text stands inside one of several golds"),
-    "padded-gold": Kind("warning", spelling, "a text gold begins or ends with a space"),
-    "odd-characters": Kind("warning", spelling, "a text gold holds characters that cannot be seen or typed"),
-    "long-gold": Kind("warning", spelling, "a text gold so long that no answer will hold it letter by letter"),
-    "repeated-gold": Kind("warning", repeated, "the same gold stands twice in a list"),
-    "gold-inside-gold": Kind("note", repeated, "one gold text stands inside another of the list"),
-    "number-near-zero": Kind("warning", tolerance, "a number within the tolerance of 0: a 0 is right"),
-    "golds-in-tolerance": Kind("warning", tolerance, "two golds within the tolerance of one another"),
-    "coarse-precision": Kind("warning", tolerance, "a precision that accepts whole numbers beside gold"),
-    "negative-number": Kind("note", sign, "a negative number, whose sign the official rules do not read"),
-    "percentage-zero": Kind("warning", percentage, "`percentage` for a gold of 0"),
-    "percentage-and": Kind("warning", percentage, "`percentage` with `conj: and` asks for both forms of each gold"),
-    "percentage-large": Kind("warning", percentage, "`percentage` for a gold over 100"),
+    "short-gold": Kind("note", find_short_golds, "a text gold of one or two characters stands inside other words"),
+    "number-as-text": Kind("note", find_short_golds, "a number is looked for as text"),
+    "gold-in-question": Kind("warning", find_golds_in_question, "the question holds the gold text: repeating it is enough"),
+    "exclude-kills-gold": Kind("error", find_excluded_golds, "an excluded text stands inside the gold itself: no answer can pass"),
+    "exclude-kills-one": Kind("warning", find_excluded_golds, "an excluded text stands inside one of several golds"),
+    "padded-gold": Kind("warning", find_odd_spelling, "a text gold begins or ends with a space"),
+    "odd-characters": Kind("warning", find_odd_spelling, "a text gold holds characters that cannot be seen or typed"),
+    "long-gold": Kind("warning", find_odd_spelling, "a text gold so long that no answer will hold it letter by letter"),
+    "repeated-gold": Kind("warning", find_repeated_golds, "the same gold stands twice in a list"),
+    "gold-inside-gold": Kind("note", find_repeated_golds, "one gold text stands inside another of the list"),
+    "number-near-zero": Kind("warning", find_swallowed_numbers, "a number within the tolerance of 0: a 0 is right"),
+    "golds-in-tolerance": Kind("warning", find_swallowed_numbers, "two golds within the tolerance of one another"),
+    "coarse-precision": Kind("warning", find_swallowed_numbers, "a precision that accepts whole numbers beside gold"),
+    "negative-number": Kind("note", find_negative_numbers, "a negative number, whose sign the official rules do not read"),
+    "percentage-zero": Kind("warning", find_odd_percentages, "`percentage` for a gold of 0"),
+    "percentage-and": Kind("warning", find_odd_percentages, "`percentage` with `conj: and` asks for both forms of each gold"),
+    "percentage-large": Kind("warning", find_odd_percentages, "`percentage` for a gold over 100"),
 }
