@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from evalsuite.audit.audited_checks import NotAuditedError, Others, Subject, all_golds, subject
+from evalsuite.audit.audited_checks import NotAuditedError, Others, all_golds, subject
 from evalsuite.audit.holes import Audit, Audited, Verdict
 from evalsuite.audit.made_answers import OWN, NotMadeError
 from evalsuite.gold.layouts import read_gold
@@ -73,15 +73,18 @@ def audit_gold(
     done, n_begun = list[_Waiting](), 0
     pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder))
     with ScratchFolder() as scratch:
-        for batch, n_taken in maker.batches(work, scratch, until):
-            by_task = {name: waiting for waiting in batch for name in waiting.results}
-            n_begun += n_taken
-            for n, result in enumerate(pool.results(maker.tasks), 1):
+        left = iter(work)
+        while (batch := maker.next_batch(left, scratch, until)).tasks:
+            by_task = {name: waiting for waiting in batch.checks for name in waiting.results}
+            for n, result in enumerate(pool.results(batch.tasks), 1):
                 waiting = by_task[result.instance_id]
                 waiting.verdicts.append(_verdict(result, *waiting.results[result.instance_id]))
                 if progress is not None:
-                    progress(n_begun - n_taken + n_taken * n // len(maker.tasks), len(work))
-            done += batch
+                    progress(n_begun + batch.n_taken * n // len(batch.tasks), len(work))
+            n_begun += batch.n_taken
+            done += batch.checks
+            for written in scratch.iterdir():
+                shutil.rmtree(written)
     done.sort(key=lambda waiting: places[id(waiting.check)])
     checks = tuple(_audited(waiting) for waiting in done if waiting.verdicts)
     return Audit(
@@ -112,8 +115,17 @@ def _audited(waiting: _Waiting) -> Audited:
 
 
 @dataclass(slots=True)
+class _Batch:
+    """Checks with the tasks that hand their answers in; `n_taken` checks were looked at for them."""
+
+    checks: list[_Waiting] = field(default_factory=list)
+    tasks: list[Task] = field(default_factory=list)
+    n_taken: int = 0
+
+
+@dataclass(slots=True)
 class _Maker:
-    """Makes the answers of many checks in batches; `tasks` are those of the last batch, `untried` what could not be audited."""
+    """Makes the answers of many checks; `untried` is what could not be audited, and why."""
 
     gold: Gold
     limits: Mapping[str, int | float]
@@ -121,57 +133,44 @@ class _Maker:
     kinds: frozenset[str]
     most: int
     seed: int
-    tasks: list[Task] = field(default_factory=list)
     untried: list[tuple[str, str]] = field(default_factory=list)
 
-    def batches(
-        self, work: Sequence[tuple[GoldInstance, Check]], scratch: Path, until: float | None
-    ) -> Iterator[tuple[list[_Waiting], int]]:
-        """(checks whose answers lie below `scratch`, how many checks were looked at for them), until the work or the time is at its end."""
-        batch, n_taken, self.tasks = list[_Waiting](), 0, []
-        begun = time.monotonic()
-        for instance, check in work:
+    def next_batch(self, left: Iterator[tuple[GoldInstance, Check]], scratch: Path, until: float | None) -> _Batch:
+        """The next of the checks that are left, their answers written below `scratch`; without tasks where the work or the time is over."""
+        batch, begun = _Batch(), time.monotonic()
+        for instance, check in left:
             if until is not None and time.monotonic() > until:
                 break
-            n_taken += 1
-            made = self._make_answers(instance, check, scratch)
-            if made is not None:
-                batch.append(made)
-            large = len(self.tasks) >= BATCH_TASKS or (n_taken % 20 == 0 and _bytes_below(scratch) > BATCH_BYTES)
+            batch.n_taken += 1
+            self._add_answers(batch, instance, check, scratch)
+            large = len(batch.tasks) >= BATCH_TASKS or (batch.n_taken % 20 == 0 and _bytes_below(scratch) > BATCH_BYTES)
             # Where time is short the answers that are made are scored soon.
-            if self.tasks and (large or (until is not None and time.monotonic() - begun > BATCH_SECONDS)):
-                yield batch, n_taken
-                batch, n_taken, self.tasks, begun = [], 0, [], time.monotonic()
-                for folder in scratch.iterdir():
-                    shutil.rmtree(folder)
-        if self.tasks:
-            yield batch, n_taken
+            if batch.tasks and (large or (until is not None and time.monotonic() - begun > BATCH_SECONDS)):
+                break
+        return batch
 
-    def _make_answers(self, instance: GoldInstance, check: Check, scratch: Path) -> _Waiting | None:
+    def _add_answers(self, batch: _Batch, instance: GoldInstance, check: Check, scratch: Path) -> None:
         name = f"{instance.instance_id} {check.scorer}"
         try:
             about = subject(self.gold, instance, check, self.others, self.limits, seed=self.seed)
         except NotAuditedError as why:
             self.untried.append((name, str(why)))
-            return None
-        chosen = self._numbers_to_hand_in(about)
+            return
+        # Gold itself goes first.
+        wanted = [i for i, made in enumerate(about.answers) if i and (not self.kinds or made.kind in self.kinds)]
+        chosen = [0, *wanted][: self.most + 1]
         if len(chosen) < 2:
             self.untried.append((name, "no such answer can be made"))
-            return None
-        names: dict[str, tuple[str, bool]] = {}
+            return
+        waiting = _Waiting(instance, check, {})
         for i in chosen:
             try:
                 task = about.task(i, self.gold, scratch, self.limits)
             except NotMadeError:
                 continue
-            self.tasks.append(task)
-            names[task.instance.instance_id] = (about.answers[i].kind, about.answers[i].right)
-        return _Waiting(instance, check, names)
-
-    def _numbers_to_hand_in(self, about: Subject) -> list[int]:
-        """The numbers of the answers to hand in, gold itself first."""
-        wanted = [i for i, made in enumerate(about.answers) if i and (not self.kinds or made.kind in self.kinds)]
-        return [0, *wanted][: self.most + 1]
+            batch.tasks.append(task)
+            waiting.results[task.instance.instance_id] = (about.answers[i].kind, about.answers[i].right)
+        batch.checks.append(waiting)
 
 
 def _bytes_below(folder: Path) -> int:
