@@ -136,7 +136,7 @@ def test_a_database_that_is_not_there_costs_nobody_points(top: Path, capsys: pyt
     """A missing or unreadable file is the grader's side: not judged, with the file's name and no path of this machine in the report."""
     for file in (top / "shop data" / "dätä").iterdir():
         file.rename(file.with_name(f"old-{file.name}"))
-    assert main(["run", "../sub", "--gold", "../gold", "--databases", "../shop data/dätä", "--out", "out"]) == 0
+    assert main(["run", "../sub", "--gold", "../gold", "--databases", "../shop data/dätä", "--out", "out"]) == 4
     assert "no dätä/shop.sqlite" in capsys.readouterr().out
     rows = [json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines()]
     assert {(row["score"], row["fault"]) for row in rows} == {(None, "NEEDS_CONNECTION")}

@@ -59,7 +59,7 @@ def test_a_lasting_fault_is_a_fault_with_a_reason(serve: Serve, judge_at: Make, 
     with pytest.raises(FaultError) as raised:
         client.ask(request("a secret prompt"))
     assert raised.value.fault.code == "JUDGE_FAILED"
-    assert raised.value.side == "tool"
+    assert raised.value.side == "setup"
     assert "3 tries" in raised.value.fault.detail
     assert "secret" not in raised.value.fault.detail
     assert len(server.asked) == 3
