@@ -1,5 +1,6 @@
 """What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -26,10 +27,12 @@ def read_handed_in(
 
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """
-    if folder.resolve().is_relative_to(gold.folder.resolve()):
-        # Its files would be gold's own. The reverse is kept apart by walls.
-        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     known = frozenset(instance.instance_id for instance in gold.instances)
+    if folder.resolve().is_relative_to(gold.folder.resolve()):
+        # Its files would be gold's own. The reverse is kept apart by walls. What is no submission at all is told first.
+        if not os.path.lexists(folder / METADATA):
+            read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
+        raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
         return read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()

@@ -367,6 +367,8 @@ BROAD = {
     "foreign.py": "a fault: the one place where somebody else's code is called",
     "workers/stages.py": "a fault of a bundled scorer",
     "cli/gate.py": "the exit code of an error nobody foresaw",
+    "workers/calls.py": "a fault of the tool: no file ends a command",
+    "workers/isolated.py": "the worker's end, which the parent sees",
     "sql/execute.py": "nothing: the statement counts as cut off already",
 }
 

@@ -114,9 +114,9 @@ def test_bad_gold_is_found_before_the_run(name: str, parameters: dict[str, Any])
     assert [problem.code for problem in check_parameters(scorer(name), parameters)] == ["BAD_SPEC"]
 
 
-def test_a_missing_extra_is_a_fault_of_the_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_extra_is_of_the_setup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither gold nor the submission is to blame, and the pip line is in the detail."""
     monkeypatch.setitem(sys.modules, "wordfreq", None)
     with pytest.raises(FaultError, match=re.escape(extra_line("wordfreq"))) as caught:
         scored("specificity", "Oslo is a city")
-    assert caught.value.side == "tool"
+    assert caught.value.side == "setup"

@@ -3,7 +3,6 @@
 import json
 import os
 import resource
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -181,6 +180,6 @@ def test_the_probes_can_succeed(tmp_path: Path) -> None:
     }
     copy = os.memfd_create("copy")
     told = {"places": [str(file), str(file), str(file), f"/proc/{os.getpid()}/fd/{copy}", os.getpid()], "probes": harmless}
-    done = subprocess.run([sys.executable, "-c", code, json.dumps(told)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    done = finished([sys.executable, "-c", code, json.dumps(told)], cwd=ROOT, check=True)
     os.close(copy)
     assert json.loads(done.stdout.splitlines()[-1])[1] == harmless

@@ -37,14 +37,14 @@ _PER_TABLE: dict[str, Kind] = {**file_lint.PER_TABLE, **table_lint.PER_TABLE, **
 CODES: dict[str, Kind] = {**_PER_BOOK, **_PER_CHECK, **file_lint.AFTER_TABLES, **_PER_TABLE}
 # Beside the errors, under which gold's own answer can be refused by a rule.
 REFUSING = frozenset(
-    {"exclude-text", "flat-table_lint", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
+    {"exclude-text", "flat-columns", "lists-without-tables", "negative-number", "nested-type", "percentage-and", "typed-null"}
 )
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lint:
-    """The findings of a gold folder in the cell_lint of its lines; those that were told to keep quiet are `ignored`."""
+    """The findings of a gold folder in the order of its lines; those that were told to keep quiet are `ignored`."""
 
     book: Book
     findings: tuple[Found, ...]
@@ -71,7 +71,7 @@ class Lint:
 
 
 def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
-    """Everything found in a gold folder, nothing scored. Raises `GoldError` where there is no spec_lint file that can be opened.
+    """Everything found in a gold folder, nothing scored. Raises `GoldError` where there is no spec file that can be opened.
 
     `ignore` leaves codes out everywhere; an instance's `lint_ignore` (a list of codes beside `evaluation`) leaves them out there.
     """
@@ -91,7 +91,7 @@ def lint(folder: Path, *, ignore: Iterable[str] = ()) -> Lint:
 
 
 def _joined(findings: Iterable[Found]) -> Iterator[Found]:
-    """The findings, those of one code in one check and file joined: twenty empty table_lint are one thing to look at."""
+    """The findings, those of one code in one check and file joined: twenty empty columns are one thing to look at."""
     groups: dict[tuple[str, ...], list[Found]] = {}
     for at, one in enumerate(findings):
         # Repairs stay apart: each mends something of its own.
