@@ -10,7 +10,7 @@ from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Fault, Result, Task
+from evalsuite.types import Check, Fault, Result, Task
 from evalsuite.walls.worker_walls import expected_walls
 from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
@@ -63,7 +63,7 @@ class Pool:
             early = settle_early(task)
             if early is not None:
                 yield early
-            elif not opens_files(task) and any(runs_programs([check.scorer, check.parameters]) for check in task.instance.checks):
+            elif not opens_files(task) and any(map(_runs_programs, task.instance.checks)):
                 programs.append(task)
             else:
                 queued.append(task)
@@ -203,6 +203,16 @@ class Pool:
         except FaultError as error:
             return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
         return None
+
+
+def _runs_programs(check: Check) -> bool:
+    """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
+
+    A tree that does is parsed in a worker all the same, where it has no jail: NO_JAIL.
+    """
+    if SCORERS.load(check.scorer).marker.reads == "tree":
+        return False
+    return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])
 
 
 def _wait(lanes: Sequence[Lane], until: float) -> list[Lane]:
