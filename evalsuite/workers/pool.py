@@ -71,8 +71,9 @@ class Pool:
             return
         self._budget = self._budget or Budget(tasks[0].limits)
         if programs:
-            # Each runs in a jail of its own with a clock of its own; here is only the waiting.
-            with ThreadPoolExecutor(self.jobs) as threads:
+            # Each runs in a jail of its own with a clock of its own; here is only the waiting. One more than jobs, because much of the time
+            # of a short program is the start of its interpreter, and one that waits costs nothing.
+            with ThreadPoolExecutor(self.jobs + 1) as threads:
                 judged = [threads.submit(self._score_here, task, self._budget) for task in programs]
                 yield from (one.result() for one in as_completed(judged))
         if not queued:
