@@ -6,30 +6,24 @@ halved until the one answer that does it is found. What is judged with the netwo
 """
 
 import contextlib
-import gc
-import hashlib
 import logging
 import pickle
-import threading
 import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cache
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import EvalsuiteError, GoldError, MissingExtraError, SubmissionError
-from evalsuite.readers.gold_files import gold_hash, gold_inodes
-from evalsuite.readers.paths import Inode
+from evalsuite.errors import EvalsuiteError, MissingExtraError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
-from evalsuite.workers.budget import size_of
+from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
-from evalsuite.workers.packing import pack_results, pack_tasks, unpack_results, unpack_tasks
+from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk, without_gc
+from evalsuite.workers.packing import pack_tasks, unpack_results
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import opens_files, settle_early
 
@@ -38,33 +32,10 @@ if TYPE_CHECKING:
 
 _CONNECT_SECONDS = 20
 # Tasks a chunk: few enough that a lost worker costs little, many enough that dask's millisecond a task does not count.
-_MOST_TEXTS, _MOST_FILES = 2000, 64
+_MOST_TEXTS, _MOST_FILES = 2000, 512
 _CHUNKS_A_WORKER = 4
 _RETRIES = 3
 _AGAIN, _DIED = object(), object()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shared:
-    """What all chunks of a run have in common, and what a worker checks once before it scores any of them.
-
-    `versions` is the part of the signature that says what is installed; `needs_files` whether a task opens files of either side.
-    """
-
-    token: str
-    isolation: str
-    versions: str
-    gold_folder: Path
-    gold_spec: Path
-    gold_hash: str
-    submission_folder: Path
-    needs_files: bool
-    plugins: tuple[tuple[str, Path, str], ...]
-    digests: tuple[str, ...]
-    metrics: tuple[tuple[str, dict[str, Any]], ...]
-
-    def __hash__(self) -> int:
-        return hash(self.token)
 
 
 class DaskPool:
@@ -88,11 +59,18 @@ class DaskPool:
                 queued.append(task)
         if not queued:
             return
-        shared = _shared(queued, self._work)
+        shared, budget = _shared(queued, self._work), self._work.budget or Budget(queued[0].limits)
+        affordable = [task for task in queued if budget.spend(size_of(task))]
+        left = {task.instance.instance_id: task for task in queued}
+        yield from (budget.lost(left.pop(name)) for name in left.keys() - {task.instance.instance_id for task in affordable})
         self._connect()
         try:
-            for chunk, outcome in self._outcomes(deque(chunks(queued, self.jobs)), shared):
-                yield from _results(chunk, outcome)
+            for chunk, outcome in self._outcomes(deque(chunks(affordable, self.jobs)), shared, budget):
+                for result in _results(chunk, outcome):
+                    del left[result.instance_id]
+                    yield result
+        except TimeoutError:
+            yield from map(budget.lost, left.values())
         finally:
             self.close()
 
@@ -126,14 +104,16 @@ class DaskPool:
             raise EvalsuiteError(f"no dask workers {where}: {type(error).__name__}", hint=hint if address else "") from None
         self.jobs = max(1, sum(self._client.nthreads().values()))
 
-    def _outcomes(self, queue: deque[list[Task]], shared: Shared) -> Iterator[tuple[list[Task], bytes | Fault]]:
+    def _outcomes(self, queue: deque[list[Task]], shared: Shared, budget: Budget) -> Iterator[tuple[list[Task], bytes | Fault]]:
         """Each chunk with the bytes of its results, or with the fault of its one task; never more in flight than workers can hold.
+
+        Raises TimeoutError where the time of the run is over.
 
         A chunk whose workers died may only have lain beside the one that killed them, so it is not blamed before it died alone.
         """
         flying: dict[Any, tuple[list[Task], int]] = {}
         suspects: list[list[Task]] = []
-        done = _distributed().as_completed(loop=self._client.loop)
+        done = _distributed().as_completed(loop=self._client.loop, timeout=budget.seconds)
 
         def send(chunk: list[Task], tries: int = 0) -> None:
             future = self._submit(chunk, shared)
@@ -225,7 +205,7 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
         submission_folder=tasks[0].submission_folder,
         needs_files=any(map(opens_files, tasks)),
         plugins=brought,
-        digests=tuple(_digest(file) for _, file, _ in brought),
+        digests=tuple(digest_of(file) for _, file, _ in brought),
         metrics=tuple(SCORERS.metrics.items()),
     )
 
@@ -233,65 +213,5 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
 def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
         return [faulty(task, outcome, status="crashed") for task in chunk]
-    with _without_gc():
+    with without_gc():
         return unpack_results(outcome)
-
-
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
-
-
-# The inside of a dask worker.
-
-
-def score_chunk(payload: bytes) -> bytes:
-    """The packed results of a packed chunk, in order of completion. Raises `EvalsuiteError` where this worker is no place for it."""
-    shared, packed = pickle.loads(payload)
-    with _ONE_AT_A_TIME:
-        inodes = _prepared(shared)
-    pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes)
-    with _without_gc():
-        return pack_results(list(pool.results(unpack_tasks(packed))))
-
-
-@contextlib.contextmanager
-def _without_gc() -> Iterator[None]:
-    """Inside, cycles are not looked for: tasks and results make none, and a third of the time would go into looking."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
-
-
-_ONE_AT_A_TIME = threading.Lock()
-_DIGESTS: dict[Path, str] = {}
-
-
-@cache
-def _prepared(shared: Shared) -> frozenset[Inode]:
-    """The inodes of gold's files as this machine sees them, once all that a score hangs on is known to be the same here as in the parent.
-
-    A worker without the shared folders would otherwise find every answer's file missing.
-    """
-    if shared.versions != (own := signature(rules="official", gold_hash="", limits={})):
-        raise EvalsuiteError(f"a dask worker has other packages installed: {own}", hint=f"the run has {shared.versions}")
-    for (name, file, attribute), digest in zip(shared.plugins, shared.digests, strict=True):
-        if not file.is_file() or _digest(file) != digest or _DIGESTS.setdefault(file, digest) != digest:
-            raise EvalsuiteError(f"a dask worker has another {file}", hint="share its folder, and restart the workers after a change")
-        SCORERS.bring(name, file, attribute)
-    for name, spec in shared.metrics:
-        SCORERS.bring_metric(name, spec)
-    if not shared.needs_files:
-        return frozenset()
-    if not shared.submission_folder.is_dir():
-        raise SubmissionError(f"a dask worker does not see {shared.submission_folder}", hint="share the folder under the same path")
-    try:
-        found = gold_hash(shared.gold_folder, shared.gold_spec)
-    except (GoldError, OSError):
-        raise GoldError(f"a dask worker does not see {shared.gold_folder}", hint="share the folder under the same path") from None
-    if found != shared.gold_hash:
-        raise GoldError(f"a dask worker sees another gold in {shared.gold_folder}: {found}", hint=f"the run has {shared.gold_hash}")
-    return gold_inodes(shared.gold_folder)

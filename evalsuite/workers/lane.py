@@ -65,15 +65,17 @@ def set_up(
     gold_inodes: frozenset[tuple[int, int]],
     made: Mapping[str, Collection[Path]] | None = None,
     opens_files: bool = True,
+    links: Sequence[Path] | None = None,
 ) -> Setup:
     """The set-up of a run's lanes: the reader may read the submission and never gold, wherever gold lies; the judge the reverse.
 
-    `made` are folders that each role may read besides: what was made for this run of its own side.
+    `made` are folders that each role may read besides: what was made for this run of its own side. `links` is where links in the gold
+    folder lead, where that is known already.
     """
     readable: dict[str, list[str]] = {}
     if isolation != "none":
         submission, libraries = submission_folder.resolve(), library_paths()
-        gold = [gold_folder.resolve(), *gold_links(gold_folder)]
+        gold = [gold_folder.resolve(), *(gold_links(gold_folder) if links is None else links)]
         sides = {"reader": ([str(submission)], gold), "judge": (list(map(str, gold)), [submission])}
         for role, (own, others) in sides.items():
             hidden = list(map(str, others))

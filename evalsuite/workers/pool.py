@@ -5,6 +5,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
+from pathlib import Path
 
 from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
@@ -28,7 +29,8 @@ _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
 class Pool:
     """Scores tasks in worker processes: `for result in Pool(...).results(tasks)`, in order of completion.
 
-    `order` is what judges do, `budget` what the whole run may take (None: what the limits of its tasks say, from the first one on).
+    `order` is what judges do, `budget` what the whole run may take (None: what the limits of its tasks say, from the first one on),
+    `links` where the links in gold lead, where that is known already.
     """
 
     def __init__(
@@ -41,11 +43,12 @@ class Pool:
         order: str = JUDGE,
         zygote: Zygote | None = None,
         budget: Budget | None = None,
+        links: Sequence[Path] | None = None,
     ) -> None:
         self.jobs, self.isolation, self.gold_inodes = jobs, isolation, gold_inodes
         self._built: Sequence[str] = ()
         self._open_one, self._order, self._zygote, self._budget = open_one, order, zygote, budget
-        self._owns_zygote = zygote is None
+        self._owns_zygote, self._links = zygote is None, links
         self._lanes: list[Lane] = []
         self._opened: list[Lane] = []
         self._setup: Setup | None = None
@@ -116,6 +119,7 @@ class Pool:
             gold_inodes=self.gold_inodes,
             made={"reader": executed, "judge": computed},
             opens_files=any(map(opens_files, tasks)),
+            links=self._links,
         )
 
     def _in_lanes(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:

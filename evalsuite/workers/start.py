@@ -91,6 +91,11 @@ class Zygote:
                 start_new_session=True,
             )
 
+    @property
+    def alive(self) -> bool:
+        """Whether it still runs."""
+        return self._process.poll() is None
+
     def load(self, modules: Collection[str]) -> None:
         """Have it import modules, so that no worker has to; what cannot be imported is left to whoever needs it."""
         names = " ".join(modules).encode()
