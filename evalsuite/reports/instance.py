@@ -10,7 +10,7 @@ from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
 
 _SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
 LONGEST_VALUE = 400
-TABLED = ("fields", "records", "confusions", "wrong")
+TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
 N_FIELDS = 30
 N_RECORDS = 10
 BAR = 8
@@ -129,13 +129,25 @@ def is_tree(details: Mapping[str, Any]) -> bool:
 
 
 def tree_tables(details: Mapping[str, Any]) -> str:
-    """Up to three tables with a blank line before each; empty where the details are of another kind."""
+    """Up to four tables with a blank line before each; empty where the details are of another kind."""
     if not is_tree(details):
         return ""
     found = _field_rows(details["fields"], int(details["n_fields"]))
     if details["n_records"] > 1:
         found += _record_rows(details["records"], int(details["n_records"]))
-    return found + _confusion_rows(details["confusions"])
+    found += _confusion_rows(details["confusions"])
+    # Of few records the commonest confusions are all there is to see.
+    return found + (_difference_rows(details.get("wrong") or details.get("rows") or []) if details["n_records"] > N_RECORDS else "")
+
+
+def _difference_rows(wrong: Sequence[Mapping[str, Any]]) -> str:
+    """The fields that differ in the first record that is not right, expected beside got."""
+    if not wrong:
+        return ""
+    first = [row for row in wrong if row["record"] == wrong[0]["record"]]
+    head = (f"record {_cell_text(wrong[0]['record'])}", "", "expected", "got")
+    rows = [(_cell_text(row["path"] or "(root)"), str(row["status"]), _cell_text(row["expected"]), _cell_text(row["got"])) for row in first]
+    return _aligned_table(head, rows[:N_FIELDS]) + _n_more(len(first) - N_FIELDS, "fields")
 
 
 def share_bar(value: float | None) -> str:
@@ -163,8 +175,7 @@ def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
 def _record_rows(records: Sequence[Mapping[str, Any]], n_records: int) -> str:
     worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
     rows = [(_cell_text(row["record"]), *(share_bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
-    of = "record, worst first" if n_records == len(records) else f"record, worst of the first {len(records)}"
-    return _aligned_table((of, "P", "R", "F1"), rows) + _n_more(n_records - len(rows), "records")
+    return _aligned_table(("record, worst first", "P", "R", "F1"), rows) + _n_more(n_records - len(rows), "records")
 
 
 def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:

@@ -12,22 +12,31 @@ if TYPE_CHECKING:
     from evalsuite.trees.field_results import ComparatorResult, FieldAggregation, FieldResult, RecordResult, RunResult, Summary
     from evalsuite.trees.field_totals import NullHandling, chain, propagate_batch_errors, reclassify_nulls
     from evalsuite.trees.gold_validation import GoldValidationError, validate_gold
-    from evalsuite.trees.json_files import JsonFiles, load_json_files
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
+    from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
     from evalsuite.trees.registries import register, unregister
     from evalsuite.trees.resolve import resolve_schema_references
     from evalsuite.trees.resolve_compat import JsonRefError
+    from evalsuite.trees.schema_conversion import json_schema_of, treeval_schema_of
     from evalsuite.trees.schema_sources import annotate_xeval, infer_schema, reset_type_defaults, set_type_default
     from evalsuite.trees.scoring import evaluate, evaluate_stream, rows_of
     from evalsuite.trees.semantic_judges import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.treeval import TreevalResult, treeval_score
     from evalsuite.trees.treeval_metrics import Metric, PairMetric
     from evalsuite.trees.treeval_schema import create_tree_metrics
+    from evalsuite.trees.treeval_tools import (
+        JsonFiles,
+        aggregate_results_per_leaf_type,
+        aggregate_results_per_metric,
+        create_treeval_score_default_tree_metrics,
+        load_json_files,
+    )
 
 __all__ = [
     "BatchItem",
     "ComparatorResult",
     "CompoundComparator",
+    "ExactMatch",
     "FakeJudge",
     "FieldAggregation",
     "FieldResult",
@@ -35,6 +44,7 @@ __all__ = [
     "JsonFiles",
     "JsonRefError",
     "JudgeItem",
+    "Levenshtein",
     "Metric",
     "NullHandling",
     "PairMetric",
@@ -48,12 +58,16 @@ __all__ = [
     "TreeLimitError",
     "TreeLimits",
     "TreevalResult",
+    "aggregate_results_per_leaf_type",
+    "aggregate_results_per_metric",
     "annotate_xeval",
     "chain",
     "create_tree_metrics",
+    "create_treeval_score_default_tree_metrics",
     "evaluate",
     "evaluate_stream",
     "infer_schema",
+    "json_schema_of",
     "load_json_files",
     "parse_eval_schema",
     "propagate_batch_errors",
@@ -63,6 +77,7 @@ __all__ = [
     "resolve_schema_references",
     "rows_of",
     "set_type_default",
+    "treeval_schema_of",
     "treeval_score",
     "unregister",
     "validate_gold",
@@ -74,17 +89,20 @@ _BY_MODULE = {
     "field_results": "ComparatorResult FieldAggregation FieldResult RecordResult RunResult Summary",
     "field_totals": "NullHandling chain propagate_batch_errors reclassify_nulls",
     "gold_validation": "GoldValidationError validate_gold",
-    "json_files": "JsonFiles load_json_files",
     "json_values": "TreeLimitError TreeLimits",
+    "leaf_metrics": "ExactMatch Levenshtein",
     "registries": "register unregister",
     "resolve": "resolve_schema_references",
     "resolve_compat": "JsonRefError",
+    "schema_conversion": "json_schema_of treeval_schema_of",
     "schema_sources": "annotate_xeval infer_schema reset_type_defaults set_type_default",
     "scoring": "evaluate evaluate_stream rows_of",
     "semantic_judges": "FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
     "treeval": "TreevalResult treeval_score",
     "treeval_metrics": "Metric PairMetric",
     "treeval_schema": "create_tree_metrics",
+    "treeval_tools": "JsonFiles aggregate_results_per_leaf_type aggregate_results_per_metric"
+    " create_treeval_score_default_tree_metrics load_json_files",
 }
 NAMES = {name: module for module, names in _BY_MODULE.items() for name in names.split()}
 

@@ -3,12 +3,15 @@
 import math
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from evalsuite.trees.field_results import COLUMNS, PathScore, RunResult
+from evalsuite.trees.field_totals import Tally
 from evalsuite.trees.json_values import json_name
 from evalsuite.trees.scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
+from evalsuite.trees.treeval_walk import Row
 
 MAX_FIELDS = 100
 N_WORST = 5
@@ -32,7 +35,7 @@ def field_reason(result: RunResult) -> str:
         return f"undecided: no verdict from the judge on any of {result.total_batch_errors} fields"
     if result.mean_f1 == 1:
         return f"all {result.total_fields} fields right"
-    worst = ", ".join(f"{path or '(root)'} {score.f1:.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
+    worst = ", ".join(f"{path or '(root)'} {min(score.f1, 0.99):.2f}" for path, score in _worst(result)[:N_WORST] if score.f1 < 1)
     failed = next((record.reason for record in result.records if record.reason), "")
     return "; ".join(filter(None, (failed, f"worst fields by F1: {worst}" if worst else "")))
 
@@ -71,9 +74,9 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "n_rows": sum(len(record.field_results) for record in result.records),
         "n_fields": len(fields),
         "fields": fields[:MAX_FIELDS],
-        "records": [
-            {"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records[:MAX_FIELDS]
-        ],
+        "records": _worst_records(
+            [{"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records]
+        ),
         "confusions": _confusions(wrong),
         "n_wrong": len(wrong),
         "wrong": [_shown(row) for row in wrong[:N_ROWS]],
@@ -125,19 +128,24 @@ def _short(value: Any) -> Any:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
-def treeval_fields(result: TreevalResult) -> list[dict[str, Any]]:
-    """Each schema path (`items[].name`) with its counts and the mean score of its leaves, the worst first."""
-    found: dict[str, dict[str, Any]] = {}
-    scores: dict[str, list[float]] = {}
-    for row in result.rows:
-        path = re.sub(r"\[\d+\]", "[]", row.path)
-        column = _COLUMNS.get(row.status)
-        if column is not None:
-            found.setdefault(path, {"path": path, "score": 0.0, **dict.fromkeys(_COLUMNS.values(), 0)})[column] += 1
-            scores.setdefault(path, []).append(row.score or 0.0)
-    for path, field in found.items():
-        field["score"] = math.fsum(scores[path]) / len(scores[path])
-    return sorted(found.values(), key=lambda field: (field["score"], field["path"]))
+def _shares(rows: Sequence[Row]) -> dict[str, Any]:
+    """Precision, recall and F1 of some leaves by the scores they reached, and their counts."""
+    counts = Counter(_COLUMNS[row.status] for row in rows)
+    both = counts["matches"] + counts["mismatches"]
+    sums = Tally(math.fsum(row.score or 0.0 for row in rows), both, counts["omissions"], counts["hallucinations"])
+    return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1, **{column: counts[column] for column in COLUMNS.values()}}
+
+
+def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
+    found: dict[Any, list[Row]] = {}
+    for row in rows:
+        if row.status in _COLUMNS:
+            found.setdefault(key(row), []).append(row)
+    return found
+
+
+def _folded(row: Row) -> str:
+    return re.sub(r"\[\d+\]", "[]", row.path)
 
 
 def treeval_reason(result: TreevalResult) -> str:
@@ -151,15 +159,33 @@ def treeval_reason(result: TreevalResult) -> str:
 
 
 def treeval_details(result: TreevalResult) -> dict[str, Any]:
-    """The seven numbers, the means per metric, the counts, and the first rows that do not agree (at most 200)."""
+    """The seven numbers, the means per metric and type, the counts, fields and records (at most 100), and what differs (at most 200)."""
     wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
+    fields = [{"path": path, **_shares(rows)} for path, rows in _grouped(result.rows, _folded).items()]
+    records = [{"record": number, **_shares(rows)} for number, rows in sorted(_grouped(result.rows, lambda row: row.record).items())]
+    confused = [
+        {"schema_path": _folded(row), "status": row.status.replace("partial", "mismatch"), "expected": row.expected, "got": row.got}
+        for row in wrong
+    ]
     return {
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
-        "counts": dict(result.counts._asdict()),
-        "fields": treeval_fields(result)[:MAX_FIELDS],
         "per_type": {name: means for name, means in result.per_leaf_type.items() if name not in result.summary},
+        "counts": dict(result.counts._asdict()),
         "n_leaves": len(result.rows),
+        "n_records": len(records),
+        "n_fields": len(fields),
+        "n_wrong": len(wrong),
+        "fields": sorted(fields, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
+        "records": _worst_records([{key: record[key] for key in ("record", "precision", "recall", "f1")} for record in records]),
+        "confusions": _confusions(confused),
         "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
         "signature": result.signature,
     }
+
+
+def _worst_records(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The records in their order; of more than a report holds (100) the worst, worst first."""
+    if len(records) <= MAX_FIELDS:
+        return records
+    return sorted(records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])[:MAX_FIELDS]

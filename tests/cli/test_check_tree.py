@@ -122,3 +122,37 @@ def test_faults_exit_2(prediction: str, gold: str, words: list[str], message: st
     code, out, err = check(capsys, prediction, gold, *words)
     assert (code, out) == (2, "")
     assert message in err.splitlines()[0]
+
+
+@pytest.mark.parametrize("name", ["tree_match", "tree_score"])
+def test_two_hundred_records_are_tables(name: str, tmp_path: Path, capsys: Capture) -> None:
+    """Of 200 records the fields, the worst records and the differences of the first wrong one are shown, in lines that fit a screen."""
+    gold = [{"id": f"r{n}", "a": n, "b": [{"c": "text " * 9, "d": n}] * 3} for n in range(200)]
+    answers = [{**record, "a": -1} if n in (7, 150) else record for n, record in enumerate(gold)]
+    for file, records in (("g.jsonl", gold), ("a.jsonl", answers)):
+        (tmp_path / file).write_text("\n".join(map(json.dumps, records)))
+    words = ["--prediction", str(tmp_path / "a.jsonl"), "--gold", str(tmp_path / "g.jsonl"), "--id-field", "id"]
+    assert main(["check", name, *words]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) < 200
+    assert "field, worst first" in out
+    worst = out[out.index("record, worst first") :].splitlines()[1:3]
+    assert ["7" in worst[0].split()[0], "150" in worst[1].split()[0]] == [True, True]
+    assert "... 190 more records" in out
+    difference = out.splitlines()[-1].split()
+    assert difference == ["a", "mismatch", "7", "-1"]
+
+
+def test_the_names_of_treeval_s_documentation() -> None:
+    """What its pages import is there, and works together."""
+    from evalsuite import trees
+
+    schema = {"a": "string", "b": ["x", "y"]}
+    chosen, metrics = trees.create_treeval_score_default_tree_metrics(schema)
+    assert chosen == trees.create_tree_metrics(schema, types_metrics={"string": "levenshtein", "()": "exact_match"})
+    assert {"exact_match", "levenshtein"} <= metrics.keys()
+    result = trees.treeval_score(
+        [{"a": "one", "b": "x"}], [{"a": "one", "b": "y"}], schema, metrics=[trees.ExactMatch(), trees.Levenshtein()]
+    )
+    assert trees.aggregate_results_per_metric(result)["levenshtein"] == 1
+    assert trees.aggregate_results_per_leaf_type(result)["()"] == {"exact_match": 0.0}

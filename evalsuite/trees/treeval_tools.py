@@ -1,10 +1,14 @@
-"""JSON files side by side: predictions and references kept in step by id, a file that cannot be read a scored failure."""
+"""The tools that Treeval's documentation names beside the score: files side by side, default metrics, a result by metric or by type."""
 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from evalsuite.trees.treeval import TreevalResult
+from evalsuite.trees.treeval_metrics import Metric, all_metrics
+from evalsuite.trees.treeval_schema import DEFAULT_METRICS, create_tree_metrics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,6 +18,25 @@ class JsonFiles:
     ids: list[str]
     values: list[Any]
     failures: dict[str, str] = field(default_factory=dict)
+
+
+def create_treeval_score_default_tree_metrics(schema: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Metric]]:
+    """(the names of the default metrics in the schema's shape, the metrics by name).
+
+    exact_match for integer, number and choice, boolean_accuracy for boolean, levenshtein for string. Raises ValueError for another type.
+    """
+    chosen = create_tree_metrics(schema, None, DEFAULT_METRICS)
+    return chosen, {name: metric for name, metric in all_metrics(None).items() if any(name in names for names in DEFAULT_METRICS.values())}
+
+
+def aggregate_results_per_metric(result: TreevalResult) -> dict[str, float | None]:
+    """Each metric's mean over the leaves (by branch where the score was `hierarchical`), beside the seven numbers of the whole."""
+    return dict(result.per_metric)
+
+
+def aggregate_results_per_leaf_type(result: TreevalResult) -> dict[str, Any]:
+    """Each leaf type's mean per metric, None for a type without a scored leaf, beside the seven numbers of the whole."""
+    return dict(result.per_leaf_type)
 
 
 def load_json_files(paths: Iterable[str | Path] | Mapping[str, str | Path], *, ids: Iterable[str] | None = None) -> JsonFiles:
