@@ -24,6 +24,7 @@ COMMANDS: dict[str, Lazy] = {
     "report": Lazy(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
     ),
+    "margins": Lazy("evalsuite.cli.runs_commands:margins_command", "draw a saved run's score against the tolerance of numbers"),
     "merge": Lazy("evalsuite.cli.rescore_commands:merge_command", "join the runs of all shards of one submission to one run"),
     "rescore": Lazy(
         "evalsuite.cli.rescore_commands:rescore_command", "score a saved run's submission again: other rules, or what is installed now"

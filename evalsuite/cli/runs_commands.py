@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
-from evalsuite.cli.showing import Reveal, Showing, run_report, write_all
+from evalsuite.cli.showing import Outputs, Reveal, Showing, print_document, run_report, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.store.history import RunEntry, find_runs, one_run, query, remove_run, tag_run
+from evalsuite.types import Rule
 
 if TYPE_CHECKING:
     from evalsuite.types import Result
@@ -107,6 +108,32 @@ def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int
             print(f"wrote {path}")
     if not shown.output:
         shown.print(revealed(record, shown.reveal), None)
+    return EXIT_GATE if n_lost else EXIT_OK
+
+
+def margins_command(
+    run: RunName,
+    runs: RunsFolder = RUNS,
+    rules: Annotated[Rule | None, typer.Option(help="which verdict is the score [default: the run's]")] = None,
+    output: Outputs = None,
+    reveal: Reveal = None,
+    json_: Annotated[bool, typer.Option("--json", help="print the curve as JSON and nothing else")] = False,
+) -> int:
+    """Draw a saved run's score against the tolerance of numbers: how much of the score hangs on it, and which verdicts are near.
+
+    Each table, number and tree result says by `details.margin` under which smallest tolerance its verdict would turn.
+    """
+    from evalsuite.board.margins import find_margins
+    from evalsuite.reports.margins_document import margins_document
+    from evalsuite.reports.record import record_of_entry
+    from evalsuite.reveal import check_level, default_level
+
+    check_level(reveal)
+    record = record_of_entry(one_run(run, runs))
+    level = reveal or default_level(hidden=record.hidden)
+    document = margins_document(find_margins(record.name, record.results, rules or record.rules), names_instances=level == "cells")
+    n_lost = write_all(document, output or ())
+    print_document(document, "json" if json_ else "text")
     return EXIT_GATE if n_lost else EXIT_OK
 
 

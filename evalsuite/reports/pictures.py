@@ -1,5 +1,6 @@
 """Pictures for HTML reports and the viewer: inline SVG, drawn from numbers and nothing else, each by one function."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -226,3 +227,29 @@ def _strip_marks(strip: Strip, top: float, most: float) -> list[str]:
             bars.append(box(at * width + 0.3, STRIP_PLOT - tall, width - 0.6, tall, colour="one", tip=tip, bar=words, n=count))
     place = inner([*bars, line(0, STRIP_PLOT, 100, STRIP_PLOT)], x=0, y=top + STRIP_LABEL + 5, width=100, height=STRIP_PLOT)
     return [text(0, top + STRIP_LABEL - 2, strip.label), place]
+
+
+STEPS_PLOT = 160.0
+
+
+def draw_steps(points: Sequence[tuple[float, float]], *, title: str) -> str:
+    """An SVG of a score in [0, 1] that changes at n tolerances (tolerance, score), the first at 0; tolerances stand on a log scale."""
+    positive = [tolerance for tolerance, _ in points if tolerance > 0]
+    if not positive:
+        return picture([], height=0, title=title, description="no verdict hangs on a tolerance", kind="steps")
+    low, high = math.log10(min(positive)) - 0.5, math.log10(max(positive)) + 0.5
+    places = [2 + 96 * ((math.log10(tolerance) if tolerance > 0 else low) - low) / (high - low) for tolerance, _ in points]
+    marks, bottom = [line(2, STEPS_PLOT + 10, 98, STEPS_PLOT + 10)], STEPS_PLOT + 10
+    for at, (tolerance, score) in enumerate(points):
+        end = places[at + 1] if at + 1 < len(points) else 98.0
+        marks.append(line(places[at], bottom - STEPS_PLOT * score, end, bottom - STEPS_PLOT * score, colour="one", width=2, value=score))
+        if at:
+            before = bottom - STEPS_PLOT * points[at - 1][1]
+            marks.append(line(places[at], before, places[at], bottom - STEPS_PLOT * score, colour="one", width=2, value=tolerance))
+    for tolerance in (min(positive), max(positive)):
+        x = 2 + 96 * (math.log10(tolerance) - low) / (high - low)
+        marks.append(text(x, bottom + 18, _edge(tolerance), anchor="middle", quiet=True, size=12))
+    marks += [text(2, bottom - STEPS_PLOT * score - 5, _three_digits(score), size=12) for _, score in points[:1]]
+    marks.append(text(98, bottom - STEPS_PLOT * points[-1][1] - 5, _three_digits(points[-1][1]), anchor="end", size=12))
+    said = "; ".join(f"{_edge(tolerance)}: {_three_digits(score)}" for tolerance, score in points)
+    return picture(marks, height=bottom + 26, title=title, description=said, kind="steps")

@@ -10,6 +10,7 @@ from evalsuite.tables.database_rules import list_problem, match_database, needs_
 from evalsuite.tables.digested import AnyTable, DigestedTable, agreed_rows, held
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.fetched import turns_into_floats
+from evalsuite.tables.margins import with_margin
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.strict_columns import Labels, Terms
 from evalsuite.tables.strict_tables import join_verdicts, judge_each
@@ -124,13 +125,8 @@ def _score(
     if not names:
         return official
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
-    strict = judge_each(
-        [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names],
-        [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names],
-        terms,
-        names=names,
-        needed=needed,
-        ignore_orders=ignore_orders,
-        comparisons=seen,
-    )
-    return join_verdicts(official, strict)
+    mine = [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
+    theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
+    strict = judge_each(mine, theirs, terms, names=names, needed=needed, ignore_orders=ignore_orders, comparisons=seen)
+    score = join_verdicts(official, strict)
+    return with_margin(score, mine, theirs, needed=needed, ignore_orders=ignore_orders, comparisons=seen)

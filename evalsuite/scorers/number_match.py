@@ -1,12 +1,13 @@
 """`number_match`: the answer holds the gold number."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
 from evalsuite.texts.official_number import gold_numbers, match_number
-from evalsuite.texts.strict_number import match_number_strictly
+from evalsuite.texts.strict_number import match_number_strictly, number_margin
 from evalsuite.texts.verdict import Cause, Strict, join
 from evalsuite.types import Problem, Score
 
@@ -62,7 +63,11 @@ def number_match(
     strict = match_number_strictly(
         prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude, abs_tol=abs_tol, rel_tol=rel_tol
     )
-    return join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"))
+    score = join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"))
+    # What is excluded, or one of many, is so under any tolerance.
+    turns = strict.value == 1 or strict.kind not in ("exclude", "hedged")
+    margin = number_margin(prediction, gold, conj=conj, percentage=percentage) if turns else None
+    return replace(score, details={**score.details, "margin": margin})
 
 
 def _why_refused(official: Score, strict: Strict, *, both_forms: bool) -> Cause:

@@ -7,6 +7,7 @@ from evalsuite.registry import scorer
 from evalsuite.tables.condition_columns import needed_columns
 from evalsuite.tables.database_rules import list_problem
 from evalsuite.tables.evidence import Comparisons
+from evalsuite.tables.margins import with_margin
 from evalsuite.tables.official_cells import RESULT_SUITES, Reference
 from evalsuite.tables.official_tables import match_any_table, match_table_list
 from evalsuite.tables.strict_columns import Labels, Terms
@@ -97,7 +98,9 @@ def table_match(
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
     # A list of orders is only true or false to the reference.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
-    return with_delimiter(join_verdicts(official, strict, own_options=own_options), [prediction])
+    score = join_verdicts(official, strict, own_options=own_options)
+    score = with_margin(score, [prediction], golds, needed=condition_cols, ignore_orders=ignore_order, comparisons=seen, any_gold=True)
+    return with_delimiter(score, [prediction])
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -152,4 +155,7 @@ def tables_match(
     needed = condition_cols or [[] for _ in gold]
     orders = ignore_orders or [False for _ in gold]
     official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
-    return with_delimiter(join_verdicts(official, strict), prediction)
+    score = join_verdicts(official, strict)
+    return with_delimiter(
+        with_margin(score, prediction, gold, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen), prediction
+    )

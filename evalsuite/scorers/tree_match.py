@@ -24,6 +24,7 @@ from evalsuite.trees.schema_sources import as_json_schema, infer_schema
 from evalsuite.trees.score_details import field_details, field_reason
 from evalsuite.trees.scoring import Scoring, evaluate
 from evalsuite.trees.semantic_judges import SemanticBatchComparator
+from evalsuite.trees.tree_margin import tree_margin
 from evalsuite.types import Fault, Problem, Score
 
 _CRASHES = (TypeError, ValueError, KeyError, AttributeError, OverflowError, RecursionError)
@@ -114,7 +115,7 @@ def tree_match(
         flip=flip,
         fault=fault or (undecided if official is None else None),
         strict_fault=undecided,
-        details={**field_details(result), "n_repaired": n_repaired},
+        details={**field_details(result), "n_repaired": n_repaired, "margin": tree_margin(prediction, gold, id_field)},
     )
 
 

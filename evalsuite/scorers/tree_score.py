@@ -13,6 +13,7 @@ from evalsuite.trees.resolve_compat import JsonRefError
 from evalsuite.trees.schema_conversion import treeval_schema_of
 from evalsuite.trees.schema_sources import infer_schema
 from evalsuite.trees.score_details import treeval_details, treeval_reason
+from evalsuite.trees.tree_margin import tree_margin
 from evalsuite.trees.treeval import TreevalResult, prepare, treeval_score
 from evalsuite.types import Problem, Score
 
@@ -103,7 +104,7 @@ def tree_score(
         reason=f"the reference raises: {raises}" if raises else treeval_reason(official),
         strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
-        details={**treeval_details(strict), "n_repaired": n_repaired},
+        details={**treeval_details(strict), "n_repaired": n_repaired, "margin": tree_margin(prediction, gold, id_field)},
     )
 
 

@@ -29,11 +29,15 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ev
             return matched_as(partners)
         if agree is None:
             return None
-    options = [bench.candidates(i) for i in range(len(gold))]
-    known = [found for found in options if found is not None]
+    # A column whose partner holds the same texts has a candidate: more are looked for where all have one.
+    settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
+    options = [settled.get(i) or bench.candidates(i) for i in range(len(gold))]
+    if any(own is not None and not own for own in options):
+        return decided([own if own is not None else [0] for own in options], "limit")
+    options = [bench.candidates(i) if i in settled else own for i, own in enumerate(options)]
+    known = [own for own in options if own is not None]
     if len(known) < len(options):
-        # A column that has no candidate refuses the table whatever the open ones have.
-        return decided([found if found is not None else [0] for found in options], "limit") if not all(known) else None
+        return None
     found = decided([in_likely_order(column, predicted, own) for column, own in zip(gold, known, strict=True)], "rows")
     if found.verdict != "rows":
         return found

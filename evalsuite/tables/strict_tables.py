@@ -34,7 +34,7 @@ def judge_table(
     """
     n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
     if n_agreed is not None:
-        chosen = _chosen(needed, len(gold.header))
+        chosen = chosen_columns(needed, len(gold.header))
         return _agreement(gold, needed, n_agreed, chosen, chosen)
     prediction, gold = exact_table(prediction), exact_table(gold)
     if gold.ragged_line is not None:
@@ -43,7 +43,7 @@ def judge_table(
     if prediction.ragged_line is not None:
         detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
-    chosen = _chosen(needed, len(gold.columns))
+    chosen = chosen_columns(needed, len(gold.columns))
     mine, theirs = _labels(gold, prediction, terms)
     evidence = (comparisons or Comparisons()).of(gold, prediction) if gold.n_rows == prediction.n_rows else None
     same = evidence.identical(chosen) if evidence is not None else None
@@ -203,7 +203,7 @@ def order_for(ignore_order: Any, index: int) -> bool:
     return bool(ignore_order)
 
 
-def _chosen(needed: Sequence[int], n_columns: int) -> list[int]:
+def chosen_columns(needed: Sequence[int], n_columns: int) -> list[int]:
     """Positions from 0 without those that gold does not have; all where none is left."""
     kept = list(dict.fromkeys(index % n_columns for index in needed if -n_columns <= index < n_columns)) if n_columns else []
     return kept or list(range(n_columns))

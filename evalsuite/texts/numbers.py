@@ -16,7 +16,7 @@ whole columns of floats.
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
-from math import inf
+from math import inf, nextafter
 from typing import Final, NamedTuple
 
 ZERO_TOL: Final = 1e-9
@@ -181,3 +181,14 @@ def _by_floats(gold: int | Number, predicted: int | Number) -> bool | None:
 @cache
 def _decimal(share: float) -> Decimal:
     return Decimal(repr(share))
+
+
+def as_margin(needed: float) -> float | None:
+    """A tolerance as `details.margin` gives it: None where the verdict turns under none."""
+    return needed if 0 < needed < inf else None
+
+
+def upward(distance: Decimal) -> float:
+    """The float nearest to a distance that is not below it."""
+    found = float(distance)
+    return found if Decimal(repr(found)) >= distance else nextafter(found, inf)

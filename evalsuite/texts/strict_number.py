@@ -19,6 +19,7 @@ from evalsuite.texts.numbers import (
     FEWEST_DECIMALS,
     Number,
     Tolerance,
+    as_margin,
     decimals_of,
     equal_but_for_noise,
     exact_of,
@@ -26,6 +27,7 @@ from evalsuite.texts.numbers import (
     is_whole,
     number_of,
     rounds,
+    upward,
     within,
 )
 from evalsuite.texts.text_rules import shorten
@@ -209,3 +211,16 @@ def _is_hundredfold(gold: Decimal, value: Decimal) -> bool:
 def _shown(number: int | Number) -> str:
     text = str(exact_of(number))
     return text if len(text) <= 40 else f"{float(exact_of(number))!r}"
+
+
+def number_margin(answer: str, gold: Any, *, conj: Literal["and", "or"], percentage: bool) -> float | None:
+    """The smallest distance from gold that must be accepted for the answer to name it; None where none is needed, or none is enough."""
+    found = [exact_of(reading) for item in find_numbers(answer) for reading in item.readings]
+    if not found:
+        return None
+    distances = []
+    for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold]):
+        g = exact_of(number)
+        forms = [g, g.scaleb(2 if abs(g) <= 1 else -2)] if percentage else [g]
+        distances.append(min(abs(form - value) for form in forms for value in found))
+    return as_margin(upward(max(distances) if conj == "and" else min(distances)))

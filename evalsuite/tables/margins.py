@@ -1,0 +1,149 @@
+"""How near two tables are: the smallest tolerance (`abs_tol`) under which every needed column would be equal.
+
+Each needed gold column is looked at beside the column it was paired with, else beside its likely one; where rows may stand in any order,
+the i-th smallest number beside the i-th smallest, because no other pairing needs less.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from math import inf
+from typing import Any
+
+from evalsuite.tables.columns import Column, likely_columns
+from evalsuite.tables.digested import AnyTable
+from evalsuite.tables.evidence import Comparisons, Evidence
+from evalsuite.tables.remainders import cells_of
+from evalsuite.tables.strict_cells import Cell, key
+from evalsuite.tables.strict_columns import read_columns
+from evalsuite.tables.strict_tables import chosen_columns, columns_for, order_for
+from evalsuite.texts.numbers import Number, as_margin, exact_of, upward
+from evalsuite.types import Fault, Score, Table
+
+_MOST_READ = 20_000
+
+
+def with_margin(
+    score: Score,
+    predictions: Sequence[AnyTable | Fault],
+    golds: Sequence[AnyTable | Fault],
+    *,
+    needed: Any,
+    ignore_orders: Any,
+    comparisons: Comparisons,
+    any_gold: bool = False,
+) -> Score:
+    """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
+    margins = []
+    for at, gold in enumerate(golds):
+        prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
+        pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
+        columns = columns_for(needed, at, len(golds))
+        margins.append(_margin(prediction, gold, columns, order_for(ignore_orders, at), pairs, comparisons))
+    found = (min if any_gold else max)(margins, default=inf)
+    return replace(score, details={**score.details, "margin": as_margin(found)})
+
+
+def _margin(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    needed: Sequence[int],
+    ignore_order: bool,
+    pairs: Sequence[Sequence[int]],
+    comparisons: Comparisons,
+) -> float:
+    if isinstance(prediction, Fault) or isinstance(gold, Fault):
+        return inf
+    if not (isinstance(prediction, Table) and isinstance(gold, Table)):
+        # Only equal tables are left as their digests.
+        return 0.0
+    if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
+        return inf
+    chosen = chosen_columns(needed, len(gold.columns))
+    return table_margin(comparisons.of(gold, prediction), chosen, pairs, ignore_order=ignore_order)
+
+
+def table_margin(evidence: Evidence, chosen: Sequence[int], pairs: Sequence[Sequence[int]], *, ignore_order: bool) -> float:
+    """The tolerance: 0 where none is needed, infinity where none is enough. `pairs` are columns (from 1) known to be equal."""
+    gold, predicted = read_columns(evidence.gold, chosen), read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
+    known = {i - 1: k - 1 for i, k in pairs}
+    likely = likely_columns(gold, predicted) or list(range(len(gold)))
+    needed = 0.0
+    for column, guess in zip(gold, likely, strict=True):
+        k = known.get(column.position, guess)
+        if k >= len(predicted):
+            return inf
+        needed = max(needed, _column_margin(evidence, column, predicted[k], ignore_order))
+        if needed == inf:
+            break
+    return needed
+
+
+def _column_margin(evidence: Evidence, gold: Column, predicted: Column, ignore_order: bool) -> float:
+    if ignore_order and evidence.packed is not None:
+        return _packed_margin(evidence, gold, predicted)
+    if ignore_order:
+        return _sorted_margin(list(gold.cells), list(predicted.cells))
+    unlike: Any = evidence.unlike(gold.position, predicted.position)
+    if evidence.packed is not None and len(unlike) > _MOST_READ:
+        unlike = _farthest(evidence, gold, predicted, unlike)
+    widest = Decimal(0)
+    for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
+        distance = _distance(gold.read(a), predicted.read(b))
+        if distance is None:
+            return inf
+        widest = max(widest, distance)
+    return upward(widest)
+
+
+def _farthest(evidence: Evidence, gold: Column, predicted: Column, rows: Any) -> Any:
+    """The row whose numbers are farthest apart, or the first in which one is none."""
+    import numpy as np
+
+    a, b = evidence.numbers(0, gold.position, rows), evidence.numbers(1, predicted.position, rows)
+    if a is None or b is None:
+        return rows[:_MOST_READ]
+    distance = np.abs(a.values - b.values)
+    odd = np.isnan(a.values) != np.isnan(b.values)
+    at = int(np.argmax(odd)) if odd.any() else int(np.nanargmax(distance)) if not np.isnan(distance).all() else 0
+    return rows[at : at + 1]
+
+
+def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float:
+    import numpy as np
+
+    i, k = gold.position, predicted.position
+    if evidence.bag(0, i) == evidence.bag(1, k):
+        return 0.0
+    a, b = evidence.column(0, i), evidence.column(1, k)
+    if a is None or b is None:
+        rows = evidence.spare([i], [k])
+        if len(rows[0]) > _MOST_READ:
+            return inf
+        mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
+        # Numbers among other things: which of them meet is not asked.
+        return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
+    orders = np.argsort(a.values), np.argsort(b.values)
+    x, y = a.values[orders[0]], b.values[orders[1]]
+    if int(np.isnan(x).sum()) != int(np.isnan(y).sum()):
+        return inf
+    at = int(np.nanargmax(np.abs(x - y))) if not np.isnan(x).all() else 0
+    cells = [evidence.written(side, column, orders[side][at : at + 1])[0] for side, column in ((0, i), (1, k))]
+    distance = _distance(gold.read(cells[0]), predicted.read(cells[1]))
+    return upward(distance) if distance is not None else inf
+
+
+def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:
+    numbers = [sorted(exact_of(cell) for cell in side if isinstance(cell, int | Number)) for side in (gold, predicted)]
+    others = [Counter(key(cell) for cell in side if not isinstance(cell, int | Number)) for side in (gold, predicted)]
+    if others[0] != others[1] or len(numbers[0]) != len(numbers[1]):
+        return inf
+    return upward(max((abs(a - b) for a, b in zip(*numbers, strict=True)), default=Decimal(0)))
+
+
+def _distance(gold: Cell, predicted: Cell) -> Decimal | None:
+    """How far two cells are apart, None where no tolerance makes them equal."""
+    if isinstance(gold, int | Number) and isinstance(predicted, int | Number):
+        return abs(exact_of(gold) - exact_of(predicted))
+    return Decimal(0) if type(gold) is type(predicted) and gold == predicted else None

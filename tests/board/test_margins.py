@@ -1,0 +1,133 @@
+"""How near an answer was, and what a score would be under another tolerance."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalsuite
+from evalsuite.board.margins import find_margins
+from evalsuite.reports import FORMATS
+from evalsuite.reports.margins_document import margins_document
+from evalsuite.reports.terminal import as_text
+from evalsuite.tables import evidence
+from evalsuite.types import Result
+
+GOLD = "city,share\nOslo,10.5\nRome,3\n"
+
+
+def margin(folder: Path, answer: str, **parameters: Any) -> float | None:
+    """The margin of a table against `GOLD`, which is the same however its cells are looked at."""
+    gold, handed_in = folder / "gold.csv", folder / "answer.csv"
+    gold.write_text(GOLD)
+    handed_in.write_text(answer)
+    found = []
+    for most in (0, 1 << 60):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(evidence, "PACKED_CELLS", most)
+            score = evalsuite.score("table_match", str(handed_in), gold=str(gold), **parameters)
+        found.append(score.details["margin"])
+    assert found[0] == found[1]
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "ignore_order", "expected"),
+    [
+        (GOLD, False, None),
+        (GOLD.replace("10.5", "10.50"), False, None),
+        (GOLD.replace("10.5", "10.504"), False, 0.004),
+        (GOLD.replace("10.5", "10.9"), False, 0.4),
+        (GOLD.replace("10.5", "10.9"), True, 0.4),
+        (GOLD.replace("Oslo", "Paris"), False, None),
+        (GOLD.replace("10.5", "x"), True, None),
+        ("city,share\nRome,3.25\nOslo,10.5\n", True, 0.25),
+        ("city,share\nRome,3\nOslo,10.5\n", False, None),
+        ("city,share\nOslo,10.5\n", False, None),
+        ("city\nOslo\nRome\n", False, None),
+    ],
+)
+def test_tables(answer: str, ignore_order: bool, expected: float | None, tmp_path: Path) -> None:
+    """The smallest tolerance under which the table is gold's, null where none is needed or none is enough."""
+    assert margin(tmp_path, answer, ignore_order=ignore_order) == expected
+
+
+@pytest.mark.parametrize("answer", [GOLD.replace("10.5", "10.9"), GOLD.replace("10.5", "10.7").replace("3", "3.1")])
+def test_the_verdict_turns_at_the_margin(answer: str, tmp_path: Path) -> None:
+    """With the margin as the check's own tolerance strict accepts, and refuses a little below it."""
+    at = margin(tmp_path, answer)
+    assert at is not None
+    files = {"gold": str(tmp_path / "gold.csv")}
+    for tolerance, expected in ((at, 1), (at * 0.999, 0)):
+        assert evalsuite.score("table_match", str(tmp_path / "answer.csv"), abs_tol=tolerance, **files).strict == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "gold", "options", "expected"),
+    [
+        ("17", "17", {}, None),
+        ("about 17.5", "17.49", {}, 0.01),
+        ("none", "3", {}, None),
+        ("18 or 20", "19", {}, None),
+        ("2 and 5", ["2", "6"], {"conj": "and"}, 1.0),
+        ("12 %", "0.125", {"percentage": True}, 0.005),
+    ],
+)
+def test_numbers(answer: str, gold: Any, options: dict[str, Any], expected: float | None) -> None:
+    """The distance of the nearest number; what is hedged or excluded is so under any tolerance."""
+    assert evalsuite.score("number_match", answer, gold=gold, **options).details["margin"] == expected
+
+
+def test_trees() -> None:
+    """The farthest number where all else is gold's."""
+    for answer, expected in (({"n": 12.5, "s": "a"}, 0.5), ({"n": 12, "s": "a"}, None), ({"n": 12.5, "s": "b"}, None), ({"n": 12}, None)):
+        for name in ("tree_score", "tree_match"):
+            score = evalsuite.score(name, json.dumps(answer), gold={"n": 12, "s": "a"})
+            assert score.details["margin"] == expected, name
+
+
+def results() -> list[Result]:
+    """Right without a margin, right within one, wrong by one, wrong for good."""
+    rows = [("a", 1.0, None), ("b", 1.0, 0.004), ("c", 0.0, 0.4), ("d", 0.0, None)]
+    return [
+        Result(
+            instance_id=name,
+            status="scored",
+            score=value,
+            official=value,
+            strict=value,
+            scorer="table_match",
+            reason="",
+            fault=None,
+            details={"margin": near},
+        )
+        for name, value, near in rows
+    ]
+
+
+def test_the_curve() -> None:
+    """The score at each tolerance, and the instances that hang on it, nearest first."""
+    found = find_margins("first", results(), "official")
+    assert found.steps == ((0.0, 0.25), (0.004, 0.5), (0.4, 0.75))
+    assert found.score == 0.5
+    assert [name for name, _, _ in found.near] == ["b", "c"]
+    assert (found.at(0.003), found.at(0.01), found.at(7)) == (0.25, 0.5, 0.75)
+    assert find_margins("none", [], "strict").shown() == [(0.0, 0.0)]
+
+
+def test_the_document() -> None:
+    """A bar for each power of ten on a terminal, a picture on a page; a hidden gold names no instance."""
+    found = find_margins("first", results(), "official")
+    text = as_text(margins_document(found))
+    assert "0.001   25.0 %" in text
+    assert "b  1, turns at 0.004" in text
+    assert "turns at" not in as_text(margins_document(found, names_instances=False))
+    pages = "".join(piece if isinstance(piece, str) else piece.decode() for piece in pieces(margins_document(found)))
+    assert "<svg" in pages
+
+
+def pieces(document: Any) -> list[Any]:
+    """The document as a page."""
+    written = FORMATS[".html"].load()(document)
+    return [written] if isinstance(written, str | bytes) else list(written)
