@@ -1,7 +1,7 @@
 """The tables of an answer beside the gold tables that a check holds them to."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from evalsuite.causes.table_alignment import Alignment, align, by_key
@@ -24,11 +24,14 @@ class TablePair:
     name: str = ""
     terms: Terms = PLAIN_TERMS
     key: tuple[int, ...] = ()
+    _aligned: dict[Rule, Alignment | None] = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def align(self, rules: Rule) -> Alignment | None:
-        """The two side by side, None where they are too large."""
-        found = align(self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms)
-        return by_key(found, self.key) if found is not None and self.key else found
+        """The two side by side, worked out once; None where they are too large."""
+        if rules not in self._aligned:
+            found = align(self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms)
+            self._aligned[rules] = by_key(found, self.key) if found is not None and self.key else found
+        return self._aligned[rules]
 
 
 def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:

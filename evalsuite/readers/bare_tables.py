@@ -15,16 +15,14 @@ from evalsuite.types import Fault, Table
 
 DATABASES: Final = (".duckdb", ".ddb", ".db")
 TREES: Final = (".json", ".jsonl")
-ENDINGS: Final = (".csv", ".tsv", ".parquet", *TREES, *DATABASES)
+ENDINGS: Final = (".csv", ".parquet", *TREES, *DATABASES)
 _PACKED: Final = (".gz", ".bz2", ".xz")
 
 
 def ending_of(path: Path) -> str:
-    """Which of `ENDINGS` a file has, before that of its compression; empty for none of them."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _PACKED:
-        suffixes.pop()
-    return suffixes[-1] if suffixes and suffixes[-1] in ENDINGS else ""
+    """Which of `ENDINGS` a file has, for CSV before that of its compression; empty for none of them."""
+    last, before = path.suffix.lower(), Path(path.stem).suffix.lower()
+    return ".csv" if last in _PACKED and before == ".csv" else last if last in ENDINGS else ""
 
 
 def read_bare(path: Path, limits: Limits, *, table: str | None = None, private: Path | None = None) -> Any:
