@@ -20,6 +20,7 @@ BENCHMARKS = {
     "trees": "tests.benchmarks.trees",
     "leaderboard": "tests.benchmarks.leaderboard",
     "big": "tests.benchmarks.big_tables",
+    "wrong": "tests.benchmarks.wrong_tables",
     "databases": "tests.benchmarks.big_databases",
     "start": "tests.benchmarks.start",
     "jsonl": "tests.benchmarks.jsonl",

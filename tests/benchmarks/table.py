@@ -52,6 +52,20 @@ ROWS = (
             ("any order, shuffled with jitter", 6, 2.5, None),
         )
     ),
+    *(
+        Row(f"x 10 CSV, {name}", ("wrong", name, "ratio"), READING, most, aim, ("wrong", name, "peak_mib"), mib)
+        for name, most, aim, mib in (
+            ("60k equal", 1, 0.5, None),
+            ("60k, one cell", 1.5, 0.7, None),
+            ("60k, rows moved, any order", 2, 0.8, None),
+            ("20k, two cells swapped, any order", 10, None, None),
+            ("100k, one cell, any order", 4, None, 300),
+            ("100k, two cells swapped, any order", 4, None, 300),
+            ("1M, 1,000 rows differ, any order", 4, 1.5, 350),
+        )
+    ),
+    Row("1,000 rows x 2,000 columns, one cell", ("wrong", "1,000 x 2,000, one cell", "ratio"), READING, 1.5, 1),
+    Row("50 golds of 10k rows for one answer", ("wrong", "50 golds", "ratio"), "50 single runs (CPU)", 0.3),
     Row("1,000 rows, 500 needed of 2,000 columns", ("big", "500 of 2000 columns", "ratio"), READING, 3, 1),
     Row("the same in any order", ("big", "500 of 2000 columns, any order", "ratio"), READING, 3, 1),
     *(

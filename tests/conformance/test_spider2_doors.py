@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from evalsuite.sql.cells import csv_form
 
 import evalsuite
 from evalsuite.errors import FaultError
 from evalsuite.readers import csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
+from evalsuite.sql.cell_forms import csv_form
 from evalsuite.tables import evidence
 from evalsuite.types import Result, Score, Table
 from tests.conformance import predicates as p
