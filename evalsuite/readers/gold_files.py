@@ -2,11 +2,11 @@
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from evalsuite.errors import GoldError
-from evalsuite.readers.paths import SPEC_PATTERN, Inode, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, why_no_folder
 from evalsuite.types import METADATA
 
 SUITE_FILE = "suite.yaml"
@@ -35,15 +35,27 @@ def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
 
     Equal folders give equal hashes wherever they lie.
     """
+    return hash_of_gold(gold_digests(folder, spec_file))
+
+
+def gold_digests(folder: Path, spec_file: Path | None = None) -> dict[str, str]:
+    """The SHA-256 (64 hex digits) of each file that `gold_hash` is over, by its name below the gold folder."""
     spec = spec_file or find_spec(folder)
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
-    total = hashlib.sha256()
+    found = {}
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *_nested_files(root)]:
-        with open(file, "rb") as handle:
-            content = hashlib.file_digest(handle, "sha256")
-        name = os.path.relpath(file, root).replace(os.sep, "/").encode("utf-8", "surrogateescape")
-        total.update(len(name).to_bytes(8, "big") + name + content.digest())
+        with open(file, "rb", buffering=0) as handle:
+            found[file[len(root) :].lstrip(os.sep).replace(os.sep, "/")] = content_digest(handle).hexdigest()
+    return found
+
+
+def hash_of_gold(digests: Mapping[str, str]) -> str:
+    """The `gold_hash` of what `gold_digests` found."""
+    total = hashlib.sha256()
+    for name, content in digests.items():
+        encoded = name.encode("utf-8", "surrogateescape")
+        total.update(len(encoded).to_bytes(8, "big") + encoded + bytes.fromhex(content))
     return total.hexdigest()[:12]
 
 

@@ -1,11 +1,13 @@
 """Opening a file whose name a submission chose: confined to a folder, a regular file, not gold, not too large."""
 
 import errno
+import hashlib
 import os
 import re
 import stat
-from io import BufferedReader
+from io import BufferedReader, FileIO
 from pathlib import Path
+from typing import BinaryIO
 
 from evalsuite.errors import FaultError, reason_of
 
@@ -175,3 +177,13 @@ def _fault_of_opening(error: OSError) -> FaultError:
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return FaultError("MISSING_FILE")
     return FaultError("MISSING_FILE", "the file cannot be opened")
+
+
+def content_digest(handle: BinaryIO | FileIO) -> "hashlib._Hash":
+    """The SHA-256 of an open file from where it stands. `hashlib.file_digest` makes room for 256 KB each time: most files are smaller."""
+    digest, most = hashlib.sha256(), 1 << 20
+    size = os.fstat(handle.fileno()).st_size
+    while block := handle.read(min(size + 1, most)):
+        digest.update(block)
+        size = most
+    return digest

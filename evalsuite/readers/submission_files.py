@@ -20,7 +20,7 @@ from typing import Any
 from evalsuite.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.memo import Memo
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import Inode, inside, open_confined
+from evalsuite.readers.paths import Inode, content_digest, inside, open_confined
 from evalsuite.readers.submission import read_metadata
 from evalsuite.types import METADATA, Result, Submission, Task
 from evalsuite.walls.scratch import ScratchFolder
@@ -75,7 +75,7 @@ def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozen
         most = math.inf if name == METADATA else submission.limit_bytes
         try:
             with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
-                contents[name] = hashlib.file_digest(handle, "sha256").hexdigest()
+                contents[name] = content_digest(handle).hexdigest()
         except FaultError as error:
             contents[name] = error.fault.code
         except OSError as error:

@@ -20,6 +20,8 @@ _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 # By number of words: the words of a gold, and the instances it belongs to.
 Golds = Mapping[int, Mapping[tuple[str, ...], set[str]]]
+# Of a SHA-256; what stands in the place of one is shorter.
+_DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
 
 
@@ -29,14 +31,19 @@ def with_notes(
     gold_inodes: frozenset[tuple[int, int]],
     *,
     among: Sequence[Task] | None = None,
+    gold_digests: Mapping[str, str] | None = None,
 ) -> tuple[Result, ...]:
     """The results in their order, those with something to say carrying it as `details["notes"]`.
 
-    `among` are all tasks of which `tasks` are a shard: an answer is compared with those of the others too.
+    `among` are all tasks of which `tasks` are a shard: an answer is compared with those of the others too. `gold_digests` is what gold's
+    files are, as `readers.gold_files` has it: an answer of which is known what was read needs no second look.
     """
     same = Counter(_text(task) for task in among or tasks)
     golds = _gold_texts(among or tasks)
-    noted = [(result, list(_notes(task, result, same, golds, gold_inodes))) for task, result in zip(tasks, results, strict=True)]
+    noted = [
+        (result, list(_notes(task, result, same, golds, gold_inodes, gold_digests or {})))
+        for task, result in zip(tasks, results, strict=True)
+    ]
     return tuple(replace(result, details={**result.details, "notes": notes}) if notes else result for result, notes in noted)
 
 
@@ -49,7 +56,14 @@ def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
 
 
-def _notes(task: Task, result: Result, same: Mapping[str, int], golds: Golds, gold_inodes: frozenset[tuple[int, int]]) -> Iterator[str]:
+def _notes(
+    task: Task,
+    result: Result,
+    same: Mapping[str, int],
+    golds: Golds,
+    gold_inodes: frozenset[tuple[int, int]],
+    gold_digests: Mapping[str, str],
+) -> Iterator[str]:
     if task.answer is None:
         return
     if result.fault == "BAD_PATH":
@@ -65,7 +79,7 @@ def _notes(task: Task, result: Result, same: Mapping[str, int], golds: Golds, go
     columns, needed = result.details.get("n_columns"), _needed(result.details)
     if columns is not None and needed is not None and columns > 2 * needed + 10:
         yield f"kitchen sink: {columns} columns handed in, {needed} needed"
-    if 1 in (result.official, result.strict) and (name := _identical(task, gold_inodes)):
+    if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
         yield f"byte-identical to gold: {name}"
 
 
@@ -108,7 +122,7 @@ def _golds_in(text: str, golds: Golds, own: str) -> int:
     return len(found)
 
 
-def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
+def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:
     """The gold file that an answer's file equals byte for byte, or an empty text."""
     from evalsuite.readers.answer_files import AnswerFiles
     from evalsuite.readers.paths import inside, open_trusted
@@ -117,6 +131,10 @@ def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
     if answer is None or answer.answer_type == "answer" or not answer.value:
         return ""
     name = answer.value if isinstance(answer.value, str) else answer.value[0]
+    if len(known := result.digests.get(name, "")) == _DIGITS:
+        equal = (gold for gold in _gold_names(task) if gold_digests.get(_below(task, gold)) == known)
+        if (found := next(equal, "")) or all(_below(task, gold) in gold_digests for gold in _gold_names(task)):
+            return found
     limit = task.limits["file_bytes"]
     files = AnswerFiles(task.submission_folder, task.instance.instance_id, task.limits, gold_inodes)
     try:
@@ -128,6 +146,16 @@ def _identical(task: Task, gold_inodes: frozenset[tuple[int, int]]) -> str:
     except (FaultError, OSError):
         return ""
     return ""
+
+
+def _below(task: Task, gold: str) -> str:
+    """The name of a gold file below the gold folder; empty where it leads elsewhere."""
+    from evalsuite.readers.paths import inside
+
+    try:
+        return inside(task.instance.instance_id, gold)
+    except FaultError:
+        return ""
 
 
 def _gold_names(task: Task) -> Iterator[str]:

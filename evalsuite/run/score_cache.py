@@ -11,12 +11,12 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import BinaryIO
 
 from evalsuite.errors import FaultError
 from evalsuite.memo import Memo, code_stamp
 from evalsuite.outcome import kind_of
-from evalsuite.readers.paths import FromRoot, inside, open_confined, open_trusted
+from evalsuite.readers.paths import FromRoot, content_digest, inside, open_confined, open_trusted
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import whole_line
 from evalsuite.types import Result, Task
@@ -120,10 +120,10 @@ def _gold_place(task: Task, name: str) -> Path:
     return task.gold_folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
 
 
-def _add(digest: "hashlib._Hash", name: str, handle: Any) -> str:
+def _add(digest: "hashlib._Hash", name: str, handle: BinaryIO) -> str:
     """The SHA-256 of a file, taken into the digest with its name."""
     digest.update(f"\0{name}\0".encode("utf-8", "surrogatepass"))
-    inner = hashlib.file_digest(handle, "sha256")
+    inner = content_digest(handle)
     digest.update(inner.digest())
     return inner.hexdigest()
 

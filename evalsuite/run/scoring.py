@@ -11,7 +11,7 @@ from typing import Any
 from evalsuite.errors import UsageError
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.gold_files import gold_digests, gold_inodes, hash_of_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
@@ -166,15 +166,14 @@ def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, pro
     jobs, isolation = options.jobs or default_jobs(), options.isolation
     databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
     living = databases.living_gold(planned, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
-    planned = list(living.tasks)
-    tasks = planned if options.shard is None else options.shard.of(planned)
-    gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
+    tasks = list(living.tasks) if options.shard is None else options.shard.of(living.tasks)
+    digests = gold_digests(gold.folder, gold.spec_file)
+    gold = replace(gold, hash=hash_of_gold(digests))
     line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, programs=options.allow_programs)
     drift = drifts(living, options.runs_folder, gold.hash)
     contents = file_contents(submission) if options.save else {}
     submitted = hash_of(contents) if options.save else None
-    scope = {"suite": gold.suite.name, "n_instances": len(tasks)}
-    folder, known = _open_folder(options, submission, line, submitted, scope)
+    folder, known = _open_folder(options, submission, line, submitted, {"suite": gold.suite.name, "n_instances": len(tasks)})
     inodes = gold_inodes(gold.folder) | (errata.inodes if errata is not None else frozenset())
     work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler, zygote=zygote, budget=budget)
     pool = open_executor(options.executor, work)
@@ -184,9 +183,9 @@ def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, pro
     with _in_order(pool, cache, folder, len(tasks)), closing(databases):
         if folder is not None and not gold.suite.extra.get("hidden"):
             living.freeze(folder.path)
-        results = with_notes(tasks, _execute(tasks, batches.results, folder, known, cache, progress), inodes, among=planned)
+        scored = _execute(tasks, batches.results, folder, known, cache, progress)
+        results = with_notes(tasks, scored, inodes, among=living.tasks, gold_digests=digests)
         groups = {task.instance.instance_id: task.instance.groups for task in tasks}
-        handed_in = [task.instance.instance_id for task in tasks if task.answer is not None]
         resumed = {"resume": folder.notes} if folder is not None and folder.notes else {}
         finished = Run(
             gold=gold,
@@ -199,7 +198,7 @@ def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, pro
                 results,
                 rules=rules,
                 groups=groups,
-                submitted=handed_in,
+                submitted=[task.instance.instance_id for task in tasks if task.answer is not None],
                 clusters=gold.suite.extra.get("clusters", ()),
                 n_instances=len(gold.instances),
             ),
