@@ -46,13 +46,24 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     from scipy.optimize import linear_sum_assignment
 
     rows, columns = linear_sum_assignment(matrix, maximize=True)
-    if ties == "solver":
+    if ties == "solver" or _is_far_best(matrix, rows, columns):
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
     slack, owned = _slack(matrix, rows, columns)
     if int((slack <= EQUAL_SUMS).sum()) > len(slack):
         owned = _first_matching(slack, owned)
     n_rows, n_columns = matrix.shape
     return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
+
+
+def _is_far_best(matrix: "Floats", rows: "Columns", columns: "Columns") -> bool:
+    """Whether every pair of as many rows as there are is its row's best by more than a tie, so that no other assignment comes near."""
+    import numpy as np
+
+    if len(rows) < len(matrix):
+        return False
+    apart = matrix[rows, columns][:, None] - matrix
+    apart[rows, columns] = np.inf
+    return bool(apart.min() > EQUAL_SUMS)
 
 
 def _slack(matrix: "Floats", rows: "Columns", columns: "Columns") -> "tuple[Floats, Columns]":

@@ -31,7 +31,7 @@ class ExactMatch:
 
         kinds = set(map(type, references)) | set(map(type, predictions))
         if not self.compat:
-            same = map(eq, map(_exactly, references), map(_exactly, predictions))
+            same = map(eq, *_exact_sides(references, predictions))
         else:
             same = map(eq, references, predictions) if float not in kinds else map(nearly_equal, references, predictions)
         return np.fromiter(same, dtype=np.float64, count=len(references))
@@ -40,7 +40,7 @@ class ExactMatch:
         """n x m times 0 or 1."""
         import numpy as np
 
-        sides = (references, predictions) if self.compat else (list(map(_exactly, references)), list(map(_exactly, predictions)))
+        sides = (references, predictions) if self.compat else _exact_sides(references, predictions)
         codes = {value: i for i, value in enumerate(dict.fromkeys([*sides[0], *sides[1]]))}
         rows, columns = (np.array(list(map(codes.__getitem__, side)), dtype=np.intp) for side in sides)
         found: Floats = (rows[:, None] == columns[None, :]).astype(np.float64)
@@ -80,8 +80,11 @@ class Levenshtein:
         if None in left or None in right:
             nulls = [[text is None for text in side] for side in (left, right)]
             found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
+        if self.compat or set(map(type, references)) == set(map(type, predictions)) == {str}:
+            return found
         kinds = [_kinds(side) for side in (references, predictions)]
-        return found if self.compat or kinds[0] == kinds[1] else np.where(np.array(kinds[0]) == np.array(kinds[1]), found, 0.0)
+        same: Floats = np.where(np.array(kinds[0]) == np.array(kinds[1]), found, 0.0)
+        return same
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n x m ratios; equal texts are compared once."""
@@ -91,8 +94,8 @@ class Levenshtein:
 
         sides = []
         for side in (_texts(references), _texts(predictions)):
-            different = list(dict.fromkeys(side))
-            place = {text: i for i, text in enumerate(different)}
+            place = {text: i for i, text in enumerate(dict.fromkeys(side))}
+            different = list(place)
             sides.append((different, None if len(different) == len(side) else list(map(place.__getitem__, side))))
         (left, rows), (right, columns) = sides
         if not left or not right:
@@ -106,8 +109,8 @@ class Levenshtein:
             found[left.index(None), right.index(None)] = 1.0
         if rows is not None or columns is not None:
             found = found[np.ix_(range(len(left)) if rows is None else rows, range(len(right)) if columns is None else columns)]
-        kinds = [_kinds(side) for side in (references, predictions)]
-        if not self.compat and set(kinds[0] + kinds[1]) != {"text"}:
+        if not self.compat and not set(map(type, references)) == set(map(type, predictions)) == {str}:
+            kinds = [_kinds(side) for side in (references, predictions)]
             found = np.where(np.array(kinds[0])[:, None] == np.array(kinds[1])[None, :], found, 0.0)
         return found
 
@@ -126,6 +129,14 @@ _KINDS = {str: "text", bool: "boolean", int: "number", float: "number", type(Non
 
 def _kinds(values: Sequence[Any]) -> list[str]:
     return ["text"] * len(values) if set(map(type, values)) == {str} else [_KINDS.get(type(value), "other") for value in values]
+
+
+def _exact_sides(references: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Both sides so that `==` says what is equal; as they are where it says so anyway."""
+    kinds = (set(map(type, references)) | set(map(type, predictions))) - {type(None)}
+    if kinds in ({int}, {bool}, set()) or (kinds == {str} and all(map(str.isascii, filter(None, (*references, *predictions))))):
+        return references, predictions
+    return list(map(_exactly, references)), list(map(_exactly, predictions))
 
 
 def _exactly(value: Any) -> Any:

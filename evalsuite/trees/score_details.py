@@ -11,7 +11,7 @@ from evalsuite.trees.field_totals import Tally
 from evalsuite.trees.json_values import json_name
 from evalsuite.trees.scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
-from evalsuite.trees.treeval_walk import Row
+from evalsuite.trees.treeval_rows import Row
 
 MAX_FIELDS = 100
 N_WORST = 5

@@ -18,6 +18,7 @@ from evalsuite.trees.treeval_counts import (
 from evalsuite.trees.treeval_cross import Options
 from evalsuite.trees.treeval_metrics import Metric, all_metrics, text_metric
 from evalsuite.trees.treeval_reference import reference_raises
+from evalsuite.trees.treeval_rows import Row
 from evalsuite.trees.treeval_schema import (
     ROOT_KEYS,
     Branch,
@@ -25,10 +26,11 @@ from evalsuite.trees.treeval_schema import (
     check_schema,
     compile_schema,
     create_tree_metrics,
+    is_of_shape,
     names_of,
     with_defaults,
 )
-from evalsuite.trees.treeval_walk import Pairs, Row, Walk
+from evalsuite.trees.treeval_walk import Pairs, Walk
 
 MAX_CELLS = 40_000_000
 
@@ -54,7 +56,7 @@ class TreevalResult:
     per_metric: dict[str, float | None]
     per_leaf_type: dict[str, Any]
     counts: Counts
-    rows: list[Row]
+    rows: Sequence[Row]
     signature: str
     reference_raises: str
 
@@ -130,7 +132,7 @@ def _score(
 ) -> TreevalResult:
     walk, compat = Walk(options), options.compat
     n = len(references)
-    for i, reference in enumerate(references):
+    for i, reference in enumerate(references if None in references or not is_of_shape(branch, references) else ()):
         check_reference(branch, reference, f"reference {i}")
     raises = reference_raises(branch, references, predictions) if compat else ""
     outcome = walk.items(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
+from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
 from evalsuite.trees.treeval_counts import Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
 from evalsuite.trees.treeval_metrics import Metric, measured, normalise, worst
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node
@@ -75,7 +76,7 @@ def cross_leaf(leaf: Leaf, want: Sequence[Any], got: Sequence[Any]) -> Cross:
         else:
             raw = np.full(cross.shape, worst(metric))
             raw[:, fine] = measured(metric, "matrix", want, [got[j] for j in fine])
-        cross.scores[leaf, k] = (_finite(raw), 1.0)
+        cross.scores[leaf, k] = (raw if isinstance(metric, ExactMatch | Levenshtein) else _finite(raw), 1.0)
     return cross
 
 

@@ -152,6 +152,8 @@ def normalise(metric: Metric, raw: Any, *, clip: bool = True) -> Any:
     """Raw values mapped by the declared range to 0..1, 1 the best."""
     import numpy as np
 
+    if isinstance(metric, ExactMatch | Levenshtein) and metric.score_range == (0.0, 1.0) and metric.higher_is_better:
+        return raw  # nothing outside 0..1 to map
     low, high = metric.score_range
     if clip or (low, high) != (0, 1):
         raw = (np.clip(raw, low, high) - low) / (high - low)

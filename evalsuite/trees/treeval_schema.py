@@ -1,6 +1,6 @@
 """Treeval's schema, read once: branches, leaves, arrays, each leaf with its metrics."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -117,6 +117,18 @@ def check_schema(schema: Any) -> Mapping[str, Any]:
             if not node:
                 raise ValueError(f"an empty list at {_shorten(path)}: write one element for an array, two or more for a choice")
     return schema
+
+
+def is_of_shape(node: "Node", values: Sequence[Any]) -> bool:
+    """Whether all expected values are of the schema's shape here and below, whole columns at a time; null may stand anywhere."""
+    kinds = set(map(type, values)) - {type(None)}
+    if isinstance(node, Leaf):
+        return not kinds & {dict, list}
+    values = [value for value in values if value is not None] if type(None) in set(map(type, values)) else values
+    if isinstance(node, Branch):
+        columns = ((child, [value.get(key) for value in values]) for key, child in node.children.items())
+        return kinds <= {dict} and all(is_of_shape(child, column) for child, column in columns)
+    return kinds <= {list} and is_of_shape(node.item, [item for value in values for item in value])
 
 
 def check_reference(branch: Branch, record: Any, name: str) -> None:

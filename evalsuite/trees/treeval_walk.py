@@ -1,11 +1,11 @@
 """The walk of a whole batch down the schema: counters, leaf scores, alignment of lists, one row for each expected or predicted leaf."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from math import fsum
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from evalsuite.trees.assignment import best_assignment
 from evalsuite.trees.json_values import ABSENT, canonical_order
@@ -26,30 +26,11 @@ from evalsuite.trees.treeval_counts import (
 from evalsuite.trees.treeval_cross import Options, cross_array, pair_weights
 from evalsuite.trees.treeval_metrics import measured, normalise, worst
 from evalsuite.trees.treeval_reference import Letters, see_as_reference, surplus_raises
+from evalsuite.trees.treeval_rows import Row, Rows, RowStatus
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
 
-RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
-
-
-class Row(NamedTuple):
-    """What was expected and what was got at one place.
-
-    `path` carries the positions of the expected items (of the predicted one for a surplus item); `expected_index` and `got_index` are those
-    of the innermost list. `score` is the mean of the leaf's metrics in 0..1, None where nothing was scored; `flag` names a wrong container
-    or type.
-    """
-
-    record: int
-    path: str
-    status: RowStatus
-    expected: Any
-    got: Any
-    score: float | None
-    expected_index: int | None
-    got_index: int | None
-    flag: str
 
 
 _make_row: Callable[[tuple[Any, ...]], Row] = partial(tuple.__new__, Row)  # Row._make without a Python call for each of many rows
@@ -64,13 +45,16 @@ class Pairs(NamedTuple):
     got_index: list[int | None]
     want: list[Any]
     got: list[Any]
+    ending: str = ""
+
+    def path(self, i: int) -> str:
+        """The path of one pair."""
+        return self.paths[i] + self.ending if self.paths[i] else self.ending.removeprefix(".")
 
     def child(self, key: str) -> "Pairs":
         """The same pairs one key further, `ABSENT` where a prediction lacks it."""
-        ending = join("x", key)[1:]
-        paths = [path + ending if path else join("", key) for path in self.paths]
         want, got = [value.get(key) for value in self.want], [value.get(key, ABSENT) for value in self.got]
-        return self._replace(paths=paths, want=want, got=got)
+        return self._replace(want=want, got=got, ending=self.ending + join("x", key)[1:])
 
     def select(self, chosen: Sequence[int]) -> "Pairs":
         """Some of the pairs."""
@@ -78,7 +62,7 @@ class Pairs(NamedTuple):
             return self
         records, paths = [self.records[i] for i in chosen], [self.paths[i] for i in chosen]
         at, got_at = ([column[i] for i in chosen] for column in (self.expected_index, self.got_index))
-        return Pairs(records, paths, at, got_at, list(pick(self.want, chosen)), list(pick(self.got, chosen)))
+        return Pairs(records, paths, at, got_at, list(pick(self.want, chosen)), list(pick(self.got, chosen)), self.ending)
 
 
 @dataclass(slots=True)
@@ -87,7 +71,7 @@ class Walk:
 
     options: Options
     counts: list[float] = field(default_factory=lambda: list(NOTHING))
-    rows: list[Row] = field(default_factory=list)
+    rows: Rows = field(default_factory=Rows)
     reference_raises: str = ""
 
     def add(self, counts: Iterable[float]) -> None:
@@ -106,7 +90,7 @@ class Walk:
         chosen = pairs.select(objects)
         for i, value in enumerate(chosen.want):
             if value is not None and not isinstance(value, dict):
-                raise ValueError(f"reference {chosen.records[i]}: {chosen.paths[i] or 'the record'} must be an object")
+                raise ValueError(f"reference {chosen.records[i]}: {chosen.path(i) or 'the record'} must be an object")
         chosen = chosen._replace(want=[{} if value is None else value for value in chosen.want])
         return self.branch(branch, chosen, in_array=in_array)
 
@@ -148,7 +132,7 @@ class Walk:
         for i, (want, got) in enumerate(zip(pairs.want, pairs.got, strict=True)):
             if want is not None and not fits(node, want):
                 kind = "an object" if container is dict else "a list" if container is list else "a plain value"
-                raise ValueError(f"reference {pairs.records[i]}: {pairs.paths[i]} must be {kind}")
+                raise ValueError(f"reference {pairs.records[i]}: {pairs.path(i)} must be {kind}")
             if isinstance(got, Letters):
                 self.add(got.counts)
                 self._row(pairs, i, "mismatch", 0.0, FLAG_CONTAINER)
@@ -173,14 +157,14 @@ class Walk:
             if key not in branch.children:
                 at = (pairs.expected_index[i], pairs.got_index[i])
                 self.rows.append(
-                    Row(pairs.records[i], join(pairs.paths[i], str(key)), "hallucination", None, value, None, *at, "unknown key")
+                    Row(pairs.records[i], join(pairs.path(i), str(key)), "hallucination", None, value, None, *at, "unknown key")
                 )
 
     def _row(self, pairs: Pairs, i: int, status: RowStatus, score: float | None, flag: str) -> None:
         got = pairs.got[i]
         got = None if got is ABSENT else got.value if isinstance(got, Letters) else got
         at = (pairs.expected_index[i], pairs.got_index[i])
-        self.rows.append(Row(pairs.records[i], pairs.paths[i], status, pairs.want[i], got, score, *at, flag))
+        self.rows.append(Row(pairs.records[i], pairs.path(i), status, pairs.want[i], got, score, *at, flag))
 
     def _leaf(self, leaf: Leaf, pairs: Pairs, *, in_array: bool, sizes: list[int] | None = None) -> LeafOutcome:
         """Score pairs of values, all in one call of each metric; write their rows. `sizes` cuts them into groups of one mean each."""
@@ -198,16 +182,17 @@ class Walk:
             mean = _mean(raw.tolist(), sizes)
             means[metric.name] = mean
             shown[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
-        self._leaf_rows(leaf, pairs, (total / len(leaf.metrics)).tolist())
+        self.rows.later(partial(self._leaf_rows, leaf, pairs, (total / len(leaf.metrics)).tolist()))
         return LeafOutcome(leaf, means, shown)
 
-    def _leaf_rows(self, leaf: Leaf, pairs: Pairs, scores: list[float]) -> None:
+    def _leaf_rows(self, leaf: Leaf, pairs: Pairs, scores: list[float]) -> Iterator[Row]:
         statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
         types = _TYPES.get(leaf.type, ())
         odd = set(map(type, pairs.got)) - set(types)
         flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in pairs.got]
-        columns = (pairs.records, pairs.paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
-        self.rows.extend(map(_make_row, zip(*columns, flags)))  # noqa: B905 (flags may repeat for ever)
+        paths = map(pairs.path, range(len(pairs.paths)))
+        columns = (pairs.records, paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
+        return map(_make_row, zip(*columns, flags))  # noqa: B905 (flags may repeat for ever)
 
     def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
         """Align the items of each pair of lists, settle what is left over, score what was matched in one go.
@@ -216,7 +201,8 @@ class Walk:
         """
         sizes: list[int] = []
         matched = Pairs([], [], [], [], [], [])
-        for record, path, want, got in zip(pairs.records, pairs.paths, pairs.want, pairs.got, strict=True):
+        for i, (record, want, got) in enumerate(zip(pairs.records, pairs.want, pairs.got, strict=True)):
+            path = pairs.path(i)
             aligned = self.align(node, want, got)
             sizes.append(len(aligned))
             if self.options.compat and isinstance(node, DictArray) and surplus_raises([b for _, b in aligned], len(got)):
