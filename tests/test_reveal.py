@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from evalsuite.errors import UsageError
-from evalsuite.explain.evidence import explain_results
+from evalsuite.explain.instance_evidence import explain_results
 from evalsuite.reports.case_documents import explanation_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.reveal import LEVELS, level_for, reveal, reveal_evidence

@@ -55,9 +55,9 @@ class Subject:
 def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
     """The parameters with the names of gold files from gold's own folder on."""
 
-    def one(value: Any) -> Any:
+    def from_root(value: Any) -> Any:
         if isinstance(value, list):
-            return [one(item) for item in value]
+            return [from_root(item) for item in value]
         if not isinstance(value, str) or isinstance(value, FromRoot):
             return value
         try:
@@ -66,7 +66,7 @@ def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> di
             return value
         return FromRoot(place) if (folder / place).is_file() else value
 
-    return {key: one(value) if key in ("gold", "schema") else value for key, value in parameters.items()}
+    return {key: from_root(value) if key in ("gold", "schema") else value for key, value in parameters.items()}
 
 
 def subject(gold: Gold, instance: GoldInstance, check: Check, others: "Others", limits: Mapping[str, int | float], *, seed: int) -> Subject:

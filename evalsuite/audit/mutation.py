@@ -143,7 +143,9 @@ class _Maker:
                 break
             batch.n_taken += 1
             self._add_answers(batch, instance, check, scratch)
-            large = len(batch.tasks) >= BATCH_TASKS or (batch.n_taken % 20 == 0 and _bytes_below(scratch) > BATCH_BYTES)
+            large = len(batch.tasks) >= BATCH_TASKS
+            if not large and batch.n_taken % 20 == 0:
+                large = sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file()) > BATCH_BYTES
             # Where time is short the answers that are made are scored soon.
             if batch.tasks and (large or (until is not None and time.monotonic() - begun > BATCH_SECONDS)):
                 break
@@ -171,7 +173,3 @@ class _Maker:
             batch.tasks.append(task)
             waiting.results[task.instance.instance_id] = (about.answers[i].kind, about.answers[i].right)
         batch.checks.append(waiting)
-
-
-def _bytes_below(folder: Path) -> int:
-    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())

@@ -106,9 +106,12 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     lost, notes = _lost_lines_and_notes(submission)
     problems = [*lost, *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
+    # A folder that no line names: perhaps its line was forgotten.
+    places = [place for place in sorted(submission.folder.iterdir()) if place.is_dir()] if layout == "original" else []
+    strange = [place.name for place in places if not place.name.startswith(".") and place.name not in submission.answers]
     return Validation(
         problems=(*sorted(problems, key=_line_number), *looker.absent()),
-        notes=(*notes, *looker.notes, *(_forgotten(submission) if layout == "original" else ())),
+        notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
         n_answers={kind: kinds.count(kind) for kind in ("answer", "file", "files", *(["sql"] if "sql" in kinds else []))},
         n_ready=sum(not problems for problems in found.values()),
         n_gold=len(gold.instances) if gold is not None else None,
@@ -273,13 +276,6 @@ def _lost_lines_and_notes(submission: Submission) -> tuple[list[Finding], list[s
             where, code, message = match.groups()
             lost.append(Finding(where=where, instance_id="", code=code, message=message, hint=FAULTS[code].hint))
     return lost, notes
-
-
-def _forgotten(submission: Submission) -> Iterator[str]:
-    """A note for each folder that no line names: perhaps its line was forgotten."""
-    for place in sorted(submission.folder.iterdir()):
-        if place.is_dir() and not place.name.startswith(".") and place.name not in submission.answers:
-            yield f"{place.name}/: no line of {METADATA} names this folder"
 
 
 def _line_number(finding: Finding) -> int:

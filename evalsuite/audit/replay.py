@@ -188,8 +188,9 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     living = said.get("living_gold", {}) if LIVING in why else {}
     handed_in = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
     clusters = replay.gold.suite.extra.get("clusters", ())
+    parts = dict(part.partition(":")[::2] for part in said["signature"].split("|")) if living else {}
     signed = signature_of(replay.gold, chosen=replay.options.rules or replay.gold.suite.rules, limits=replay.limits,
-                          living=_living_hash(said) if living else "", programs=replay.options.allow_programs)  # fmt: skip
+                          living=str(parts.get("living", "")), programs=replay.options.allow_programs)  # fmt: skip
     return Run(
         gold=replay.gold,
         submission=replay.submission,
@@ -211,10 +212,6 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         submission_hash=submission_hash(replay.submission),
         seconds=said["seconds"],
     ).to_json()
-
-
-def _living_hash(said: Mapping[str, Any]) -> str:
-    return str(dict(part.partition(":")[::2] for part in said["signature"].split("|")).get("living", ""))
 
 
 def _warnings(replay: Replay, said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:

@@ -241,7 +241,10 @@ def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
         rows = sorted(zip(*columns, strict=True))
         return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
     if isinstance(form, str):
-        return (_numbers_of_text(form) if numbers else "") or " ".join(_words_of_text(form)), form.strip()[:_SHOWN]
+        written = [number for number in find_numbers(form) if not number.context] if numbers else []
+        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
+        shared = sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare)
+        return " ".join(shared), form.strip()[:_SHOWN]
     if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
         return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
     if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
@@ -260,13 +263,3 @@ def _cell_text(value: Any) -> str:
         return format(float(text), ".10g")
     except ValueError:
         return text.casefold()
-
-
-def _numbers_of_text(text: str) -> str:
-    """The numbers of an answer, each once; empty where there are none."""
-    return " ".join(sorted({format(float(exact_of(found.readings[0])), ".10g") for found in find_numbers(text) if not found.context}))
-
-
-def _words_of_text(text: str) -> list[str]:
-    bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in text.casefold().split())
-    return [word for word in bare if word]

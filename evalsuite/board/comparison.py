@@ -1,5 +1,6 @@
 """A baseline against one or more candidates: every number of it, computed by `compare(sides)`; reports only render it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -184,6 +185,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
 
     both = paired_instances(shared, groups, how)
+    full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)
     return Candidate(
         label=other.label,
         source=other.source,
@@ -196,7 +198,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         n_needed=None,
         instances=both,
         flips=flipped_instances(both),
-        right=_both_right(pairs, how),
+        right=(full[True, True], full[True, False], full[False, True], full[False, False]),
         by_scorer=tuple(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
         # The paths of a schema are places in gold.
@@ -209,12 +211,6 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
     )
-
-
-def _both_right(pairs: Sequence[Pair], how: PairingOptions) -> tuple[int, int, int, int]:
-    """How often (both, the first only, the second only, neither) have the full score."""
-    found = [(how.value(a) == 1, how.value(b) == 1) for a, b in pairs]
-    return found.count((True, True)), found.count((True, False)), found.count((False, True)), found.count((False, False))
 
 
 def _shifts(base: Side, other: Side, how: PairingOptions) -> tuple[ScoreShift, ...]:

@@ -170,12 +170,8 @@ def fields_of(result: Result) -> dict[str, FieldNumbers]:
     else:
         rows = found if isinstance(found, list) else ()
     named = [entry for entry in rows if isinstance(entry, Mapping) and isinstance(entry.get("path"), str)]
-    return {entry["path"]: _field_numbers(entry) for entry in named if all(isinstance(entry.get(key), int | float) for key in _FIELD_KEYS)}
-
-
-def _field_numbers(entry: Mapping[str, Any]) -> FieldNumbers:
-    precision, recall, f1 = (float(entry[key]) for key in _FIELD_KEYS)
-    return precision, recall, f1
+    full = [entry for entry in named if all(isinstance(entry.get(key), int | float) for key in _FIELD_KEYS)]
+    return {entry["path"]: (float(entry["precision"]), float(entry["recall"]), float(entry["f1"])) for entry in full}
 
 
 def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str, tuple[FieldNumbers, FieldNumbers]]]:

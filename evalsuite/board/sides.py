@@ -78,7 +78,9 @@ def load_sides(
             sides.append(side_of(label, entry.run, entry.results(), source=str(entry.folder)))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))
-    return _told_apart(sides)
+    # Where several share a label, the number in the order given is added.
+    n_with = Counter(side.label for side in sides)
+    return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
 
 
 def _saved(name: str, runs: Path) -> RunEntry | None:
@@ -105,12 +107,6 @@ def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule 
             f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
         )
     return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder))
-
-
-def _told_apart(sides: Sequence[Side]) -> list[Side]:
-    """The sides with labels of their own: where several share one, the number in the order given is added."""
-    shared = {label for label, count in Counter(side.label for side in sides).items() if count > 1}
-    return [replace(side, label=f"{side.label} #{at}") if side.label in shared else side for at, side in enumerate(sides, 1)]
 
 
 def what_differs(a: Side, b: Side, *, rules: Rule | None = None) -> list[str]:

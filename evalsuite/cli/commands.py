@@ -44,7 +44,7 @@ COMMANDS: dict[str, Lazy] = {
     "sql": Lazy("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
     "connections": Lazy("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),
     "agree": Lazy("evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"),
-    "doctor": Lazy("evalsuite.cli.doctor:command", "say which walls round hostile answers this machine gives"),
+    "doctor": Lazy("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
     "gold": Lazy("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."

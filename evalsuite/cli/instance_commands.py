@@ -140,7 +140,7 @@ def evidence(
     limits: Mapping[str, int | float] | None = None,
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level. Raises what reading the folders raises."""
-    from evalsuite.explain.evidence import explain_results
+    from evalsuite.explain.instance_evidence import explain_results
     from evalsuite.reveal import reveal_evidence
 
     saved = {instance_id: result}

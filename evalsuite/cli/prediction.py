@@ -106,7 +106,9 @@ def check_prediction(
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
         prediction, asked = _prediction(entry, predictions), _judge(judge)
-        if asked is None and _names_files(entry, prediction):
+        # Files of a form that takes a parser are read in a worker.
+        in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
+        if asked is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
             found = _score_behind_walls(entry, prediction, parameters)
         else:
             found = score(name, prediction, judge=asked, allow_programs=allow_programs, **parameters)
@@ -118,12 +120,6 @@ def check_prediction(
     else:
         print(score_text(name, found, warnings=warnings), end="")
     return found.value(rules)
-
-
-def _names_files(entry: "Scorer", prediction: Any) -> bool:
-    """Whether a prediction is read from files of a form that takes a parser."""
-    is_tree = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
-    return is_tree or (entry.marker.gold_files is not None and entry.marker.reads != "tree")
 
 
 def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, Any]) -> Score:

@@ -43,7 +43,7 @@ def run_command(
     if shown.json_ and (shown.github or saving.watch):
         hint = "-o FILE.json writes a file"
         raise UsageError(f"--json and {'--github' if shown.github else '--watch'} exclude each other", hint=hint)
-    place.one()
+    place.named_once()
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
     options = Options(**which.options(gold), **how.options(), **reading.options(), **saving.options())

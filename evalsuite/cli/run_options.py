@@ -23,7 +23,7 @@ class Place:
     submission: Annotated[str | None, typer.Argument(help="the submission folder, or its URL", show_default=False)] = None
     result_dir: Annotated[str | None, typer.Option("--result-dir", "--result_dir", help="the submission folder, or its URL")] = None
 
-    def one(self) -> str:
+    def named_once(self) -> str:
         """The folder or URL. Raises `UsageError` where none or two are named."""
         if self.submission is not None and self.result_dir is not None:
             raise UsageError("the submission folder is given twice", hint="name it once: `evalsuite run FOLDER` or --result_dir FOLDER")
@@ -37,7 +37,7 @@ class Place:
         """The submission as a folder of this machine while inside, with the options that know where it came from."""
         from evalsuite.readers.submission_files import copied, is_remote
 
-        place = self.one()
+        place = self.named_once()
         if not is_remote(place):
             yield Path(place), options
             return

@@ -177,7 +177,7 @@ def view_command(
     """Show suites and runs in a browser, from this machine only and read-only; Ctrl-C ends it."""
     from evalsuite.web.app import serve
 
-    def said(address: str) -> None:
+    def show_address(address: str) -> None:
         if host not in (_LOOPBACK, "localhost", "::1"):
             print(f"warning: whoever reaches {clean(host)} can read every run and its gold; there is no password", file=sys.stderr)
         print(f"viewer at {clean(address)}  (Ctrl-C ends it)", flush=True)
@@ -187,7 +187,7 @@ def view_command(
             webbrowser.open(address)
 
     try:
-        serve(folder, host=host, port=port, said=said)
+        serve(folder, host=host, port=port, announce=show_address)
     except KeyboardInterrupt:
         # The usual way to end it is no failure.
         print("viewer ended")

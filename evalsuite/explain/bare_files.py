@@ -13,7 +13,7 @@ from evalsuite.causes.table_pairs import TablePair
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.explain.difference import table_difference, tree_difference
 from evalsuite.explain.difference_sql import table_sql
-from evalsuite.explain.evidence import explanation
+from evalsuite.explain.instance_evidence import explanation
 from evalsuite.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.explain.search_tables import search_pair
 from evalsuite.explain.search_trees import differing, explain_tree

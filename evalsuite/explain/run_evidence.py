@@ -47,7 +47,7 @@ def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:
 
 
 def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Path) -> RunEvidence:
-    from evalsuite.explain.evidence import explain_results
+    from evalsuite.explain.instance_evidence import explain_results
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.gold_files import gold_hash
     from evalsuite.reveal import reveal_evidence, shows

@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evalsuite.errors import FaultError, GoldError, UsageError, cannot_write
 from evalsuite.gold.layouts import read_gold
@@ -52,7 +51,12 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     files = GoldFiles(spec.parent)
     entries = list(_entries(spec, limits))
     plan = {source: target for id_, _ in entries for source, target in _copies(files, id_)}
-    lines = [json.dumps(_converted(entry, files.of(id_), read.layout), ensure_ascii=False) for id_, entry in entries]
+    lines = []
+    for id_, entry in entries:
+        # Where gold has no file, the entry names the one that is missing.
+        evaluation, _ = evaluation_of(entry, files.of(id_) or f"{entry['instance_id']}.csv", read.layout)
+        rest = {key: value for key, value in entry.items() if key not in KEYS}
+        lines.append(json.dumps({"instance_id": entry["instance_id"], "evaluation": evaluation, **rest}, ensure_ascii=False))
     try:
         out.mkdir(parents=True, exist_ok=True)
         for source, target in plan.items():
@@ -84,13 +88,6 @@ def _entries(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
             except FaultError as error:
                 raise GoldError(f"{spec.name}:{found.line}: the id {id_!r} is no folder name", hint=error.fault.detail) from None
             yield id_, entry
-
-
-def _converted(entry: Obj, gold: str | list[str], layout: str) -> dict[str, Any]:
-    """An entry of the original layout; where gold has no file, it names the one that is missing."""
-    evaluation, _ = evaluation_of(entry, gold or f"{entry['instance_id']}.csv", layout)
-    rest = {key: value for key, value in entry.items() if key not in KEYS}
-    return {"instance_id": entry["instance_id"], "evaluation": evaluation, **rest}
 
 
 def _copies(files: GoldFiles, id_: str) -> Iterator[tuple[str, str]]:

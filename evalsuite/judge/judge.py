@@ -166,10 +166,12 @@ class Judge:
                     asked.append(self.ask(question, model=model, sample=sample))
                 except FaultError as error:
                     failure = error
-                    asked.append(_unheard(model))
+                    silent = Verdict(value=None)
+                    asked.append(Asked(model=model, verdict=silent, raw="", finish="", n_prompt_tokens=0, n_completion_tokens=0, n_known=0))
         if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
             raise failure
-        return self._settle(asked, majority=self._by_majority(question))
+        how = self.settings.aggregate
+        return self._settle(asked, majority=how == "majority" or (how == "auto" and question.choice))
 
     def pairwise(self, ask_in: Callable[[bool], Question]) -> tuple[Decision, bool]:
         """(the decision for the second thing shown, whether the judge contradicts itself when the order is swapped).
@@ -191,14 +193,13 @@ class Judge:
         """Let no further call out."""
         self.client.close()
 
-    def _by_majority(self, question: Question) -> bool:
-        return self.settings.aggregate == "majority" or (self.settings.aggregate == "auto" and question.choice)
-
     def _settle(self, asked: Sequence[Asked], *, majority: bool) -> Decision:
         """Several verdicts as one: silent ones have no vote, and less than half of them heard is no decision."""
         values = [a.verdict.value for a in asked if a.verdict.value is not None]
         agreement = _agreement([a.verdict.value for a in asked]) if len(asked) > 1 else None
-        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=self._cost(asked))
+        price = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
+        price += sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion
+        decision = Decision(value=None, asked=tuple(asked), agreement=agreement, cost=price / 1000)
         if 2 * len(values) < len(asked) or not values:
             return replace(decision, why=_why_silent(asked))
         if not majority:
@@ -208,10 +209,6 @@ class Judge:
         if len(ranked) == 2 and ranked[0][1] == ranked[1][1]:
             return replace(decision, why=f"the verdicts are split {ranked[0][1]} to {ranked[1][1]}")
         return replace(decision, value=ranked[0][0])
-
-    def _cost(self, asked: Sequence[Asked]) -> float:
-        prompt = sum(a.n_prompt_tokens for a in asked) * self.settings.price_per_1k_prompt
-        return (prompt + sum(a.n_completion_tokens for a in asked) * self.settings.price_per_1k_completion) / 1000
 
 
 def needed(judge: Judge | None) -> Judge:
@@ -237,11 +234,6 @@ def _why_silent(asked: Sequence[Asked]) -> str:
 def _mirrored(asked: Asked) -> Asked:
     value = asked.verdict.value
     return replace(asked, verdict=replace(asked.verdict, value=None if value is None else 1 - value))
-
-
-def _unheard(model: str) -> Asked:
-    verdict = Verdict(value=None)
-    return Asked(model=model, verdict=verdict, raw="", finish="", n_prompt_tokens=0, n_completion_tokens=0, n_known=0)
 
 
 def _tokens(asked: Asked) -> tuple[int, int]:

@@ -126,13 +126,18 @@ class CompactAnswers(Mapping[str, Answer]):
     """
 
     def __init__(self, segments: Sequence[Block | Singles], hashes: "array[int]", mark: MarkDuplicate) -> None:
+        import numpy as np
+
         self._segments = segments
         self._starts: list[int] = []
         n = 0
         for segment in segments:
             self._starts.append(n)
             n += len(segment)
-        self._hashes, self._order = _sorted(hashes)
+        # In order, and the position that each one had; equal ones by position.
+        given = np.frombuffer(hashes, dtype=np.int64)
+        order = np.argsort(given, kind="stable").astype(np.uint32)
+        self._hashes, self._order = array("q", given[order].tobytes()), array("I", order.tobytes())
         self._later: set[int] = set()
         self._marked: dict[str, Answer] = {}
         self._find_duplicates(mark)
@@ -201,15 +206,6 @@ class _Values(ValuesView[Answer]):
 
     def __iter__(self) -> Iterator[Answer]:
         return self._answers.in_order()
-
-
-def _sorted(hashes: "array[int]") -> tuple["array[int]", "array[int]"]:
-    """(the hashes in order, the position each one had), equal ones by position."""
-    import numpy as np
-
-    given = np.frombuffer(hashes, dtype=np.int64)
-    order = np.argsort(given, kind="stable").astype(np.uint32)
-    return array("q", given[order].tobytes()), array("I", order.tobytes())
 
 
 def _runs(hashes: "array[int]") -> Iterator[tuple[int, int]]:

@@ -57,10 +57,6 @@ def _constant(text: str) -> Any:
     raise JsonError(f"{text} is not a JSON number", hint=f'put quotes round the value: "{text}"')
 
 
-def _integer(text: str) -> int:
-    return int(_short(text))
-
-
 def _float(text: str) -> float:
     value = float(_short(text))
     if not math.isfinite(value):
@@ -84,7 +80,7 @@ def _decoder(integer: Callable[[str], Any], decimal: Callable[[str], Any]) -> js
     return json.JSONDecoder(object_pairs_hook=_pairs, parse_int=integer, parse_float=decimal, parse_constant=_constant)
 
 
-_DECODERS = {"value": _decoder(_integer, _float), "text": _decoder(_number, _number)}
+_DECODERS = {"value": _decoder(lambda text: int(_short(text)), _float), "text": _decoder(_number, _number)}
 
 
 def decode_object(text: str, start: int, *, numbers: str, limits: Limits) -> tuple[Obj, int]:

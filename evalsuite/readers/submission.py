@@ -120,7 +120,9 @@ class _Reading:
         """Keep one entry as an answer, or as a note where it has no usable id."""
         if entry.value is None:
             id_: Any = entry.instance_id
-            fault = _entry_fault(entry)
+            assert entry.fault is not None
+            code = "BAD_METADATA" if entry.fault.code == "BAD_JSON" else entry.fault.code
+            fault = Fault(code=code, detail=f"{entry.fault.detail}; {entry.hint}" if entry.hint else entry.fault.detail)
             self._note(entry.line, describe(fault))
             if not id_:
                 return
@@ -211,14 +213,6 @@ def _json_word(value: object) -> str:
     if isinstance(value, list):
         return "a list" if value else "an empty list"
     return "an object" if isinstance(value, dict) else "a text"
-
-
-def _entry_fault(entry: Entry) -> Fault:
-    """The fault of an entry that is no JSON object; broken JSON is BAD_METADATA here."""
-    assert entry.fault is not None
-    code = "BAD_METADATA" if entry.fault.code == "BAD_JSON" else entry.fault.code
-    detail = f"{entry.fault.detail}; {entry.hint}" if entry.hint else entry.fault.detail
-    return Fault(code=code, detail=detail)
 
 
 def _duplicate(answer: Answer, lines: list[int]) -> Answer:

@@ -149,7 +149,7 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
 def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":
     """The opened row as HTML: facts, what is proved and the difference where they are known, fields, raw details.
 
-    `evidence` is one of `explain.evidence.explain_results`, cut to what may be shown.
+    `evidence` is one of `explain.instance_evidence.explain_results`, cut to what may be shown.
     """
     from urllib.parse import quote
 

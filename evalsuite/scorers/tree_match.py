@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from evalsuite.errors import FaultError
@@ -17,12 +18,12 @@ from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
 from evalsuite.trees.json_values import TreeLimitError, inspect
 from evalsuite.trees.record_pairing import Lost, pair_by_position, read_broken
+from evalsuite.trees.record_scoring import Scoring, evaluate
 from evalsuite.trees.registries import UnknownNameError, post_processor
 from evalsuite.trees.resolve_compat import JsonRefError
 from evalsuite.trees.schema_conversion import is_treeval_schema, json_schema_of
 from evalsuite.trees.schema_sources import as_json_schema, infer_schema
 from evalsuite.trees.score_details import field_details, field_reason
-from evalsuite.trees.scoring import Scoring, evaluate
 from evalsuite.trees.semantic_judges import SemanticBatchComparator
 from evalsuite.trees.tree_margin import tree_margin
 from evalsuite.types import Fault, Problem, Score
@@ -226,16 +227,12 @@ def _steps(names: Sequence[str | dict[str, Any]]) -> PostProcess | None:
         if name == "propagate_batch_errors" and not options:
             steps.append(propagate_batch_errors)
         elif name == "reclassify_nulls" and isinstance(options, dict) and options.keys() <= {"absent_values", "both_absent_skip"}:
-            steps.append(_null_step(NullHandling(**options)))
+            steps.append(partial(reclassify_nulls, handling=NullHandling(**options)))
         elif not options and (own := post_processor(name)) is not None:
             steps.append(own)
         else:
             raise FaultError("BAD_SPEC", f"unknown post-processor {entry!r}: reclassify_nulls or propagate_batch_errors", side="gold")
     return chain(steps) if steps else None
-
-
-def _null_step(handling: NullHandling) -> PostProcess:
-    return lambda rows: reclassify_nulls(rows, handling)
 
 
 def _compounds(entries: Sequence[dict[str, Any]]) -> dict[str, Callable[..., Any]]:

@@ -171,15 +171,9 @@ def _resample(table: "Array", n_resamples: int, seed: int) -> "tuple[NDArray[np.
             wins += above.sum(axis=0)
             ranks.append(1 + above.sum(axis=1))
             order = above.astype(np.int8) - above.transpose(0, 2, 1)
-            taus.append(_tau(order, published))
+            agree = np.einsum("rij,ij->r", order, published)
+            comparable = np.abs(order).sum(axis=(1, 2)) * np.abs(published).sum()
+            taus.append(np.where(comparable > 0, agree / np.sqrt(np.maximum(comparable, 1)), np.nan))
     tau = np.concatenate(taus)
     known = tau[~np.isnan(tau)]
     return np.concatenate(ranks), wins / n_resamples, float(known.mean()) if len(known) else None
-
-
-def _tau(order: "NDArray[np.int8]", published: "Array") -> "Array":
-    import numpy as np
-
-    agree = np.einsum("rij,ij->r", order, published)
-    pairs = np.abs(order).sum(axis=(1, 2)) * np.abs(published).sum()
-    return np.where(pairs > 0, agree / np.sqrt(np.maximum(pairs, 1)), np.nan)

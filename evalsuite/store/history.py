@@ -204,9 +204,13 @@ def _load(connection: Any, root: Path, cut: Cut | None) -> None:
     for entry in _all(root):
         try:
             seen = cut(entry) if cut is not None else None
-            if seen is not None:
-                _insert_seen(connection, entry.name, seen)
-            else:
+            if seen:
+                rows = []
+                for r in seen:
+                    scored = [r.status, r.score, r.official, r.strict, r.scorer, r.reason, r.fault, json.dumps(r.details), r.seconds]
+                    rows.append([entry.name, r.instance_id, *scored])
+                connection.executemany(f"INSERT INTO results VALUES ({', '.join('?' * 11)})", rows)
+            elif seen is None:
                 # DuckDB reads the lines itself: millions of results never become Python objects.
                 connection.execute(_INSERT_RESULTS, [entry.name, str(entry.folder / RESULTS)])
         except duckdb.Error:
@@ -220,15 +224,6 @@ def _load(connection: Any, root: Path, cut: Cut | None) -> None:
         "(field.value->>'recall')::DOUBLE, (field.value->>'f1')::DOUBLE "
         "FROM results, json_each(details, '$.fields') AS field WHERE details LIKE '%\"fields\"%'"
     )
-
-
-def _insert_seen(connection: Any, run: str, results: Sequence[Result]) -> None:
-    rows = [
-        [run, r.instance_id, r.status, r.score, r.official, r.strict, r.scorer, r.reason, r.fault, json.dumps(r.details), r.seconds]
-        for r in results
-    ]
-    if rows:
-        connection.executemany(f"INSERT INTO results VALUES ({', '.join('?' * 11)})", rows)
 
 
 def _run_row(entry: RunEntry) -> list[Any]:

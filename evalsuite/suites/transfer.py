@@ -123,20 +123,17 @@ def _import_bench_folder(folder: Path, root: Path) -> list[str]:
         suite = bench_suite(_read_json(path), path)
         save_suite(suite, root)
         for run_path in sorted(path.parent.glob("*/run.json")):
-            _import_bench_run(suite, _read_json(run_path), run_path, root)
+            data = _read_json(run_path)
+            run, results = bench_run(suite, data, run_path)
+            try:
+                now = datetime.fromisoformat(str(data.get("created_at")))
+            except ValueError:
+                now = None
+            _write_run(run, results, root, now=now)
         names.append(suite.name)
     if not names:
         raise UsageError(f"{folder}: no suite in it", hint="a Bench folder holds <suite>/suite.json")
     return names
-
-
-def _import_bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path, root: Path) -> None:
-    run, results = bench_run(suite, data, where)
-    try:
-        now = datetime.fromisoformat(str(data.get("created_at")))
-    except ValueError:
-        now = None
-    _write_run(run, results, root, now=now)
 
 
 def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple[dict[str, Any], list[Result]]:

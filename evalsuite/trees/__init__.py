@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from evalsuite.trees.gold_validation import GoldValidationError, validate_gold
     from evalsuite.trees.json_values import TreeLimitError, TreeLimits
     from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
+    from evalsuite.trees.record_scoring import evaluate, evaluate_stream, rows_of
     from evalsuite.trees.registries import register, unregister
     from evalsuite.trees.resolve import resolve_schema_references
     from evalsuite.trees.resolve_compat import JsonRefError
     from evalsuite.trees.schema_conversion import json_schema_of, treeval_schema_of
     from evalsuite.trees.schema_sources import annotate_xeval, infer_schema, reset_type_defaults, set_type_default
-    from evalsuite.trees.scoring import evaluate, evaluate_stream, rows_of
     from evalsuite.trees.semantic_judges import FakeJudge, JudgeItem, PromptJudge, SemanticBatchComparator
     from evalsuite.trees.treeval import TreevalResult, treeval_score
     from evalsuite.trees.treeval_metrics import Metric, PairMetric

@@ -9,7 +9,7 @@ from evalsuite.trees.field_results import ComparatorResult, Notice
 from evalsuite.trees.field_totals import Totals
 from evalsuite.trees.gold_validation import GoldCheck, GoldValidationError, check_alternatives, check_id
 from evalsuite.trees.json_values import DEFAULT_LIMITS, TreeLimits, alternatives_of, inspect
-from evalsuite.trees.scoring import Scoring
+from evalsuite.trees.record_scoring import Scoring
 
 UNREAD = ("unknown_key", "unknown_option")
 Named = Mapping[str, Callable[..., Any]]

@@ -9,7 +9,7 @@ from typing import Any
 from evalsuite.trees.field_results import COLUMNS, PathScore, RunResult
 from evalsuite.trees.field_totals import Tally
 from evalsuite.trees.json_values import json_name
-from evalsuite.trees.scoring import rows_of
+from evalsuite.trees.record_scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
 from evalsuite.trees.treeval_rows import Row
 

@@ -51,8 +51,8 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
     return app
 
 
-def serve(folder: Path | None, *, host: str, port: int, said: Callable[[str], None]) -> None:
-    """Serve until interrupted; `said` is given the address once it is bound. Port 0 takes a free one.
+def serve(folder: Path | None, *, host: str, port: int, announce: Callable[[str], None]) -> None:
+    """Serve until interrupted; `announce` is given the address once it is bound. Port 0 takes a free one.
 
     Raises `MissingExtraError`, and `UsageError` where the folder or address cannot be used.
     """
@@ -63,7 +63,7 @@ def serve(folder: Path | None, *, host: str, port: int, said: Callable[[str], No
     app = make_app(folder, host=host)
     listener = _bound(host, port)
     shown = f"[{host}]" if ":" in host else host
-    said(f"http://{shown}:{listener.getsockname()[1]}/")
+    announce(f"http://{shown}:{listener.getsockname()[1]}/")
     # A stream of events stays open for as long as its page does: the end must not wait for it.
     config = uvicorn.Config(app, log_level="error", access_log=False, server_header=False, timeout_graceful_shutdown=1, lifespan="off")
     with listener:

@@ -11,7 +11,7 @@ from typing import Any
 from evalsuite.trees import annotate_xeval, evaluate, infer_schema
 from evalsuite.trees.field_arrays import assign
 from evalsuite.trees.field_totals import tally
-from evalsuite.trees.scoring import Scoring
+from evalsuite.trees.record_scoring import Scoring
 from tests.benchmarks.measure import one_run, python
 
 STREAM = """

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pytest
 
-from evalsuite.explain.evidence import explain_results
+from evalsuite.explain.instance_evidence import explain_results
 from evalsuite.gold.layouts import read_gold
 from evalsuite.types import Gold
 from tests.conformance.recorded import expected, gold_folder, submission_folder, submissions

@@ -10,7 +10,7 @@ from evalsuite.causes import LAWS, plant_column
 from evalsuite.causes.row_repairs import pick, rows_of, with_column, with_rows
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.errors import FaultError
-from evalsuite.explain.evidence import explain
+from evalsuite.explain.instance_evidence import explain
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.registry import Scorer

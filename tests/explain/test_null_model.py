@@ -7,7 +7,7 @@ import pytest
 
 from evalsuite.causes import LAWS
 from evalsuite.causes.value_pairs import Pair
-from evalsuite.explain.evidence import explain
+from evalsuite.explain.instance_evidence import explain
 from evalsuite.explain.null_model import FITS, PROVED, chance_of
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Table

@@ -378,7 +378,7 @@ def _finding(copy: Copy, row: Row) -> None:
         def shouted(spot):
             """Golds in capitals."""
             if any(gold.isupper() for gold in golds_of(spot)):
-                yield spot.found("shouted-gold", "the gold is shouted")
+                yield spot.finding("shouted-gold", "the gold is shouted")
         '''
     copy.insert(file, "^LONGEST_NUMBER", dedent(function))
     copy.add_line(row, '    "shouted-gold": Kind("warning", shouted, "a gold in capitals"),')

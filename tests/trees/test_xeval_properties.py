@@ -11,7 +11,7 @@ from evalsuite.trees import evaluate, infer_schema
 from evalsuite.trees.field_pairs import Cross, compat_fits
 from evalsuite.trees.field_results import Notice
 from evalsuite.trees.field_totals import tally
-from evalsuite.trees.scoring import Scoring
+from evalsuite.trees.record_scoring import Scoring
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
 ANYTHING = st.recursive(

@@ -77,7 +77,7 @@ class Spot:
         """Whether queries give the gold when a run starts, and nothing more can be said of it before."""
         return gold_reader.names_queries(self.check)
 
-    def found(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
+    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "", change: Any = None) -> Found:
         """A finding at this check; `change` is what repairs its evaluation object."""
         return Found(
             code=code,
@@ -107,10 +107,10 @@ class GoldTable:
         """Whether cells are text as it stands in a file, and not native values."""
         return self.table.types is None
 
-    def found(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> Found:
+    def finding(self, code: str, message: str, *, hint: str = "", severity: Severity | Literal[""] = "") -> Found:
         """A finding in this table, placed at its check; the message begins with the file."""
         named = f"{self.file} {self.part}".strip()
-        return replace(self.spot.found(code, f"{named}: {message}", hint=hint, severity=severity), about=named)
+        return replace(self.spot.finding(code, f"{named}: {message}", hint=hint, severity=severity), about=named)
 
     def column(self, index: int) -> str:
         """A column as a person finds it: `column 2 'revenue'`, counted from 1."""

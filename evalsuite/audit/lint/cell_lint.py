@@ -47,7 +47,7 @@ def find_null_words(table: GoldTable) -> Iterator[Found]:
         others = [cell for cell in cells if cell.strip() not in _NULL_WORDS]
         if null is not None and len(_numbers(others)) < len(others):
             message = f"{table.column(index)} is text and holds {null!r}, which is read as empty"
-            yield table.found("literal-null", message, hint="write another word where it is a value, nothing where it is none")
+            yield table.finding("literal-null", message, hint="write another word where it is a value, nothing where it is none")
 
 
 def find_padded_cells(table: GoldTable) -> Iterator[Found]:
@@ -56,7 +56,7 @@ def find_padded_cells(table: GoldTable) -> Iterator[Found]:
         cells = _texts(table, index)
         padded = next((cell for cell in cells if cell != cell.strip() and not isinstance(_read(cell), int | Number)), None)
         if padded is not None:
-            yield table.found("padded-cells", f"{table.column(index)} holds {padded!r} with a space round it", hint="remove the space")
+            yield table.finding("padded-cells", f"{table.column(index)} holds {padded!r} with a space round it", hint="remove the space")
 
 
 def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
@@ -66,13 +66,13 @@ def find_mixed_columns(table: GoldTable) -> Iterator[Found]:
         formatted = [cell for cell in cells if _FORMATTED.fullmatch(cell.strip())]
         if cells and len(formatted) == len(cells):
             message = f"{table.column(index)} holds formatted numbers such as {formatted[0]!r}, which official compares as text"
-            yield table.found("formatted-numbers", message, hint="write plain numbers")
+            yield table.finding("formatted-numbers", message, hint="write plain numbers")
             continue
         n_numbers = len(_numbers(cells))
         if _MOSTLY * len(cells) <= n_numbers < len(cells) and len(cells) >= 3:
             odd = next(cell for cell in cells if not isinstance(_read(cell), int | Number))
             message = f"{table.column(index)} holds numbers and {odd!r}: official compares the whole column as text"
-            yield table.found("mixed-column", message, hint="leave the cell empty, or make it a number")
+            yield table.finding("mixed-column", message, hint="leave the cell empty, or make it a number")
 
 
 def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
@@ -82,7 +82,7 @@ def find_leading_zeros(table: GoldTable) -> Iterator[Found]:
         code = next((cell for cell in cells if _LEADING_ZERO.fullmatch(cell.strip())), None)
         if code is not None:
             message = f"{table.column(index)} holds {code!r}, which official reads as {int(code)}"
-            yield table.found("leading-zeros", message, hint="the strict rules read text")
+            yield table.finding("leading-zeros", message, hint="the strict rules read text")
 
 
 def find_indistinct_numbers(table: GoldTable) -> Iterator[Found]:
@@ -90,18 +90,18 @@ def find_indistinct_numbers(table: GoldTable) -> Iterator[Found]:
     for index in table.needed:
         values = _values(table, index)
         if table.is_csv and any(isinstance(cell := _read(text), tuple) and cell[0] == "huge" for text in _texts(table, index)):
-            yield table.found("overflow", f"{table.column(index)} holds a number beyond all floats", hint="official reads it as infinity")
+            yield table.finding("overflow", f"{table.column(index)} holds a number beyond all floats", hint="official reads it as infinity")
         exact = [Decimal(value) if isinstance(value, int) else value.exact for value in values]
         finite = sorted({_float(value) for value in exact} - {math.inf})
         if any(isinstance(value, int) and abs(value) >= BIG for value in values):
             message = f"{table.column(index)} holds integers from 10,000,000,000 on: official takes neighbours for equal"
-            yield table.found("large-integers", message, hint="the strict rules compare every digit")
+            yield table.finding("large-integers", message, hint="the strict rules compare every digit")
         if len(finite) > 1 and finite[-1] - finite[0] <= ABS_TOL:
             message = f"{table.column(index)}: all values lie within {ABS_TOL:g} of one another, which official takes for equal"
-            yield table.found("values-in-tolerance", message, hint="give a larger unit, or use the strict rules")
+            yield table.finding("values-in-tolerance", message, hint="give a larger unit, or use the strict rules")
         elif any(0 < abs(value) <= ABS_TOL for value in finite):
             small = next(value for value in finite if 0 < abs(value) <= ABS_TOL)
-            yield table.found(
+            yield table.finding(
                 "value-near-zero", f"{table.column(index)}: {small:g} lies within {ABS_TOL:g} of 0, which official takes for equal"
             )
 
@@ -129,10 +129,10 @@ def find_odd_dates(table: GoldTable) -> Iterator[Found]:
         cells = _texts(table, index)
         if cells and all(_OTHER_DATE.fullmatch(cell.strip()) for cell in cells):
             message = f"{table.column(index)} writes dates as {cells[0]!r}: no rule reads them, they are compared as text"
-            yield table.found("date-format", message, hint="write YYYY-MM-DD")
+            yield table.finding("date-format", message, hint="write YYYY-MM-DD")
         elif cells and all(_ISO_MIDNIGHT.fullmatch(cell.strip()) for cell in cells):
             message = f"{table.column(index)} writes days with a time of 00:00: official takes a plain date for another text"
-            yield table.found("midnight-times", message, hint="the strict rules compare instants")
+            yield table.finding("midnight-times", message, hint="the strict rules compare instants")
 
 
 # With fewer rows a column is in order by chance too often.
@@ -157,14 +157,14 @@ def find_order_ties(table: GoldTable) -> Iterator[Found]:
     sorted_by = [at for at, column in enumerate(ranks) if len(set(column)) > 1 and _direction(column)]
     if not sorted_by:
         message = "the order of the rows counts, and no needed column is in order"
-        yield table.found("no-order", message, hint="does the question say how to sort?")
+        yield table.finding("no-order", message, hint="does the question say how to sort?")
         return
     if any(_explained(rows, at, list(range(len(rows)))) for at in sorted_by):
         return
     index = table.needed[sorted_by[0]]
     message = f"the order of the rows counts; {table.column(index)} is in order but has ties, and nothing says how they stand"
     line = f'add "order_by": [{index}] to the parameters' if table.spot.check.scorer == "table_match" else "set ignore_orders"
-    yield table.found("order-ties", message, hint=f"{line}, or break the ties in the question")
+    yield table.finding("order-ties", message, hint=f"{line}, or break the ties in the question")
 
 
 def _ranks(table: GoldTable, index: int) -> list[int] | None:

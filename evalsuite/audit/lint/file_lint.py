@@ -25,7 +25,7 @@ def find_unread_files(book: Book) -> Iterator[Found]:
     """Gold files that the tables' reader could not read, each under the code of its fault."""
     for spot, file, fault in book.unread:
         code = _UNREAD.get(fault.code, "unreadable-file")
-        yield spot.found(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
+        yield spot.finding(code, f"{file}: {fault.detail or FAULTS[fault.code].message}", hint=_unread_hint(book, spot, file, fault))
 
 
 def _unread_hint(book: Book, spot: Spot, file: str, fault: Fault) -> str:
@@ -40,7 +40,7 @@ def find_repeated_files(spot: Spot) -> Iterator[Found]:
     """A list of gold files with one of them twice."""
     gold = spot.check.parameters.get("gold")
     if spot.reads == "table" and isinstance(gold, list) and len(set(map(str, gold))) < len(gold):
-        yield spot.found("repeated-file", "gold names a file twice among its alternatives", hint="keep one")
+        yield spot.finding("repeated-file", "gold names a file twice among its alternatives", hint="keep one")
 
 
 def find_stray_files(book: Book) -> Iterator[Found]:
@@ -124,10 +124,11 @@ def find_odd_ids(book: Book) -> Iterator[Found]:
         if reason:
             files = any(SCORERS.load(check.scorer).marker.reads in TABLE_FORMS for check in spot.instance.checks)
             message = f"the id {id_!r} is no good folder name: {reason}"
-            yield spot.found("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
+            yield spot.finding("bad-id", message, hint="letters, digits, _ and -", severity="error" if files else "warning")
         first = seen.setdefault(id_.casefold(), id_)
         if first != id_:
-            yield spot.found("id-case", f"the ids {first!r} and {id_!r} differ only in case", hint="their folders are one on some systems")
+            message = f"the ids {first!r} and {id_!r} differ only in case"
+            yield spot.finding("id-case", message, hint="their folders are one on some systems")
 
 
 def find_odd_rows(table: GoldTable) -> Iterator[Found]:
@@ -135,16 +136,16 @@ def find_odd_rows(table: GoldTable) -> Iterator[Found]:
     if not table.is_csv:
         return
     if other := other_delimiter(table.table.header):
-        yield table.found("odd-delimiter", other, hint="save the table with commas between the fields")
+        yield table.finding("odd-delimiter", other, hint="save the table with commas between the fields")
     if table.table.ragged_line is not None:
         message = f"line {table.table.ragged_line} has more fields than the header, so its first field is taken for an index"
-        yield table.found("ragged-row", message, hint="quote fields that hold commas")
+        yield table.finding("ragged-row", message, hint="quote fields that hold commas")
     short = next((at for at, cell in enumerate(table.table.columns[-1]) if cell is None), None)
     if short is not None:
-        yield table.found("short-row", f"row {short + 1} has fewer fields than the header", hint="write the empty fields")
+        yield table.finding("short-row", f"row {short + 1} has fewer fields than the header", hint="write the empty fields")
     blank = _blank_line(table.place)
     if blank:
-        yield table.found("blank-line", f"line {blank} is blank and skipped", hint='an empty cell in a table of one column is written ""')
+        yield table.finding("blank-line", f"line {blank} is blank and skipped", hint='an empty cell in a table of one column is written ""')
 
 
 def _blank_line(place: Path) -> int:
@@ -173,9 +174,9 @@ class Twins:
         here = (table.spot.instance.instance_id, f"{table.file} {table.part}".strip())
         id_, file = self.seen.setdefault(digest.hexdigest(), here)
         if id_ != here[0]:
-            yield table.found("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them a copy by mistake?")
+            yield table.finding("equal-golds", f"the same table is gold of {id_} ({file})", hint="is one of them a copy by mistake?")
         elif file != here[1]:
-            yield table.found("equal-alternatives", f"the same table as {file}", hint="keep one")
+            yield table.finding("equal-alternatives", f"the same table as {file}", hint="keep one")
 
 
 def find_equal_questions(book: Book) -> Iterator[Found]:
@@ -189,7 +190,7 @@ def find_equal_questions(book: Book) -> Iterator[Found]:
             if isinstance(text, str) and text.strip():
                 first = seen.setdefault(" ".join(text.casefold().split()), spot.instance.instance_id)
                 if first != spot.instance.instance_id:
-                    yield spot.found("equal-questions", f"the same {key} as {first}", hint="is one of them a copy by mistake?")
+                    yield spot.finding("equal-questions", f"the same {key} as {first}", hint="is one of them a copy by mistake?")
 
 
 def found_by_twins(_table: GoldTable) -> Iterator[Found]:

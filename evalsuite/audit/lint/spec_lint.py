@@ -56,7 +56,7 @@ def find_reader_problems(spot: Spot) -> Iterator[Found]:
             continue
         code = next((code for code, pattern in _CODES if pattern.search(problem.message)), "bad-parameter")
         severity: Severity = "error" if problem.blocks else "warning"
-        yield spot.found(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
+        yield spot.finding(code, problem.message, hint=problem.hint, severity=severity, change=_repair(code, problem, spot))
 
 
 def _repair(code: str, problem: Problem, spot: Spot) -> Callable[[Obj], None] | None:
@@ -86,7 +86,7 @@ def find_repeated_checks(spot: Spot) -> Iterator[Found]:
     """A check that stands twice in its instance."""
     before = spot.instance.checks[: spot.index]
     if any(other.scorer == spot.check.scorer and other.parameters == spot.check.parameters for other in before):
-        yield spot.found("repeated-check", f"the same {spot.check.scorer} check stands twice", hint="remove one")
+        yield spot.finding("repeated-check", f"the same {spot.check.scorer} check stands twice", hint="remove one")
 
 
 def find_odd_conj(spot: Spot) -> Iterator[Found]:
@@ -94,10 +94,10 @@ def find_odd_conj(spot: Spot) -> Iterator[Found]:
     gold, given = spot.check.parameters.get("gold"), spot.check.parameters.get("conj")
     n = len(gold) if isinstance(gold, list) else 1
     if given == "and" and n == 1:
-        yield spot.found("idle-conj", "conj joins several golds, there is one", hint="remove conj, or list every gold that is needed")
+        yield spot.finding("idle-conj", "conj joins several golds, there is one", hint="remove conj, or list every gold that is needed")
     if spot.check.scorer == "number_match" and n > 1 and given is None:
         message = f"any of the {n} numbers is enough (conj is 'or' where nothing is said)"
-        yield spot.found("or-numbers", message, hint="write conj: 'and' where all are asked, 'or' where either is right")
+        yield spot.finding("or-numbers", message, hint="write conj: 'and' where all are asked, 'or' where either is right")
 
 
 def find_odd_groups(book: Book) -> Iterator[Found]:
@@ -123,10 +123,10 @@ def find_lost_judges(book: Book) -> Iterator[Found]:
             continue
         if "judge" not in book.suite.extra:
             hint = "add `judge: {base_url: ..., model: ..., key_env: ...}` to suite.yaml"
-            yield spot.found("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml names none", hint=hint)
+            yield spot.finding("no-judge", f"{spot.check.scorer} needs a judge, and suite.yaml names none", hint=hint)
         if any(other.instance is spot.instance and other.reads == "tree" for other in book.spots()):
             message = f"{spot.check.scorer} cannot stand beside a tree check in one instance"
-            yield spot.found("judge-beside-tree", message, hint="give each an instance of its own")
+            yield spot.finding("judge-beside-tree", message, hint="give each an instance of its own")
 
 
 def find_empty_spec(book: Book) -> Iterator[Found]:
@@ -163,7 +163,7 @@ def find_tree_faults(book: Book) -> Iterator[Found]:
                 name = next((value for value in given if isinstance(value, str)), "gold")
                 message = f"{name}: {'the file is not there' if missing else fault.detail or fault.code}"
                 hint = f"gold files lie in <gold>/{spot.instance.instance_id}/"
-                yield spot.found("missing-file" if missing else "tree-json", message, hint=hint)
+                yield spot.finding("missing-file" if missing else "tree-json", message, hint=hint)
                 continue
             yield from _against_schema(spot, read["gold"], read.get("schema"))
 
@@ -172,18 +172,18 @@ def _against_schema(spot: Spot, gold: Any, schema: Any) -> Iterator[Found]:
     golds = gold if isinstance(gold, list) else [gold]
     id_field = spot.check.parameters.get("id_field")
     if not golds:
-        yield spot.found("empty-gold", "gold has no record")
+        yield spot.finding("empty-gold", "gold has no record")
         return
     if spot.check.scorer != "tree_match" or (schema is None and id_field is None):
         return
     try:
         findings = gold_findings(golds, schema, id_field, warn_missing=False) if schema is not None else _ids(golds, id_field)
     except (SchemaError, JsonRefError, UnknownNameError, TreeLimitError) as error:
-        yield spot.found("tree-schema", str(error), hint="`evalsuite schema check` says more")
+        yield spot.finding("tree-schema", str(error), hint="`evalsuite schema check` says more")
         return
     for finding in findings[:_MOST]:
         whose = f"schema at {finding.path or 'the root'}" if finding.record is None else f"record {finding.record}"
-        yield spot.found(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="mend gold or the schema")
+        yield spot.finding(_TREE_CODES.get(finding.kind, "tree-field"), f"{whose}: {finding.message}", hint="mend gold or the schema")
 
 
 def _ids(golds: list[Any], id_field: Any) -> list[Any]:

@@ -14,12 +14,12 @@ def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
     for index in dict.fromkeys(wanted):
         if not -n <= index < n:
             message = f"condition_cols names column {index}, the last one is {n - 1}"
-            yield table.found("column-out-of-range", message, hint="columns count from 0")
+            yield table.finding("column-out-of-range", message, hint="columns count from 0")
         elif index < 0:
             message = f"condition_cols names column {index}, which is column {index + n}"
-            yield table.found("negative-column", message, hint=f"write {index + n}")
+            yield table.finding("negative-column", message, hint=f"write {index + n}")
     if len({index % n for index in wanted if -n <= index < n}) < sum(-n <= index < n for index in wanted):
-        yield table.found("repeated-column", f"condition_cols {wanted} names a column twice", hint="name it once")
+        yield table.finding("repeated-column", f"condition_cols {wanted} names a column twice", hint="name it once")
 
 
 def _wanted(table: GoldTable) -> list[int]:
@@ -34,11 +34,11 @@ def _wanted(table: GoldTable) -> list[int]:
 def find_tiny_tables(table: GoldTable) -> Iterator[Found]:
     """Gold of no row, and gold of a single cell."""
     if table.table.n_rows == 0:
-        yield table.found("no-rows", "no rows: every table without rows is right", hint="is the empty result meant?")
+        yield table.finding("no-rows", "no rows: every table without rows is right", hint="is the empty result meant?")
     elif table.table.n_rows == 1 and len(table.needed) == 1:
-        yield table.found("one-cell", "one row and one needed column: any table of one row that holds the value is right")
+        yield table.finding("one-cell", "one row and one needed column: any table of one row that holds the value is right")
     elif table.table.n_rows == 1:
-        yield table.found("one-row", "one row: its order and rows that stay together are not tested")
+        yield table.finding("one-row", "one row: its order and rows that stay together are not tested")
 
 
 def find_equal_columns(table: GoldTable) -> Iterator[Found]:
@@ -49,7 +49,7 @@ def find_equal_columns(table: GoldTable) -> Iterator[Found]:
         first = seen.setdefault(cells, index)
         if first != index:
             message = f"{table.column(first)} and {table.column(index)} are equal: official takes one predicted column for both"
-            yield table.found("equal-columns", message, hint="is one of them a copy by mistake?")
+            yield table.finding("equal-columns", message, hint="is one of them a copy by mistake?")
 
 
 def find_empty_columns(table: GoldTable) -> Iterator[Found]:
@@ -59,7 +59,7 @@ def find_empty_columns(table: GoldTable) -> Iterator[Found]:
     for index in table.needed:
         if all(cell is None or (table.is_csv and not str(cell).strip()) for cell in table.table.columns[index]):
             message = f"{table.column(index)} has no value: any empty column is right"
-            yield table.found("empty-column", message, hint="leave it out of condition_cols")
+            yield table.finding("empty-column", message, hint="leave it out of condition_cols")
 
 
 def find_odd_headers(table: GoldTable) -> Iterator[Found]:
@@ -67,12 +67,12 @@ def find_odd_headers(table: GoldTable) -> Iterator[Found]:
     names = [name.strip().lower() for name in table.table.header]
     twice = next((name for at, name in enumerate(names) if name and name in names[:at]), None)
     if twice is not None:
-        yield table.found("repeated-header", f"two columns are named {twice!r}", hint="name them apart")
+        yield table.finding("repeated-header", f"two columns are named {twice!r}", hint="name them apart")
     if 0 in table.needed and len(names) > 1 and table.table.n_rows > 1 and (not names[0] or names[0] in ("index", "unnamed: 0")):
         numbers = [str(cell).strip() for cell in table.table.columns[0]]
         if numbers == [str(i) for i in range(len(numbers))]:
             hint = "write the table without its index, or leave column 0 out of condition_cols"
-            yield table.found("index-column", f"{table.column(0)} counts the rows and is asked for", hint=hint)
+            yield table.finding("index-column", f"{table.column(0)} counts the rows and is asked for", hint=hint)
 
 
 def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
@@ -80,7 +80,7 @@ def find_repeated_rows(table: GoldTable) -> Iterator[Found]:
     rows = list(zip(*(map(str, column) for column in table.table.columns), strict=True)) if len(table.table.columns) > 1 else []
     n_more = len(rows) - len(set(rows))
     if n_more:
-        yield table.found("repeated-rows", f"{n_more} rows stand there more than once", hint="did a join double them?")
+        yield table.finding("repeated-rows", f"{n_more} rows stand there more than once", hint="did a join double them?")
 
 
 def find_flat_columns(spot: Spot) -> Iterator[Found]:
@@ -90,7 +90,7 @@ def find_flat_columns(spot: Spot) -> Iterator[Found]:
         return
     if len(gold) > 1 and given and all(isinstance(item, int) for item in given):
         message = f"one list of columns for {len(gold)} gold tables is used for each of them"
-        yield spot.found(
+        yield spot.finding(
             "flat-columns",
             message,
             hint="write a list for each table",
@@ -110,22 +110,22 @@ def find_odd_types(table: GoldTable) -> Iterator[Found]:
         type_, cells = table.table.types[index], table.table.columns[index]
         if _NESTED.fullmatch(type_):
             message = f"{table.column(index)} is {type_}: official cannot compare it, an exact copy fails"
-            yield table.found("nested-type", message, hint="unnest it")
+            yield table.finding("nested-type", message, hint="unnest it")
         elif _NULLABLE.fullmatch(type_) and any(cell is None for cell in cells):
             message = f"{table.column(index)} is {type_} and holds NULL: under official an exact copy fails"
-            yield table.found("typed-null", message, hint="the strict rules compare NULL with NULL")
+            yield table.finding("typed-null", message, hint="the strict rules compare NULL with NULL")
         elif type_ == "VARCHAR":
             texts = [cell for cell in cells if cell is not None]
             if texts and all(_ISO.fullmatch(text) for text in texts):
                 message = f"{table.column(index)} keeps dates as VARCHAR: a table with DATE is another one under both rules"
-                yield table.found("date-as-text", message, hint="make it DATE or TIMESTAMP")
+                yield table.finding("date-as-text", message, hint="make it DATE or TIMESTAMP")
 
 
 def find_quoted_names(table: GoldTable) -> Iterator[Found]:
     """A table that stands in gold by itself and whose name the reference cannot write."""
     asked = table.spot.check.parameters.get("condition_tabs")
     if table.part and asked is None and needs_quotes(table.part):
-        yield table.found("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
+        yield table.finding("quoted-name", "its name needs quotes, which the reference does not write", hint="rename the table")
 
 
 def find_lists_without_tables(spot: Spot) -> Iterator[Found]:
@@ -135,7 +135,7 @@ def find_lists_without_tables(spot: Spot) -> Iterator[Found]:
         given = [key for key in ("condition_cols", "ignore_orders") if parameters.get(key)]
         if given and max(len(parameters[key]) for key in given) > 1:
             message = f"{' and '.join(given)} go by the order in which the tables were made"
-            yield spot.found("lists-without-tables", message, hint="name the tables in condition_tabs")
+            yield spot.finding("lists-without-tables", message, hint="name the tables in condition_tabs")
 
 
 PER_CHECK = {

@@ -36,10 +36,10 @@ def find_short_golds(spot: Spot) -> Iterator[Found]:
     for gold in golds_of(spot):
         if len(gold.strip()) <= SHORT and gold.strip().isalnum():
             message = f"gold {gold!r} stands inside many other words, and official looks for it anywhere"
-            yield spot.found("short-gold", message, hint="use number_match, a longer gold, or the strict rules")
+            yield spot.finding("short-gold", message, hint="use number_match, a longer gold, or the strict rules")
         elif _is_number(gold) and len(gold.strip()) <= LONGEST_NUMBER:
             message = f"gold {gold!r} is a number looked for as text: 1{gold.strip()} holds it too"
-            yield spot.found("number-as-text", message, hint="use number_match")
+            yield spot.finding("number-as-text", message, hint="use number_match")
 
 
 def _is_number(text: str) -> bool:
@@ -55,7 +55,7 @@ def find_golds_in_question(spot: Spot) -> Iterator[Found]:
     needed = len(golds_of(spot)) if spot.check.parameters.get("conj") == "and" else 1
     if inside and len(inside) >= needed and not any(item.lower() in question for item in _excluded(spot)):
         message = f"gold {inside[0]!r} stands in the question: an answer that repeats the question is right"
-        yield spot.found("gold-in-question", message, hint="exclude the other candidates, or ask so that the answer is not named")
+        yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or ask so that the answer is not named")
 
 
 def find_excluded_golds(spot: Spot) -> Iterator[Found]:
@@ -67,7 +67,7 @@ def find_excluded_golds(spot: Spot) -> Iterator[Found]:
             continue
         every = len(dead) == len(golds) or spot.check.parameters.get("conj") == "and"
         code = "exclude-kills-gold" if every else "exclude-kills-one"
-        yield spot.found(code, f"exclude {item!r} stands inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
+        yield spot.finding(code, f"exclude {item!r} stands inside gold {dead[0]!r}", hint="exclude a longer text, or remove it")
 
 
 def find_odd_spelling(spot: Spot) -> Iterator[Found]:
@@ -77,15 +77,16 @@ def find_odd_spelling(spot: Spot) -> Iterator[Found]:
     padded = next((gold for gold in golds_of(spot) if gold != gold.strip() and gold.strip()), None)
     if padded is not None:
         message = f"gold {padded!r} begins or ends with a space, which the answer must hold too"
-        yield spot.found("padded-gold", message, hint="remove the space", change=_stripped)
+        yield spot.finding("padded-gold", message, hint="remove the space", change=_stripped)
     for gold in golds_of(spot):
         odd = next((char for char in gold if unicodedata.category(char) in _HIDDEN or char == "\u00a0"), None)
         if odd is not None or unicodedata.normalize("NFC", gold) != gold:
             what = f"the character U+{ord(odd):04X}" if odd is not None else "letters made of several characters (not NFC)"
-            yield spot.found("odd-characters", f"gold {gold!r} holds {what}", hint="type it anew; official compares character by character")
+            message = f"gold {gold!r} holds {what}"
+            yield spot.finding("odd-characters", message, hint="type it anew; official compares character by character")
         if len(gold) > LONG:
             message = f"a gold of {len(gold)} characters must stand in the answer letter by letter"
-            yield spot.found("long-gold", message, hint="use f1 or rouge")
+            yield spot.finding("long-gold", message, hint="use f1 or rouge")
 
 
 def _stripped(evaluation: Obj) -> None:
@@ -102,14 +103,14 @@ def find_repeated_golds(spot: Spot) -> Iterator[Found]:
     folded = [gold.strip().casefold() for gold in golds]
     if len(set(folded)) < len(folded):
         twice = next(gold for at, gold in enumerate(golds) if folded[at] in folded[:at])
-        yield spot.found("repeated-gold", f"gold {twice!r} stands twice", hint="keep one", change=_once)
+        yield spot.finding("repeated-gold", f"gold {twice!r} stands twice", hint="keep one", change=_once)
     if spot.check.scorer != "string_match":
         return
     for inner, outer in ((a, b) for a in golds for b in golds if a.lower() != b.lower() and a.lower() in b.lower()):
         both = spot.check.parameters.get("conj") == "and"
         why = f"one mention of {outer!r} is enough for both" if both else f"{outer!r} adds nothing"
         severity: Severity = "warning" if both else "note"
-        yield spot.found("gold-inside-gold", f"gold {inner!r} stands inside gold {outer!r}: {why}", severity=severity)
+        yield spot.finding("gold-inside-gold", f"gold {inner!r} stands inside gold {outer!r}: {why}", severity=severity)
 
 
 def _once(evaluation: Obj) -> None:
@@ -135,15 +136,15 @@ def find_swallowed_numbers(spot: Spot) -> Iterator[Found]:
     for number in numbers:
         if 0 < abs(number) <= tolerance:
             message = f"gold {number:g} lies within the tolerance {tolerance:g} of 0: official takes a 0 for it"
-            yield spot.found("number-near-zero", message, hint="raise precision")
+            yield spot.finding("number-near-zero", message, hint="raise precision")
     for one, other in combinations(sorted(set(numbers)), 2):
         if other - one <= tolerance:
             message = f"golds {one!r} and {other!r} lie within the tolerance {tolerance:g} of one another"
-            yield spot.found("golds-in-tolerance", message, hint="keep one, or raise precision")
+            yield spot.finding("golds-in-tolerance", message, hint="keep one, or raise precision")
     if numbers and tolerance >= 1:
         precision = spot.check.parameters.get("precision")
         message = f"precision {precision} accepts anything within {tolerance:g} of gold"
-        yield spot.found("coarse-precision", message, hint="precision counts decimal places")
+        yield spot.finding("coarse-precision", message, hint="precision counts decimal places")
 
 
 def find_negative_numbers(spot: Spot) -> Iterator[Found]:
@@ -151,7 +152,7 @@ def find_negative_numbers(spot: Spot) -> Iterator[Found]:
     for number in _numbers(spot):
         if number < 0:
             message = f"gold {number:g} is negative, and the official rules read no sign"
-            yield spot.found("negative-number", message, hint="the strict rules do")
+            yield spot.finding("negative-number", message, hint="the strict rules do")
 
 
 def find_odd_percentages(spot: Spot) -> Iterator[Found]:
@@ -160,14 +161,14 @@ def find_odd_percentages(spot: Spot) -> Iterator[Found]:
     if not spot.check.parameters.get("percentage"):
         return
     if any(number == 0 for number in numbers):
-        yield spot.found("percentage-zero", "percentage changes nothing for a gold of 0", hint="remove it")
+        yield spot.finding("percentage-zero", "percentage changes nothing for a gold of 0", hint="remove it")
     if spot.check.parameters.get("conj") == "and":
         message = "percentage with conj 'and' asks for each gold as share and as percent under the official rules"
-        yield spot.found("percentage-and", message, hint="give the golds in one form and leave percentage out")
+        yield spot.finding("percentage-and", message, hint="give the golds in one form and leave percentage out")
     big = next((number for number in numbers if abs(number) > 100), None)
     if big is not None:
         message = f"gold {big:g} is over 100: official takes {100 * big:g} for it too"
-        yield spot.found("percentage-large", message, hint="is it a percentage at all?")
+        yield spot.finding("percentage-large", message, hint="is it a percentage at all?")
 
 
 PER_CHECK = {

@@ -29,9 +29,9 @@ from evalsuite.workers.stages import Prediction, judge, usable_parameters
 
 WHAT: Final = ("difference", "explain")
 _ORDERS: Final = {
-    ("difference",): "evalsuite.explain.evidence:collect_difference",
-    ("explain",): "evalsuite.explain.evidence:collect_explanation",
-    WHAT: "evalsuite.explain.evidence:collect_evidence",
+    ("difference",): "evalsuite.explain.instance_evidence:collect_difference",
+    ("explain",): "evalsuite.explain.instance_evidence:collect_explanation",
+    WHAT: "evalsuite.explain.instance_evidence:collect_evidence",
 }
 _KEY: Final = "evidence"
 ROOM: Final = 10
@@ -97,7 +97,9 @@ def collect_explanation(task: Task, prediction: Prediction) -> Result:
 def _collect(task: Task, prediction: Prediction, what: Sequence[str]) -> Result:
     result = judge(task, prediction)
     rules = failing_rule(result, task.rules)
-    found: Data = {"rules": rules, "status": result.status, "reason": _reason_under(result, rules)}
+    reasons = result.details.get("reasons")
+    reason = str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
+    found: Data = {"rules": rules, "status": result.status, "reason": reason}
     if rules is not None and result.status not in ("gold_fault", "scorer_fault"):
         found |= _looked_at(task, prediction, result, rules, what)
     return replace(result, details={_KEY: found})
@@ -154,11 +156,6 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
 
 def _place(folder: Path, task: Task, name: str) -> Path:
     return folder / (name if isinstance(name, FromRoot) else f"{task.instance.instance_id}/{name}")
-
-
-def _reason_under(result: Result, rules: Rule | None) -> str:
-    reasons = result.details.get("reasons")
-    return str(reasons[rules]) if rules is not None and isinstance(reasons, Mapping) and rules in reasons else result.reason
 
 
 def _of_judge(result: Result | None) -> Data:
