@@ -15,7 +15,9 @@ from evalsuite.types import Table
 if TYPE_CHECKING:
     import numpy as np
 
-_SHAPE: Final = struct.Struct("<QQB")
+_SHAPE: Final = struct.Struct("<cQQB")
+# The first byte of every packed block, which tells it from other frames.
+BLOCK: Final = b"B"
 _SHORT: Final = 255
 _ROWS_AT_ONCE: Final = 16_384
 
@@ -65,7 +67,7 @@ def packed_block(block: Block) -> bytes:
     start = int(block.starts[0, 0]) if len(block) else 0
     stop = int(block.starts[-1, -1] + lengths[-1, -1]) + 1 if len(block) else 0
     written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
-    return b"".join((_SHAPE.pack(*lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop]))
+    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop]))
 
 
 class Packed:
@@ -80,7 +82,7 @@ class Packed:
         self.counts: list[int] = []
         self.longest = 0
         for frame in frames:
-            n_rows, n_columns, size = _SHAPE.unpack_from(frame)
+            _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
             if n_columns != width or size not in (1, 4) or _SHAPE.size + n_rows * n_columns * size > len(frame):
                 raise ValueError("a packed block of another shape")
             lengths = _lengths(frame, n_rows * n_columns, size)
@@ -137,7 +139,7 @@ def _lengths(frame: bytes, n_cells: int, size: int) -> "np.ndarray[Any, Any]":
 def _unpacked(frame: bytes) -> Block:
     import numpy as np
 
-    n_rows, n_columns, size = _SHAPE.unpack_from(frame)
+    _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
     lengths = _lengths(frame, n_rows * n_columns, size).astype(np.int32)
     starts = np.cumsum(lengths, dtype=np.int32)
     starts += np.arange(_SHAPE.size + n_rows * n_columns * size, _SHAPE.size + n_rows * n_columns * size + len(starts), dtype=np.int32)
@@ -205,5 +207,5 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
         lengths = np.fromiter(sizes, np.uint32, len(cells))
         narrow = int(lengths.max(initial=0)) <= _SHORT
         written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
-        shape = _SHAPE.pack(len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
+        shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
         yield b"".join((shape, written, text.encode("utf-8", "surrogatepass"), b"\n"))

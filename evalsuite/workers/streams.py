@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
 from evalsuite.tables.digested import AnswerFaultError, Digest, DigestedTable, digested_tables
-from evalsuite.tables.packed import OddError, UnreadTable, packed_table
+from evalsuite.tables.packed import BLOCK, OddError, UnreadTable, packed_table
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send, unread_tables
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _DONE = b"done"
 # Followed by the place of a database table among those that are told by their digests.
 _ROWS = b"rows "
-_BLOCK, _END, _ODD = b"B", b"E", b"O"
+_END, _ODD = b"E", b"O"
 _LONGEST_ORDER = 16
 
 
@@ -41,7 +41,7 @@ def _send_table(table: UnreadTable, judge: "socket", most: int) -> None:
             sent += len(frame)
             if sent > most:
                 break
-            send(judge, _BLOCK + frame)
+            send(judge, frame)
         else:
             send(judge, _END)
             return
@@ -79,9 +79,9 @@ def receive_table(reader: "socket", header: tuple[str, ...], name: str, most: in
 
 def _frames(reader: "socket", most: int) -> Iterator[bytes]:
     while (frame := _received(reader, most)) != _END:
-        if frame[:1] != _BLOCK:
+        if frame[:1] != BLOCK:
             raise OddError
-        yield frame[1:]
+        yield frame
 
 
 def _received(reader: "socket", most: int) -> bytes:
