@@ -96,7 +96,7 @@ _BY_MODULE = {
     "resolve_compat": "JsonRefError",
     "schema_conversion": "json_schema_of treeval_schema_of",
     "schema_sources": "annotate_xeval infer_schema reset_type_defaults set_type_default",
-    "scoring": "evaluate evaluate_stream rows_of",
+    "record_scoring": "evaluate evaluate_stream rows_of",
     "semantic_judges": "FakeJudge JudgeItem PromptJudge SemanticBatchComparator",
     "treeval": "TreevalResult treeval_score",
     "treeval_metrics": "Metric PairMetric",
