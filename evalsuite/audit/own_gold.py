@@ -257,9 +257,13 @@ def _findings(trials: Sequence[_Trial]) -> Iterator[Unsatisfied]:
 
 
 def _refusal(trial: _Trial, rule: Rule) -> tuple[str, str]:
-    """(fault code or nothing, why) of a check that does not take its gold."""
+    """(fault code or nothing, why) of a check that does not take its gold: without the code and the place that stand beside it."""
     if trial.results:
-        return trial.results[0].fault or "", _refusal_reason(trial.results[0], rule)
+        result = trial.results[0]
+        reason = str(result.details.get("reasons", {}).get("strict") or result.reason) if rule == "strict" else result.reason
+        if result.fault is not None and reason.startswith(f"{result.fault}: "):
+            reason = _PLACE.sub("", reason.removeprefix(f"{result.fault}: "))
+        return result.fault or "", reason
     problem = next((problem for problem in trial.check.problems if problem.blocks), None)
     return (problem.code, problem.message) if problem is not None else ("BAD_SPEC", "gold names nothing that could be handed in")
 
@@ -268,14 +272,6 @@ def _reaches(trials: Sequence[_Trial], rule: Rule) -> bool:
     """Whether gold's own answer to an instance is right: its files where it has some, else its texts; the best check counts."""
     files = [trial for trial in trials if SCORERS.load(trial.check.scorer).marker.reads not in ("text", "number")]
     return any(trial.passed(rule) for trial in files or trials)
-
-
-def _refusal_reason(result: Result, rule: Rule) -> str:
-    """Why an answer was refused, without the code and the place that stand beside it."""
-    text = str(result.details.get("reasons", {}).get("strict") or result.reason) if rule == "strict" else result.reason
-    if result.fault is not None and text.startswith(f"{result.fault}: "):
-        return _PLACE.sub("", text.removeprefix(f"{result.fault}: "))
-    return text
 
 
 def _ceiling_of(gold: Gold, hash_: str, by_instance: Mapping[str, Sequence[_Trial]]) -> Ceiling:

@@ -104,7 +104,12 @@ def _whole_rows(data: bytes, width: int | None) -> tuple[Block, int] | None:
 
 
 def _plain_block(data: bytes, starts: Any, lengths: Any) -> Block:
-    if lengths.max() > _LONGEST_CELL or (lengths.shape[1] == 1 and _has_blank(data, starts, lengths)):
+    import numpy as np
+
+    if lengths.max() > _LONGEST_CELL:
+        raise OddError
+    # A line that may be blank, in a table of one column: pandas skips it unless it is quoted.
+    if lengths.shape[1] == 1 and ((lengths == 0).any() or np.isin(np.frombuffer(data, np.uint8)[starts], [32, 9]).any()):
         raise OddError
     return Block(data, starts, lengths)
 
@@ -220,10 +225,3 @@ def _without_quotes(data: bytes, starts: Any, lengths: Any) -> tuple[bytes, Any,
     before = np.cumsum(has.ravel(), dtype=starts.dtype).reshape(has.shape)
     # Each quoted field before this one took two bytes with it; what its own opening quote took, the step behind that quote gives back.
     return data.translate(None, b'"'), starts - 2 * (before - has), lengths
-
-
-def _has_blank(data: bytes, starts: Any, lengths: Any) -> bool:
-    """Whether a table of one column has a line that may be blank: pandas skips such a line unless it is quoted."""
-    import numpy as np
-
-    return bool((lengths == 0).any() or np.isin(np.frombuffer(data, np.uint8)[starts], [32, 9]).any())
