@@ -147,9 +147,14 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     options = options or Options()
     _check(options)
     sweep_scratch()
-    # It imports while gold is read.
-    with forking(result_dir) as zygote:
-        return _run(result_dir, gold_dir, options, zygote, progress)
+    try:
+        # It imports while gold is read.
+        with forking(result_dir) as zygote:
+            return _run(result_dir, gold_dir, options, zygote, progress)
+    except KeyboardInterrupt as stop:
+        if isinstance(stop, InterruptedRun) or options.resume is not None:
+            raise
+        raise InterruptedRun(_saved(None, 0)) from stop
 
 
 def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, progress: Progress | None) -> Run:
