@@ -175,12 +175,12 @@ def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """Every command of docs/reports.md runs as it stands there, and the reports it names are there."""
     page = (ROOT / "docs" / "reports.md").read_text(encoding="utf-8")
     commands = re.findall(r"^evalsuite (.+)$", page, re.MULTILINE)
-    assert len(commands) == 8
+    assert len(commands) == 10
     for name in ("gold", "example_submission_folder"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
-    assert [main(command.split()) for command in commands] == [0] * 8
-    assert {"report.html", "report.md", "results.csv", "results.json", "junit.xml", "results.parquet"} <= {
+    assert [main(command.split()) for command in commands] == [0] * 10
+    assert {"report.html", "report.md", "results.csv", "results.json", "junit.xml", "results.parquet", "margins.html"} <= {
         p.name for p in tmp_path.iterdir()
     }
     assert {f"`{ending}`" for ending in FORMATS} <= set(re.findall(r"`\.\w+`", page))
