@@ -62,16 +62,23 @@ class Pool:
         """One result per task as soon as it is known."""
         queued: list[Task] = []
         programs: list[Task] = []
+        settled: list[Result] = []
         for task in tasks:
             early = settle_early(task)
             if early is not None:
-                yield early
+                settled.append(early)
             elif not opens_files(task) and any(map(_runs_programs, task.instance.checks)):
                 programs.append(task)
             else:
                 queued.append(task)
-        if not queued and not programs:
-            return
+        if queued or programs:
+            yield from self._judged(queued, programs)
+        # Last, so that whoever stops at the first failure is shown an answer and not that one is missing.
+        yield from settled
+
+    def _judged(self, queued: Sequence[Task], programs: Sequence[Task]) -> Iterator[Result]:
+        """The results of answers that somebody has to look at."""
+        tasks = [*queued, *programs]
         self._budget = self._budget or Budget(tasks[0].limits)
         if programs:
             # Each runs in a jail of its own with a clock of its own; here is only the waiting. One more than jobs, because much of the time
