@@ -23,17 +23,16 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ev
         return None
     bench = Bench(gold, predicted, evidence, heeds_labels)
     partners = bench.partners()
-    if partners is not None:
-        agree = bench.rows_agree(partners)
-        if agree:
-            return matched_as(partners)
-        if agree is None:
-            return None
+    agree = bench.rows_agree(partners) if partners is not None else False
+    if partners is not None and agree:
+        return matched_as(partners)
     # A column whose partner holds the same texts has a candidate: more are looked for where all have one.
     settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
     options = [settled.get(i) or bench.candidates(i) for i in range(len(gold))]
     if any(own is not None and not own for own in options):
         return decided([own if own is not None else [0] for own in options], "limit")
+    if agree is None:
+        return None
     options = [bench.candidates(i) if i in settled else own for i, own in enumerate(options)]
     known = [own for own in options if own is not None]
     if len(known) < len(options):
