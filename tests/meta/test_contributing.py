@@ -303,9 +303,9 @@ def _layout(copy: Copy, row: Row) -> None:
             return make
 
 
-        def read_submission(folder, limits, mode=None):
+        def read_submission(folder, limits, mode, ids):
             """The submission that the metadata describes."""
-            return read_metadata(folder, limits)
+            return read_metadata(folder, limits, ids)
         ''',
     )
     copy.add_line(row, f'    "flashcards": Lazy("{_module(file)}"),')
@@ -515,7 +515,7 @@ def _limit(copy: Copy, row: Row) -> None:
 
 @carries_out("a key of `suite.yaml`")
 def _suite_key(copy: Copy, row: Row) -> None:
-    copy.add_line(row, '    "motto": _text("motto"),')
+    copy.add_line(row, '    "motto": _text_field("motto"),')
     folders = copy.folders("motto", PARIS, "Paris", suite="motto: measure twice\n")
     shown = copy.python(
         f"""
@@ -550,15 +550,15 @@ def _answers(copy: Copy, row: Row) -> None:
     function, place = row.place
     before = dedent(
         f"""
-        if form == "table" and str(value).endswith(".tsv"):
+        if form == "table" and path.endswith(".tsv"):
             from {_module(file)} import read_tsv
 
-            with files.open(str(value)) as handle:
-                return read_tsv(handle, name=str(value), limits=limits)"""
-    ).replace("\n", "\n    ")
+            with files.open(path) as handle:
+                return read_tsv(handle, name=path, limits=limits)"""
+    ).replace("\n", "\n        ")
     text = (copy.root / place).read_text(encoding="utf-8")
     assert f"def {function}(" in text
-    copy.insert(place, r"^        return parse_tree\(str\(value\)", before)
+    copy.insert(place, r"^    def read_file\(path: str\)", before)
     files = {"gold/q/cities.csv": "city,n\nOslo,1\nLima,2\n", "handed_in/q/a.tsv": "city\tn\nOslo\t1\nLima\t2\n"}
     folders = copy.folders("tabs", {"func": "table_match", "parameters": {"gold": "cities.csv"}}, "a.tsv", files)
     copy.commands(f"run {folders} {RUN} --quiet -o tabs/run.json")

@@ -45,10 +45,10 @@ class Place:
         line = {"instance_id": "q1", "answer_type": answer_type, "answer_or_path": "r.csv" if answer_type == "file" else text}
         (self.submission / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
 
-    def run(self, *options: str) -> tuple[dict[str, Any], dict[str, Any]]:
-        """(the one result, `run.json`) of a new run."""
+    def run(self, *options: str, code: int = 0) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(the one result, `run.json`) of a new run that ends with this exit code."""
         where = ["--gold", str(self.gold), "--databases", str(self.folder / "databases"), "--jobs", "1", "-q"]
-        assert main(["run", str(self.submission), *where, *options]) == 0
+        assert main(["run", str(self.submission), *where, *options]) == code
         folder = max((self.folder / ".evalsuite" / "runs").iterdir(), key=lambda run: (run / "run.json").stat().st_mtime_ns)
         row = json.loads((folder / "results.jsonl").read_text())
         return row, {**json.loads((folder / "run.json").read_text()), "place": folder}
@@ -174,7 +174,7 @@ def test_temporal_without_gold_and_without_connection(keeps_query: bool, place: 
     if not keeps_query:
         (place.gold / "q1" / "gold.sql").unlink()
         place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}, "temporal": True})
-    row, _ = place.run()
+    row, _ = place.run(code=4)
     assert (row["score"], row["status"], row["fault"]) == (None, "unscored", "NEEDS_CONNECTION")
 
 

@@ -103,7 +103,7 @@ def test_a_connection_that_cannot_be_had_is_not_the_answers_fault(place: Place) 
     """A mapped instance whose database is not there is unscored, and the others are scored; nothing stops the run."""
     place.ask("lost", RIGHT, engine="sqlite", database="gone.sqlite")
     place.ask("good", RIGHT, engine="sqlite", database="shop.sqlite")
-    rows = place.run("--no-cache")
+    rows = place.run("--no-cache", code=4)
     assert (rows["lost"]["score"], rows["lost"]["fault"], rows["lost"]["status"]) == (None, "NEEDS_CONNECTION", "unscored")
     assert rows["good"]["score"] == 1
 
