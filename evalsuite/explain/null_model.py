@@ -13,7 +13,7 @@ from evalsuite.causes import LAWS
 from evalsuite.causes.laws import Law
 from evalsuite.causes.value_pairs import Pair, write_number
 
-TRIES, TRIES_OF_MANY = 400, 150
+TRIES, TRIES_OF_MANY = 1000, 150
 MOST_PAIRS: Final = 8
 FEWEST_VALUES: Final = 5
 # A cause is proved below the first share of tries, fits up to the second, and is not named above it.

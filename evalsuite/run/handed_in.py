@@ -28,10 +28,12 @@ def read_handed_in(
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """
     known = frozenset(instance.instance_id for instance in gold.instances)
-    if folder.resolve().is_relative_to(gold.folder.resolve()):
-        # Its files would be gold's own. The reverse is kept apart by walls. What is no submission at all is told first.
-        if not os.path.lexists(folder / METADATA):
-            read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
+    here, there = folder.resolve(), gold.folder.resolve()
+    if (here.is_relative_to(there) or there.is_relative_to(here)) and not os.path.lexists(folder / METADATA):
+        # What is no submission at all is told as such; in a worker one side could not be looked at.
+        read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
+    if here.is_relative_to(there):
+        # Its files would be gold's own. The reverse is kept apart by walls.
         raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
         return read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
