@@ -86,6 +86,7 @@ COMMANDS = (
         last="done: 2 submissions ranked",
         set=True,
     ),
+    Command("margins first"),
     Command("report first", last="done: 60.0 %", whole=NAMES, main=True, set=True),
     Command("report first -o report.html -o report.csv -o report.svg", writes=True),
     Command("merge parts/1 parts/2 --out whole", last="done: 60.0 %", writes=True, set=True),

@@ -157,7 +157,8 @@ def test_a_death_costs_one_instance(role: str, jobs: int, tmp_path: Path) -> Non
         "t4": ("crashed", "WORKER_DIED"),
     }
     assert len(results) == 8
-    assert n_lanes >= jobs + 2
+    # With two jobs the lane that is left may do all the rest.
+    assert n_lanes >= (3 if jobs == 1 else 2)
 
 
 @pytest.mark.parametrize("role", ["reader", "judge"])
