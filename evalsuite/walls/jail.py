@@ -44,7 +44,8 @@ START_SECONDS: Final = 30.0
 # Lengths of program and test, MiB, seconds.
 _HEADER: Final = struct.Struct("=IIId")
 _NO_SUID, _NO_DEVICES = 1 << 1, 1 << 2
-_OWN_FOLDER: Final = "/tmp"
+# Where the program's own folder is mounted: the first that hides nothing of the interpreter.
+_OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
 _OWN_FOLDER_MIB: Final = 16
 # Interpreter flags: no environment, no user folder, no site packages.
 _BARE: Final = ("-I", "-S", "-X", "utf8")
@@ -115,13 +116,16 @@ def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
     import resource
 
     die_with_parent()
+    # Looked up before a mount may hide the way there: an environment often lies below a folder for temporary files.
+    binary, library = str(Path(sys.executable).resolve()), _standard_library()
+    own = next(
+        folder for folder in _OWN_FOLDERS if not any(Path(path).is_relative_to(folder) for path in library) and Path(folder).is_dir()
+    )
     _must(libc.mount(b"none", b"/", None, PRIVATE, None))
-    _must(libc.mount(b"none", _OWN_FOLDER.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096".encode()))
-    os.chdir(_OWN_FOLDER)
+    _must(libc.mount(b"none", own.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096".encode()))
+    os.chdir(own)
     os.closerange(3, 1 << 16)
-    if not restrict_files(
-        _standard_library(), listed=[sysconfig.get_path("stdlib")], writable=[_OWN_FOLDER, "/dev/null"], system=["/dev/urandom"]
-    ):
+    if not restrict_files(library, listed=[sysconfig.get_path("stdlib")], writable=[own, "/dev/null"], system=["/dev/urandom"]):
         os._exit(1)
     limits = {"AS": memory_mib << 20, "CPU": int(seconds) + 1, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256, "NPROC": 256}
     for name, most in limits.items():
@@ -129,7 +133,6 @@ def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
     # No rights of a superuser, not even inside.
     if not drop_capabilities(libc) or not restrict_calls(own_files=True, may_exec=True):
         os._exit(1)
-    binary = str(Path(sys.executable).resolve())
     os.execve(binary, [binary, *_BARE, "-c", INSIDE], {})
 
 

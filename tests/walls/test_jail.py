@@ -1,6 +1,7 @@
 """The jail of programs from inside: what a program may do, what it may not, and that no trick passes a test that fails."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from evalsuite.metrics import get_metric
 from evalsuite.registry import allowing_programs
 from evalsuite.walls.jail import can_jail, run_program
+from tests.conftest import ROOT
+from tests.processes import finished
 
 pytestmark = pytest.mark.skipif(not can_jail(), reason="this machine gives no jail: namespaces, Landlock or seccomp are missing")
 
@@ -200,3 +203,10 @@ def _words(place: Path) -> bytes:
         return (place / "cmdline").read_bytes()
     except OSError:
         return b""
+
+
+def test_an_environment_below_the_folder_for_temporary_files(tmp_path: Path) -> None:
+    """The folder that the jail mounts hides nothing of the interpreter, wherever the environment lies."""
+    finished([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from evalsuite.walls.jail import can_jail; print(can_jail())"
+    assert finished([tmp_path / "env" / "bin" / "python", "-c", code], check=True).stdout == "True\n"
