@@ -123,7 +123,7 @@ def margins_command(
 
     Each table, number and tree result says by `details.margin` under which smallest tolerance its verdict would turn.
     """
-    from evalsuite.board.margins import find_margins
+    from evalsuite.board.margin_curve import find_margins
     from evalsuite.reports.margins_document import margins_document
     from evalsuite.reports.record import record_of_entry
     from evalsuite.reveal import check_level, default_level

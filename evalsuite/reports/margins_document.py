@@ -7,7 +7,7 @@ from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Document, Form, Picture, Section, Table
 
 if TYPE_CHECKING:
-    from evalsuite.board.margins import Margins
+    from evalsuite.board.margin_curve import Margins
 
 _BAR = 50
 _MOST = 10

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import evalsuite
-from evalsuite.board.margins import find_margins
+from evalsuite.board.margin_curve import find_margins
 from evalsuite.reports import FORMATS
 from evalsuite.reports.margins_document import margins_document
 from evalsuite.reports.terminal import as_text
