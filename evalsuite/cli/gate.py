@@ -1,5 +1,6 @@
 """The single place where errors become messages and exit codes, and signals an interruption."""
 
+import atexit
 import os
 import re
 import signal
@@ -9,6 +10,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, reason_of
 
@@ -71,7 +73,6 @@ def _stands_nowhere() -> bool:
 @contextmanager
 def _stopped_by_signals() -> Iterator[None]:
     """Inside, SIGTERM and SIGHUP (a closed terminal) end the command as Ctrl-C does; what the caller has ignored or caught stays so."""
-    stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     last: list[float] = []
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -82,7 +83,7 @@ def _stopped_by_signals() -> Iterator[None]:
 
     caught = {}
     if threading.current_thread() is threading.main_thread():
-        caught = {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
+        caught = _by_default()
     for stop in caught:
         signal.signal(stop, interrupt)
     try:
@@ -95,6 +96,20 @@ def _stopped_by_signals() -> Iterator[None]:
         else:
             for stop, before in caught.items():
                 signal.signal(stop, before)
+            # All is done and saved: what arrives while the interpreter takes itself down is too late, and must not hide the exit code.
+            atexit.unregister(_ignore_signals)
+            atexit.register(_ignore_signals)
+
+
+def _by_default() -> dict[signal.Signals, Any]:
+    """The signals that ask a command to stop and that nobody has ignored or caught, each with its handler."""
+    stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
+    return {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
+
+
+def _ignore_signals() -> None:
+    for stop in _by_default():
+        signal.signal(stop, signal.SIG_IGN)
 
 
 def _dispatch(arguments: list[str]) -> int:

@@ -90,6 +90,21 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
     assert 130 in seen
 
 
+def test_too_late_to_stop(tmp_path: Path) -> None:
+    """A signal that comes when all is done and saved, while the interpreter takes itself down, does not hide the exit code."""
+    submission, gold = make(tmp_path, n=1)
+    for delay in (0, 0.001, 0.003, 0.006, 0.01):
+        with start(command(submission, gold, "--quiet", "--no-save"), tmp_path / "marker") as process:
+            while not answers_signals(process):
+                time.sleep(0.002)
+            while answers_signals(process) and process.poll() is None:
+                pass
+            time.sleep(delay)
+            process.send_signal(signal.SIGTERM)
+            process.communicate()
+        assert process.returncode == 0, delay
+
+
 def test_what_the_caller_ignores_stays_ignored(tmp_path: Path) -> None:
     """Under nohup a closed terminal does not end a run."""
     gold, submission = text_gold(tmp_path / "gold", a="Paris"), text_submission(tmp_path / "sub", a="Paris")
