@@ -27,7 +27,6 @@ from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_fol
 from evalsuite.store.signature import receipt
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
-from evalsuite.walls.scratch import sweep_scratch
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
 from evalsuite.workers.requests import settle_early
@@ -146,7 +145,6 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     """
     options = options or Options()
     _check(options)
-    sweep_scratch()
     try:
         # It imports while gold is read.
         with forking(result_dir) as zygote:

@@ -1,4 +1,4 @@
-"""Folders for temporary files that do not outlive their process: of one that was killed, the next run removes what it left."""
+"""Folders for temporary files that do not outlive their process: the next command that opens workers removes what a killed one left."""
 
 import contextlib
 import os
@@ -15,7 +15,7 @@ _PREFIX: Final = "evalsuite-scratch-"
 
 
 class ScratchFolder:
-    """An empty folder of this process; it goes with `close`, with the block, or with the run that follows its death.
+    """An empty folder of this process; it goes with `close`, with the block, or with the command that follows its death.
 
     It is held by a lock on it, which the kernel takes back when the process ends, however that is. Raises `OutputError` where none can be
     made.

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.walls.landlock import PACKAGE
+from evalsuite.walls.scratch import sweep_scratch
 
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.isolated import serve_forks; serve_forks({control})"
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
@@ -90,6 +91,8 @@ class Zygote:
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
+        # While it starts: every command that opens workers clears away what a killed one left.
+        sweep_scratch()
 
     @property
     def alive(self) -> bool:

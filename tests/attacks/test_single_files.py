@@ -121,6 +121,24 @@ def test_a_database_that_kills_its_reader_ends_no_command(tmp_path: Path) -> Non
     assert {problem["code"] for problem in json.loads(done.stdout)["problems"] if problem["instance_id"] == "duckdb0"} == {"WORKER_DIED"}
 
 
+def test_crafted_files_do_not_end_the_viewer(tmp_path: Path) -> None:
+    """Each page of an instance works out its difference from the crafted file; the viewer answers all of them, and ends when it is told."""
+    pytest.importorskip("starlette", reason="the viewer's packages are not installed (extra: view)")
+    from tests.web.served import ask, viewer
+
+    submission, gold = handed_in(tmp_path, seed=3, n=3)
+    found = re.search(r'^SEGV_B85 = "([^"]+)"', MAKER.read_text(encoding="utf-8"), re.MULTILINE) if MAKER.is_file() else None
+    if found is not None:
+        (submission / "duckdb0" / "f.duckdb").write_bytes(zlib.decompress(base64.b85decode(found[1])))
+    words = ["run", str(submission), "--gold", str(gold), "--out", ".evalsuite/runs/crafted", "-q", "--no-cache"]
+    assert finished([sys.executable, "-m", "evalsuite", *words], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}).returncode in ENDS
+    with viewer(tmp_path, environ={"PYTHONPATH": str(ROOT)}) as address:
+        for kind in CHECKS:
+            for at in range(3):
+                page = ask(address, f"/runs/crafted/instances/{kind}{at}")
+                assert (page.status, "Traceback" in page.body) == (200, False), (kind, at, page.body)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(1, rounds() + 1))
 def test_many_crafted_files_end_no_command(seed: int, tmp_path: Path) -> None:
