@@ -214,10 +214,10 @@ def _prediction(entry: "Scorer", given: Sequence[str]) -> Any:
     if entry.marker.reads == "tree" and given[0].lower().endswith((".json", ".jsonl")):
         # The name of a file, with or without @ in front; any other text is the JSON itself.
         return given[0].removeprefix("@")
-    return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _text(given[0])
+    return given[0] if entry.marker.gold_files is not None and entry.marker.reads != "tree" else _named_text(given[0])
 
 
-def _text(given: str) -> str:
+def _named_text(given: str) -> str:
     """The text itself, of a file (`@FILE`), or of stdin (`-`); `@@` begins a text with one @. Raises `FaultError`."""
     if given.startswith("@@"):
         return given[1:]

@@ -200,8 +200,8 @@ def _reading(n_pairs: int) -> Callable[[str], Verdict]:
 
 
 def _line(item: Pair) -> str:
-    return f"field={item.path!r} gold={_text(item.gold)!r} extracted={_text(item.extracted)!r}"
+    return f"field={item.path!r} gold={_quotable(item.gold)!r} extracted={_quotable(item.extracted)!r}"
 
 
-def _text(value: Any) -> str:
+def _quotable(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True, default=str)

@@ -48,7 +48,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
         last_line=comparison_verdict(comparison),
         tables={"csv": difference_table(comparison), "parquet": instance_table(comparison)},
         whole=comparison.to_json(),
-        suites=lambda: _candidate_suites(comparison),
+        suites=lambda: [_candidate_suite(comparison, one) for one in comparison.candidates],
     )
 
 
@@ -113,12 +113,8 @@ def paired_outcome(comparison: "Comparison", one: "Paired") -> str:
     return "lost" if one.change < 0 else "won" if one.change > 0 else "tied"
 
 
-def _candidate_suites(comparison: "Comparison") -> list[Suite]:
-    """A test suite for each candidate with a case for each instance of both sides; what was lost is a failure."""
-    return [_candidate_suite(comparison, one) for one in comparison.candidates]
-
-
 def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
+    """A case for each instance of both sides; what was lost is a failure."""
     total = candidate.total
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
     properties += [("points", points(total.difference)), ("p", "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}")]

@@ -112,7 +112,12 @@ def lint_document(found: "Lint") -> Document:
         Column(name="fixable", type="BOOLEAN", value=lambda one: one.change is not None, forms=MACHINES),
     ]
     name = found.book.folder.name
-    table = Table(columns=columns, rows=found.findings, is_long=True, lines=lambda one: [_finding_line(one)])
+    table = Table(
+        columns=columns,
+        rows=found.findings,
+        is_long=True,
+        lines=lambda one: [f"{one.where}: {one.severity} {one.code}: {_finding_text(one)}"],
+    )
     return Document(
         name=name,
         title="",
@@ -126,10 +131,6 @@ def lint_document(found: "Lint") -> Document:
 
 def _finding_text(one: "Found") -> str:
     return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
-
-
-def _finding_line(one: "Found") -> str:
-    return f"{one.where}: {one.severity} {one.code}: {_finding_text(one)}"
 
 
 def _finding_case(found: "Lint", one: "Found") -> Case:

@@ -34,7 +34,7 @@ def environment() -> "Environment":
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_printable,
+        finalize=lambda value: clean(value) if isinstance(value, str) and not hasattr(value, "__html__") else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -77,10 +77,6 @@ def json_block(value: object) -> "Markup":
     """JSON that can stand in a `<script>` block: no character in it ends the block or opens another."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return _safe(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
-
-
-def _printable(value: Any) -> Any:
-    return value if hasattr(value, "__html__") or not isinstance(value, str) else clean(value)
 
 
 def _words_html(words: Words) -> "Markup":

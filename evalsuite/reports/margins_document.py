@@ -47,7 +47,9 @@ def margins_document(found: "Margins", *, names_instances: bool = True) -> Docum
             yield Section(
                 look="part",
                 title=" nearest to another verdict",
-                table=Table(columns=columns, rows=near[:_MOST], lines=_near_lines),
+                table=Table(
+                    columns=columns, rows=near[:_MOST], lines=lambda one: [f"   {clean(one[0])}  {one[1]:g}, turns at {one[2]:.6g}"]
+                ),
                 below=more,
             )
 
@@ -65,7 +67,3 @@ def margins_document(found: "Margins", *, names_instances: bool = True) -> Docum
 
 def _line(tolerance: float, score: float) -> str:
     return f" {tolerance:>9.3g}  {100 * score:5.1f} %  {'█' * round(_BAR * score)}"
-
-
-def _near_lines(one: Near) -> list[str]:
-    return [f"   {clean(one[0])}  {one[1]:g}, turns at {one[2]:.6g}"]

@@ -71,7 +71,7 @@ def _show_section(console: "Console", section: Section) -> None:
         console.print()
         if title := text_of(section.title):
             print_line(console, f" {title}", "bold")
-        console.print(_text("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
+        console.print(_plain("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
         return
     if not section.pairs or section.title or section.table is not None:
         console.print()
@@ -167,7 +167,7 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
         if room >= max(20, console.width // 3):
             break
     sizes |= dict.fromkeys(last, max(10, room))
-    _print_row(console, {name: _text(heads[name]) for name in sizes}, sizes, marks, "dim")
+    _print_row(console, {name: _plain(heads[name]) for name in sizes}, sizes, marks, "dim")
     for row in cells:
         if first not in sizes:
             print_line(console, f" {row[first]}")
@@ -180,7 +180,7 @@ def _cell(column: Column[Any], row: Any) -> "Text":
     return Text(clean(text_of(column.cell(row))), style=column.style(row) if column.style is not None else "")
 
 
-def _text(words: str) -> "Text":
+def _plain(words: str) -> "Text":
     from rich.text import Text
 
     return Text(words)

@@ -3,10 +3,10 @@
 import math
 import statistics
 from bisect import bisect_left
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import Literal
 
 from evalsuite.errors import EvalsuiteError
 
@@ -183,24 +183,3 @@ def competition_ranks(
     for value in values:
         count[value] += 1
     return [first[value] + (count[value] - 1) / 2 for value in values]
-
-
-def kendall_tau(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Kendall's tau-b in [-1, 1] of two score lists, corrected for ties; None where one of them has no order at all."""
-    from scipy.stats import kendalltau
-
-    return _correlation(kendalltau, a, b)
-
-
-def spearman(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Spearman's rank correlation in [-1, 1], ties at their average rank; None where one of the lists has no order at all."""
-    from scipy.stats import spearmanr
-
-    return _correlation(spearmanr, a, b)
-
-
-def _correlation(method: Callable[..., Any], a: Sequence[float], b: Sequence[float]) -> float | None:
-    left, right = checked_pairs(a, b)
-    if len(left) < 2:
-        raise StatsError("one item has no order")
-    return float(method(left, right).statistic) if len(set(left)) > 1 and len(set(right)) > 1 else None

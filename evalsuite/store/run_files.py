@@ -42,9 +42,9 @@ def result_of(line: str | bytes) -> Result:
 
 
 def read_json(path: Path) -> Any:
-    """The JSON value of a file that this program wrote; None where there is none, or none that can be read."""
+    """The JSON value of a file that this program or its like wrote; None where there is none, or none that can be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None
 

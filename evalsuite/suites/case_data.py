@@ -69,7 +69,7 @@ def read_columns(source: Any) -> Columns:
     if isinstance(source, str | Path):
         return _read_file(Path(source))
     if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        return {str(name): [_text(value) for value in source[name]] for name in source.columns}
+        return {str(name): [_as_text(value) for value in source[name]] for name in source.columns}
     raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
 
 
@@ -142,7 +142,7 @@ def _read_jsonl(path: Path) -> Columns:
             if not isinstance(records[-1], dict):
                 raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object a line")
     names = dict.fromkeys(name for record in records for name in record)
-    return {name: [_text(record.get(name)) for record in records] for name in names}
+    return {name: [_as_text(record.get(name)) for record in records] for name in names}
 
 
 def _read_parquet(path: Path) -> Columns:
@@ -155,10 +155,10 @@ def _read_parquet(path: Path) -> Columns:
             rows = answer.fetchall()
     except duckdb.Error:
         raise UsageError(f"{path}: not a readable Parquet file", hint=_HINT) from None
-    return {name: [_text(row[i]) for row in rows] for i, name in enumerate(names)}
+    return {name: [_as_text(row[i]) for row in rows] for i, name in enumerate(names)}
 
 
-def _text(value: Any) -> str | None:
+def _as_text(value: Any) -> str | None:
     """A cell as text; what is no value (None, NaN) is None, a whole number keeps its form, other values are JSON."""
     if value is None or (isinstance(value, float) and value != value):
         return None

@@ -16,7 +16,7 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_files import read_json, write_atomically
 
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
@@ -216,13 +216,12 @@ def _own_parameters(scorer: str, case: Case) -> dict[str, str]:
 def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
     """The suite of that name; raises `SuiteError` with a "did you mean"."""
     path = folder_of(name, root) / "suite.json"
-    try:
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except FileNotFoundError:
+    if not path.exists():
         names = [suite.name for suite in list_suites(root)]
-        raise SuiteError(f"no suite {name!r}", hint=did_you_mean(name, names) if names else "`evalsuite suite create` makes one") from None
-    except (ValueError, KeyError, TypeError) as error:
-        raise SuiteError(f"{path}: not a suite file") from error
+        raise SuiteError(f"no suite {name!r}", hint=did_you_mean(name, names) if names else "`evalsuite suite create` makes one")
+    if (suite := read_suite_file(path)) is None:
+        raise SuiteError(f"{path}: not a suite file")
+    return suite
 
 
 def from_json(data: Mapping[str, Any]) -> StoredSuite:
@@ -231,15 +230,18 @@ def from_json(data: Mapping[str, Any]) -> StoredSuite:
     return StoredSuite(**{**data, "test_cases": cases})
 
 
+def read_suite_file(path: Path) -> StoredSuite | None:
+    """The suite of a `suite.json`; None where there is none, or none that can be read."""
+    try:
+        return from_json(read_json(path))
+    except (KeyError, TypeError, AttributeError):
+        return None
+
+
 def list_suites(root: Path = ROOT) -> list[StoredSuite]:
     """All suites under a root, by name."""
-    found = []
-    for path in (root / "suites").glob("*/suite.json"):
-        try:
-            found.append(from_json(json.loads(path.read_text(encoding="utf-8"))))
-        except (OSError, ValueError, KeyError, TypeError):
-            continue
-    return sorted(found, key=lambda suite: suite.name)
+    found = map(read_suite_file, (root / "suites").glob("*/suite.json"))
+    return sorted((suite for suite in found if suite is not None), key=lambda suite: suite.name)
 
 
 def delete_suite(name: str, root: Path = ROOT) -> None:

@@ -56,17 +56,17 @@ def _stands_in(text: str, item: str, meanings: Mapping[str, frozenset[str]]) -> 
         meant = looks_like(char)
         alike = [other for other, looks in meanings.items() if looks & meant]
         classes.append("[" + "".join(map(re.escape, {char, *meant, *alike})) + "]")
-    return _found(re.compile("".join(classes)), text)
+    return _stands_apart(re.compile("".join(classes)), text)
 
 
 def _is_drawn_in(text: str, item: str) -> bool:
     """Whether the item stands in the text stroke by stroke: `AIice` is Alice."""
     if len(item) < _FEWEST_LOOKED_AT or not any(char in _SAME_SHAPE for char in item):
         return False
-    return _found(re.compile("".join(f"[{re.escape(char)}{_SAME_SHAPE.get(char, '')}]" for char in item)), text)
+    return _stands_apart(re.compile("".join(f"[{re.escape(char)}{_SAME_SHAPE.get(char, '')}]" for char in item)), text)
 
 
-def _found(pattern: re.Pattern[str], text: str) -> bool:
+def _stands_apart(pattern: re.Pattern[str], text: str) -> bool:
     """Whether a match stands where no word goes on."""
     at = 0
     while (match := pattern.search(text, at)) is not None:

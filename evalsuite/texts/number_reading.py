@@ -95,7 +95,7 @@ def find_numbers(answer: str) -> Iterator[Found]:
         if beyond is None and match["glued"] is None:
             sign = _sign(text[max(0, match.start() - _LONGEST_WORD) : match.start()])
             if sign is not None:
-                yield _found(match, sign, context.end_at(match.start()) is not None)
+                yield _number_found(match, sign, context.end_at(match.start()) is not None)
 
 
 class _Spans:
@@ -111,7 +111,7 @@ class _Spans:
         return self._spans[k][1] if k >= 0 and self._spans[k][1] > at else None
 
 
-def _found(match: re.Match[str], sign: str, in_context: bool) -> Found:
+def _number_found(match: re.Match[str], sign: str, in_context: bool) -> Found:
     digits, tail = match["digits"], (match["tail"] or "").strip()
     plain = Decimal(digits.replace(",", "") + (match["exponent"] or ""))
     plain = -plain if sign == "-" else plain

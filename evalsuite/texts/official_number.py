@@ -6,7 +6,7 @@ The arithmetic is the reference's, float noise at the edge of the tolerance incl
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final, Literal
 
@@ -52,10 +52,10 @@ def match_number(
     tolerance = 10 ** -max(precision, -2 * MOST_PLACES)
     missed = [value for value in accepted if not any(abs(number - value) <= tolerance for number in numbers)]
     if not missed or (conj == "or" and len(missed) < len(accepted)):
-        found = "every gold" if conj == "and" and len(accepted) > 1 else next(_text(v) for v in accepted if v not in missed)
+        found = "every gold" if conj == "and" and len(accepted) > 1 else next(_shortest(v) for v in accepted if v not in missed)
         return Score(official=1.0, reason=f"the answer holds {found}", details=details)
     nearest = min(numbers, key=lambda number: abs(number - missed[0]))
-    reason = f"no number within {_text(tolerance)} of gold {_text(missed[0])}: nearest is {_text(nearest)}"
+    reason = f"no number within {_shortest(tolerance)} of gold {_shortest(missed[0])}: nearest is {_shortest(nearest)}"
     return Score(official=0.0, reason=reason, details=details)
 
 
@@ -71,7 +71,7 @@ def gold_numbers(gold: Golds) -> list[float]:
     """Gold's numbers as floats; raises ValueError where one is no finite number."""
     if type(gold) is float and math.isfinite(gold):
         return [gold]
-    values = [_value(item) if isinstance(item, str) else float(item) for item in _as_list(gold)]
+    values = [_value(item) if isinstance(item, str) else float(item) for item in ([gold] if isinstance(gold, str | int | float) else gold)]
     if not all(map(math.isfinite, values)):
         raise ValueError("a gold number must be finite")
     return values
@@ -80,10 +80,6 @@ def gold_numbers(gold: Golds) -> list[float]:
 def takes_one_number(gold: Golds) -> bool:
     """Whether the answer must hold exactly one number: not for an integer gold, nor for several."""
     return isinstance(gold, str | float) or (not isinstance(gold, int) and len(gold) == 1)
-
-
-def _as_list(gold: Golds) -> Iterable[str | float]:
-    return [gold] if isinstance(gold, str | int | float) else gold
 
 
 def _value(text: str) -> float:
@@ -104,10 +100,10 @@ def _find_any() -> Callable[[str], list[str]]:
 
 def _listed(numbers: Sequence[float]) -> str:
     more = ", ..." if len(numbers) > MAX_LISTED else ""
-    return ", ".join(map(_text, numbers[:MAX_LISTED])) + more
+    return ", ".join(map(_shortest, numbers[:MAX_LISTED])) + more
 
 
-def _text(number: float) -> str:
+def _shortest(number: float) -> str:
     return repr(int(number)) if math.isfinite(number) and number == int(number) and abs(number) < 1e15 else repr(number)
 
 

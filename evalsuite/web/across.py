@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.store.history import part_asked_for
 from evalsuite.store.run_scores import RunScores
-from evalsuite.types import Result
 from evalsuite.web.query import BadQueryError
 from evalsuite.web.shelf import Kept, ShownRun, ShownSuite, stamp_of, value_of
 
@@ -106,16 +105,12 @@ def _run_scores(run: ShownRun) -> RunScores:
         groups=record.run.get("groups") or {},
         clusters=record.run["gold"].get("clusters") or (),
         ids=[result.instance_id for result in results],
-        score=[_value_to_rank(run, result) for result in results],
+        score=[result.score if run.is_bounded else value_of(result) for result in results],
         official=[result.official for result in results],
         strict=[result.strict for result in results],
         status=[result.status for result in results],
         scorer=[result.scorer for result in results],
     )
-
-
-def _value_to_rank(run: ShownRun, result: Result) -> float | None:
-    return result.score if run.is_bounded else value_of(result)
 
 
 def _sides_of(runs: Sequence[ShownRun]) -> "list[Side]":

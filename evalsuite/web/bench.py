@@ -1,6 +1,5 @@
 """An Arthur Bench folder read where it lies: its suites and runs as ours, nothing written."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError
 from evalsuite.reports.record import Record
 from evalsuite.store.history import RunEntry
+from evalsuite.store.run_files import read_json
 from evalsuite.suites.stored_suites import Case, StoredSuite, data_hash
 from evalsuite.suites.transfer import bench_run
 from evalsuite.summary import summarise
 from evalsuite.web.query import safe_id, utc
-from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
+from evalsuite.web.shelf import Kept, Kind, ShownCase, ShownRun, ShownSuite, stamp_of
 
 INDEX, SUITE, RUN = "suite_id_to_name.json", "suite.json", "run.json"
 
@@ -38,7 +38,7 @@ class BenchFolder:
         for path in sorted(self.folder.glob(f"*/{SUITE}")):
             stored = self._kept.get(path, stamp_of(path), lambda path=path: _read_suite(path))  # type: ignore[misc]
             if stored is not None:
-                yield _shown(stored, path, self._runs(stored, path.parent))
+                yield shown_suite(stored, "bench", path.parent, self._runs(stored, path.parent))
 
     def _runs(self, suite: StoredSuite, folder: Path) -> tuple[ShownRun, ...]:
         found = []
@@ -57,7 +57,11 @@ def _read_suite(path: Path) -> StoredSuite | None:
         method = {"name": method, "type": "built_in", "config": {}} if isinstance(method, str) else dict(method)
         method["name"] = str(method["name"])
         cases = tuple(
-            Case(id=str(case.get("id") or f"case_{i}"), input=str(case["input"]), reference_output=_text(case.get("reference_output")))
+            Case(
+                id=str(case.get("id") or f"case_{i}"),
+                input=str(case["input"]),
+                reference_output=None if (reference := case.get("reference_output")) is None else str(reference),
+            )
             for i, case in enumerate(data["test_cases"], start=1)
         )
         name = str(data["name"])
@@ -101,35 +105,29 @@ def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
     )
 
 
-def _shown(suite: StoredSuite, path: Path, runs: tuple[ShownRun, ...]) -> ShownSuite:
+def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownRun, ...]) -> ShownSuite:
+    """A suite that was made by name, by us or by Bench, whose gold lies in the folder."""
     return ShownSuite(
-        id=suite.id,
+        id=safe_id(suite.id),
         name=suite.name,
-        kind="bench",
+        kind=kind,
         description=suite.description,
         scoring_method=suite.scoring_method,
         created_at=suite.created_at,
         updated_at=suite.updated_at,
         runs=runs,
         scorers=(suite.scorer,),
-        folder=path.parent,
-        cases=lambda: cases_of(suite),
+        folder=folder,
+        cases=lambda: _cases_of(suite),
     )
 
 
-def cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
+def _cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
     """The cases of a suite that was made by name."""
     check = {"scorer": suite.scorer, "parameters": dict(suite.scoring_method.get("config") or {})}
     return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=(check,)) for case in suite.test_cases]
 
 
 def _read(path: Path) -> Mapping[str, Any]:
-    try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError, RecursionError):
-        return {}
+    data = read_json(path)
     return data if isinstance(data, dict) else {}
-
-
-def _text(value: Any) -> str | None:
-    return None if value is None else str(value)

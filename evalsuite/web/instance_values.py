@@ -27,7 +27,10 @@ def instance_values(suite: ShownSuite, record: "Record", result: "Result") -> di
     evidence = _evidence_now(suite, record, result)
     groups = record.groups.get(result.instance_id, ())
     checks = [
-        {"scorer": check["scorer"], "parameters": [(key, _value_text(value)) for key, value in check["parameters"].items()]}
+        {
+            "scorer": check["scorer"],
+            "parameters": [(key, value if isinstance(value, str) else views.as_json(value)) for key, value in check["parameters"].items()],
+        }
         for check in (shown["checks"] if shown else ())
     ]
     return {
@@ -63,7 +66,3 @@ def _with_folders(suite: ShownSuite, record: "Record") -> "Record":
         "submission": {**record.run["submission"], "folder": str(submission)},
     }
     return replace(record, run={**record.run, **sides})
-
-
-def _value_text(value: Any) -> str:
-    return value if isinstance(value, str) else views.as_json(value)

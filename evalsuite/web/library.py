@@ -11,9 +11,9 @@ from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
-from evalsuite.suites.stored_suites import StoredSuite, from_json
+from evalsuite.suites.stored_suites import StoredSuite, read_suite_file
 from evalsuite.types import Check
-from evalsuite.web.bench import BenchFolder, cases_of, is_bench
+from evalsuite.web.bench import BenchFolder, is_bench, shown_suite
 from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc
 from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
 
@@ -64,7 +64,7 @@ class RunsFolder:
         for entry in self._entries():
             by_suite.setdefault(_suite_id(entry), []).append(entry)
         for path, stored in self._stored():
-            yield _from_stored(stored, path, self._runs(stored.id, by_suite.pop(stored.id, [])))
+            yield shown_suite(stored, "suite", path.parent / "gold", self._runs(stored.id, by_suite.pop(stored.id, [])))
         for id_, entries in by_suite.items():
             yield self._from_runs(id_, self._runs(id_, entries))
 
@@ -77,7 +77,7 @@ class RunsFolder:
 
     def _stored(self) -> Iterator[tuple[Path, StoredSuite]]:
         for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
-            stored = self._kept.get(path, stamp_of(path), lambda path=path: _read_stored(path))  # type: ignore[misc]
+            stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
             if stored is not None:
                 yield path, stored
 
@@ -110,7 +110,7 @@ class RunsFolder:
     def _from_runs(self, id_: str, runs: tuple[ShownRun, ...]) -> ShownSuite:
         newest = runs[0]
         gold = newest.run["gold"]
-        folder = self._found(str(gold.get("folder", "")))
+        folder = self._existing(str(gold.get("folder", "")))
         scorers = tuple(name for name in (newest.summary.get("by_scorer") or {}) if name)
         return ShownSuite(
             id=id_,
@@ -127,7 +127,7 @@ class RunsFolder:
             cases=lambda: self._gold_cases(folder, newest),
         )
 
-    def _found(self, folder: str) -> Path | None:
+    def _existing(self, folder: str) -> Path | None:
         """The folder that a run names, seen from where runs are usually started; None where it is gone."""
         starts = [self.folder.resolve().parent.parent, self.folder.resolve().parent, Path.cwd()]
         return next((start / folder for start in starts if folder and (start / folder).is_dir()), None)
@@ -135,7 +135,9 @@ class RunsFolder:
     def _gold_cases(self, folder: Path | None, run: ShownRun) -> Sequence[ShownCase]:
         if folder is None:
             return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
-        return self._kept.get(("cases", folder), _folder_stamp(folder), lambda: _read_cases(folder, run))
+        return self._kept.get(
+            ("cases", folder), stamp_of(*sorted(path for path in folder.iterdir() if path.is_file())), lambda: _read_cases(folder, run)
+        )
 
 
 class Library:
@@ -217,29 +219,6 @@ def _suite_id(entry: RunEntry) -> str:
     return safe_id(str(given)) if given else safe_id(f"gold:{gold.get('name')}|{gold.get('folder')}")
 
 
-def _read_stored(path: Path) -> StoredSuite | None:
-    try:
-        return from_json(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None
-
-
-def _from_stored(stored: StoredSuite, path: Path, runs: tuple[ShownRun, ...]) -> ShownSuite:
-    return ShownSuite(
-        id=safe_id(stored.id),
-        name=stored.name,
-        kind="suite",
-        description=stored.description,
-        scoring_method=stored.scoring_method,
-        created_at=stored.created_at,
-        updated_at=stored.updated_at,
-        runs=runs,
-        scorers=(stored.scorer,),
-        folder=path.parent / "gold",
-        cases=lambda: cases_of(stored),
-    )
-
-
 def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     """The cases of a gold folder; only their ids where it cannot be read any more."""
     from evalsuite.gold.layouts import read_gold
@@ -272,10 +251,6 @@ def _reference(check: Check) -> str | None:
 
 def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:
     return ({"scorer": scorer, "parameters": {}},) if scorer else ()
-
-
-def _folder_stamp(folder: Path) -> tuple[int, ...]:
-    return stamp_of(*sorted(path for path in folder.iterdir() if path.is_file()))
 
 
 def unfinished(sources: Sequence[Source]) -> Iterator[Path]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.store.history import part_asked_for
+from evalsuite.store.run_files import read_json
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED
 from evalsuite.web.library import Library, unfinished
 from evalsuite.web.query import made_at, safe_id, utc
@@ -54,21 +55,18 @@ class Journals:
         folders = list(unfinished(self._library.sources))
         for gone in set(self._seen) - set(folders):
             del self._seen[gone]
-        found = [progress for folder in folders if (progress := self._one(folder)) is not None]
+        found = [progress for folder in folders if (progress := self._progress_of(folder)) is not None]
         return sorted(found, key=lambda progress: (progress.started_at, progress.id), reverse=True)
 
     def fingerprint(self) -> tuple[int, ...]:
         """A value that changes with the finished runs, and with nothing else."""
         return stamp_of(*(path for source in self._library.sources for path in source.watched()))
 
-    def _one(self, folder: Path) -> Progress | None:
-        try:
-            started = json.loads((folder / STARTED).read_text(encoding="utf-8"))
-            begun = (folder / STARTED).stat().st_mtime
-        except (OSError, ValueError):
-            return None
+    def _progress_of(self, folder: Path) -> Progress | None:
+        started = read_json(folder / STARTED)
         if not isinstance(started, dict) or (folder / RUN).exists():
             return None
+        begun = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))
         journal.read_on()
         name, total = self._known(started)

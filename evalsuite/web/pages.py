@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from evalsuite.web.endpoints import State
-    from evalsuite.web.live import Progress
 
 SUITES, RUNS, INSTANCES, CASES = 20, 50, 50, 50
 RESULT_FILTERS = ("status", "scorer", "group", "q")
@@ -108,7 +107,7 @@ def show_leaderboard(state: "State", request: "Request") -> "Response":
 def show_run(state: "State", request: "Request") -> "Response":
     """One run: its numbers, and its instances filtered, sorted and in pages. A run in progress has a page of its own."""
     run_id = request.path_params["run_id"]
-    moving = _run_in_progress(state, run_id)
+    moving = next((one for one in state.journals.all() if one.id == run_id), None)
     if moving is not None:
         return page_response("progress.html", request, one=moving)
     query = _result_query(request)
@@ -189,10 +188,6 @@ def _query_of(request: "Request", **how: Any) -> Query:
 
 def _result_query(request: "Request") -> Query:
     return _query_of(request, sorts=RESULT_SORTS, filters=RESULT_FILTERS, page_size=INSTANCES)
-
-
-def _run_in_progress(state: "State", run_id: str) -> "Progress | None":
-    return next((one for one in state.journals.all() if one.id == run_id), None)
 
 
 def _suite_facts(suite: Any) -> dict[str, Any]:
