@@ -15,6 +15,7 @@ from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.broken_records import parse_answer_tree, read_answer_tree
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, trusted_table_names
+from evalsuite.readers.gold_shelf import SHELF
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
@@ -106,14 +107,20 @@ def read_gold_files(
     def read_file(name: str) -> Any:
         with _blamed_on_gold(instance_id, name):
             path = folder / inside(instance_id, name)
-            if form == "database":
-                blame = partial(_gold_fault, instance_id, name) if as_it_comes else None
-                return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
-            if as_it_comes:
-                return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
-            with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
-                read = read_tree if form == "tree" else read_csv_table
-                return read(handle, name=str(name), limits=limits)
+            if form == "tree":
+                with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+                    return read_tree(handle, name=str(name), limits=limits)
+            how = form, as_it_comes, tuple(parameters.get("condition_tabs") or ()), str(name), *limits.items()
+            return SHELF.read(path, how, lambda: read_tables(path, name))
+
+    def read_tables(path: Path, name: str) -> Any:
+        if form == "database":
+            blame = partial(_gold_fault, instance_id, name) if as_it_comes else None
+            return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
+        if as_it_comes:
+            return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
+        with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+            return read_csv_table(handle, name=str(name), limits=limits)
 
     def or_fault(name: str) -> Any:
         try:

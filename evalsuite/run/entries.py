@@ -1,11 +1,11 @@
 """What a leaderboard is made of: submissions and runs found under folders, each scored unless a finished run says the same already."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import SubmissionError, UsageError
 from evalsuite.gold.layouts import layout_of, read_gold
@@ -22,6 +22,9 @@ from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
 from evalsuite.store.run_scores import RunScores, find_scored, run_scores
 from evalsuite.store.signature import signature
 from evalsuite.types import METADATA, Rule
+
+if TYPE_CHECKING:
+    from evalsuite.workers.start import Zygote
 
 Progress = Callable[[int, int], None]
 
@@ -155,16 +158,17 @@ def score_places(
     submissions = [place for place in places if not place.is_run and not place.fault]
     scoring = _Scoring(submissions, gold_dir, settings, memo, about, anew) if submissions else None
     entries = []
-    for place in places:
-        own = about.get(place.name, {})
-        if place.fault:
-            entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
-        elif place.is_run or scoring is None:
-            scores = run_scores(place.folder, memo)
-            fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
-            entries.append(Entry(name=place.name, scores=scores, fault=fault, is_run=True, metadata=own))
-        else:
-            entries.append(replace(scoring.entry(place, progress), metadata=own))
+    with scoring.workers if scoring is not None else nullcontext():
+        for place in places:
+            own = about.get(place.name, {})
+            if place.fault:
+                entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
+            elif place.is_run or scoring is None:
+                scores = run_scores(place.folder, memo)
+                fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
+                entries.append(Entry(name=place.name, scores=scores, fault=fault, is_run=True, metadata=own))
+            else:
+                entries.append(replace(scoring.entry(place, progress), metadata=own))
     return entries
 
 
@@ -181,6 +185,9 @@ class _Scoring:
         anew: bool,
     ) -> None:
         self._gold_dir, self._settings, self._memo, self._metadata = gold_dir, settings, memo, metadata
+        self._folders = [place.folder for place in places]
+        self.workers = ExitStack()
+        self._judges: Zygote | None = None
         spec = find_spec(gold_dir)
         content, inodes = gold_hash(spec.parent, spec), gold_inodes(spec.parent)
         facts = _gold_facts(gold_dir, content, memo)
@@ -191,7 +198,7 @@ class _Scoring:
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, programs=settings.allow_programs)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
-        reading = HandedInReader(gold_dir, [place.folder for place in places], limits, settings.isolation)
+        reading = HandedInReader(gold_dir, self._folders, limits, settings.isolation)
         with closing(reading):
             for place in places:
                 try:
@@ -242,10 +249,30 @@ class _Scoring:
         own = self._metadata.get(place.name, {})
         settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
         label = place.folder.resolve().name
-        done = run(place.folder, self._gold_dir, Options(**settings, metadata=own, label=label), progress=shown)
+        options = Options(**settings, metadata=own, label=label)
+        done = run(place.folder, self._gold_dir, options, progress=shown, judges=self._with_gold())
         self._n_done += 1
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
+
+    def _with_gold(self) -> "Zygote | None":
+        """What judges are forked from that hold gold, where more than one submission is to be scored behind walls: gold is read once."""
+        from evalsuite.workers.stages import takes_big_tables
+        from evalsuite.workers.start import forking
+
+        if self._judges is None and self._n_new > 1 and self._settings.isolation != "none":
+            gold = read_gold(self._gold_dir)
+            orders = [
+                (entry.marker.reads, check.parameters, instance.instance_id)
+                for instance in gold.instances
+                for check in instance.checks
+                if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
+            ]
+            self._judges = self.workers.enter_context(forking(*self._folders))
+            names = {check.scorer for instance in gold.instances for check in instance.checks}
+            self._judges.load(sorted({SCORERS.load(name).function.__module__ for name in names if name in SCORERS.bundled}))
+            self._judges.read_gold(gold.folder.absolute(), resolve_limits(gold.suite.limits, self._settings.limits), orders)
+        return self._judges
 
 
 def _gold_facts(gold_dir: Path, content: str, memo: Memo) -> dict[str, Any]:

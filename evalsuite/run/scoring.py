@@ -137,8 +137,10 @@ class Run:
         }
 
 
-def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, progress: Progress | None = None) -> Run:
-    """Score `result_dir` against `gold_dir` and save the run.
+def run(
+    result_dir: Path, gold_dir: Path, options: Options | None = None, *, progress: Progress | None = None, judges: Zygote | None = None
+) -> Run:
+    """Score `result_dir` against `gold_dir` and save the run. `judges` is a zygote that has read gold ahead, for one run after the other.
 
     Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
     first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
@@ -148,14 +150,14 @@ def run(result_dir: Path, gold_dir: Path, options: Options | None = None, *, pro
     try:
         # It imports while gold is read.
         with forking(result_dir) as zygote:
-            return _run(result_dir, gold_dir, options, zygote, progress)
+            return _run(result_dir, gold_dir, options, zygote, judges, progress)
     except KeyboardInterrupt as stop:
         if isinstance(stop, InterruptedRun) or options.resume is not None:
             raise
         raise InterruptedRun(_saved(None, 0)) from stop
 
 
-def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, progress: Progress | None) -> Run:
+def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, judges: Zygote | None, progress: Progress | None) -> Run:
     started = time.perf_counter()
     gold = read_gold(gold_dir, layout=options.layout)
     errata = read_errata(gold, day=options.errata_day)
@@ -178,7 +180,8 @@ def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, pro
     submitted = hash_of(contents) if options.save else None
     folder, known = _open_folder(options, submission, line, submitted, {"suite": gold.suite.name, "n_instances": len(tasks)})
     inodes = gold_inodes(gold.folder) | (errata.inodes if errata is not None else frozenset())
-    work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler, zygote=zygote, budget=budget)
+    forks: dict[str, Zygote | None] = {"zygote": zygote, "judges": judges}
+    work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler, budget=budget, **forks)
     pool = open_executor(options.executor, work)
     cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
     sql = databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)

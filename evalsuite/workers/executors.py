@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from evalsuite.errors import UsageError
@@ -11,6 +12,7 @@ from evalsuite.lazy import Lazy
 from evalsuite.readers.paths import Inode
 from evalsuite.types import Gold, Result, Task
 from evalsuite.workers.budget import Budget
+from evalsuite.workers.lane import open_lane
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.start import Zygote
 
@@ -26,8 +28,8 @@ _ADDRESS = re.compile(r"(?:(?:tcp|tls|ucx|wss?)://)?[^/\s]+:\d{1,5}")
 class Work:
     """What an executor is told of a run. `scheduler` is the address of a dask scheduler, None to start workers here.
 
-    `gold` comes with its hash: what it must be wherever a task is scored. `zygote` forks the workers of this machine, `budget` is what the
-    run may take.
+    `gold` comes with its hash: what it must be wherever a task is scored. `zygote` forks the workers of this machine, `judges` those of
+    them that judge, where gold was read ahead; `budget` is what the run may take.
     """
 
     jobs: int
@@ -36,6 +38,7 @@ class Work:
     gold: Gold
     scheduler: str | None = None
     zygote: Zygote | None = None
+    judges: Zygote | None = None
     budget: Budget | None = None
 
 
@@ -78,7 +81,15 @@ def check_executor(name: str, scheduler: str | None) -> None:
 
 def local(work: Work) -> Pool:
     """The pool of this machine."""
-    return Pool(jobs=work.jobs, isolation=work.isolation, gold_inodes=work.gold_inodes, zygote=work.zygote, budget=work.budget)
+    open_one = partial(open_lane, judges=work.judges)
+    return Pool(
+        jobs=work.jobs,
+        isolation=work.isolation,
+        gold_inodes=work.gold_inodes,
+        zygote=work.zygote,
+        budget=work.budget,
+        open_one=open_one,
+    )
 
 
 def default_jobs() -> int:

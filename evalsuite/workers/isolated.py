@@ -27,7 +27,7 @@ from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.walls.worker_walls import lock_in
-from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER
+from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
 
@@ -54,6 +54,10 @@ def serve_forks(control: int) -> None:
         what, number, role, passed = order
         if what == LOAD:
             _import(parent.recv(number, socket.MSG_WAITALL).decode().split())
+        elif what == READ_GOLD:
+            from evalsuite.workers.stages import read_ahead
+
+            read_ahead(*pickle.loads(parent.recv(number, socket.MSG_WAITALL)))
         elif what == FORK:
             told, tell = os.pipe()
             pid = os.fork()

@@ -237,8 +237,8 @@ def _decoded(frame: bytes) -> dict[str, Any]:
     return found
 
 
-def open_lane(setup: Setup, zygote: Zygote) -> Lane:
-    """A lane whose processes are starting; `await_ready` before the first task."""
+def open_lane(setup: Setup, zygote: Zygote, judges: Zygote | None = None) -> Lane:
+    """A lane whose processes are starting; `await_ready` before the first task. `judges` forks the judge, where gold was read ahead."""
     lane = Lane(workers={})
     try:
         if setup.isolation == "none":
@@ -247,9 +247,9 @@ def open_lane(setup: Setup, zygote: Zygote) -> Lane:
             left, right = socket.socketpair()
             with left, right:
                 lane.workers["reader"] = zygote.fork("reader", left)
-                lane.workers["judge"] = zygote.fork("judge", right)
+                lane.workers["judge"] = (judges or zygote).fork("judge", right)
         else:
-            lane.workers["judge"] = zygote.fork("judge")
+            lane.workers["judge"] = (judges or zygote).fork("judge")
         for role, worker in lane.workers.items():
             send(worker.control, setup.to_bytes(role))
     except OSError:

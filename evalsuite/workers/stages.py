@@ -3,10 +3,13 @@
 `read_prediction` opens the submission's files and knows nothing of gold; `judge` opens gold and sees only what the first stage made.
 """
 
+import gc
+import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import FAULTS, FaultError, describe
@@ -23,9 +26,10 @@ from evalsuite.workers.combine import Outcome, combine, faulty
 from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names
 
 Helper = Callable[[Scorer], Any]
+# What judges of several submissions will ask of gold: the form, the parameters that name files, the instance.
+GoldOrder = tuple[str, Mapping[str, Any], str]
 # The order to say what an answer is worth.
 JUDGE = "judge"
-# The scorers that take tables as packed text, and those of databases as digests.
 _TAKE_BIG_ONES = ("evalsuite.scorers.table_match", "evalsuite.scorers.duckdb_match")
 
 
@@ -35,6 +39,11 @@ class Prediction:
 
     forms: Mapping[str, Any]
     seconds: float = 0.0
+
+
+def takes_big_tables(entry: Scorer) -> bool:
+    """Whether a scorer takes tables as packed text, or those of databases as digests."""
+    return entry.function.__module__ in _TAKE_BIG_ONES
 
 
 def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: str = JUDGE) -> Result:
@@ -141,7 +150,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     if isinstance(form, Fault):
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
-        takes_big = entry.function.__module__ in _TAKE_BIG_ONES
+        takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
         if not takes_big:
             form = held_tables(form)
@@ -202,3 +211,36 @@ def usable_parameters(task: Task, check: Check, entry: Scorer, *, as_it_comes: b
             as_it_comes=as_it_comes,
         )
     return usable
+
+
+def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence[GoldOrder]) -> None:
+    """Put onto the shelf what judges will ask for, until half of it is full; what is at fault is left to them.
+
+    It is read in a process of its own: duckdb would leave threads behind, which no fork takes along.
+    """
+    from evalsuite.readers.answer_forms import read_gold_files
+    from evalsuite.readers.gold_shelf import SHELF
+
+    told, tell = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.close(told)
+            for form, parameters, instance_id in orders:
+                try:
+                    read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)
+                except FaultError:
+                    continue
+                if SHELF.is_full:
+                    break
+            with os.fdopen(tell, "wb") as pipe:
+                pipe.write(SHELF.to_bytes())
+        finally:
+            os._exit(0)
+    os.close(tell)
+    with os.fdopen(told, "rb") as pipe:
+        kept = pipe.read()
+    os.waitpid(pid, 0)
+    if kept:
+        SHELF.take(kept)
+    gc.freeze()

@@ -1,12 +1,14 @@
 """The one place where worker processes are started; in `walls.worker_walls.lock_in` each takes from itself what it must not have.
 
-Workers are forked from a zygote: a fresh interpreter that has imported what judging needs, and has seen neither gold nor a submission.
-A fork costs some milliseconds where an interpreter of its own costs 100 and more, so there is no need of a spare that stands ready. The
-zygote reads nothing but orders of the parent, and waits for every worker that it forked, so that no number of a process means two.
+Workers are forked from a zygote: a fresh interpreter that has imported what judging needs, and has seen neither gold nor a submission
+(one that forks judges alone may be told to hold gold). A fork costs some milliseconds where an interpreter of its own costs 100 and more,
+so there is no need of a spare that stands ready. The zygote reads nothing but orders of the parent, and waits for every worker that it
+forked, so that no number of a process means two.
 """
 
 import contextlib
 import os
+import pickle
 import select
 import signal
 import socket
@@ -15,13 +17,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.walls.landlock import PACKAGE
 from evalsuite.walls.scratch import sweep_scratch
+
+if TYPE_CHECKING:
+    from evalsuite.workers.stages import GoldOrder
 
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.isolated import serve_forks; serve_forks({control})"
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
@@ -31,7 +37,7 @@ _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 _END_SECONDS = 5.0
 # An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
 ORDER, ANSWER = struct.Struct("<cq16s"), struct.Struct("<q")
-FORK, REAP, LOAD = b"F", b"R", b"L"
+FORK, REAP, LOAD, READ_GOLD = b"F", b"R", b"L", b"G"
 
 
 @dataclass(slots=True)
@@ -104,6 +110,12 @@ class Zygote:
         names = " ".join(modules).encode()
         with contextlib.suppress(OSError), self._lock, undisturbed():
             self._control.sendall(ORDER.pack(LOAD, len(names), b"") + names)
+
+    def read_gold(self, folder: Path, limits: Mapping[str, int | float], orders: "Sequence[GoldOrder]") -> None:
+        """Have it read gold ahead, for judges alone: whoever is forked from it afterwards holds it."""
+        told = pickle.dumps((folder, dict(limits), list(orders)))
+        with contextlib.suppress(OSError), self._lock, undisturbed():
+            self._control.sendall(ORDER.pack(READ_GOLD, len(told), b"") + told)
 
     def fork(self, role: str, data: socket.socket | None = None) -> Worker:
         """A worker in a session of its own, cwd `/`, with nothing of this process but its sockets. Raises `EvalsuiteError`."""

@@ -1,0 +1,81 @@
+"""Gold that was read is kept: once for a worker, once for the judges of a leaderboard, and never longer than it stands so on disk."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.readers import gold_shelf
+from evalsuite.readers.answer_forms import read_gold_files
+from evalsuite.readers.gold_shelf import Shelf
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.workers.stages import GoldOrder, read_ahead
+
+LIMITS = resolve_limits()
+
+
+@pytest.fixture
+def shelf(monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """An empty shelf in the place of this process's own."""
+    made = Shelf()
+    monkeypatch.setattr(gold_shelf, "SHELF", made)
+    monkeypatch.setattr("evalsuite.readers.answer_forms.SHELF", made)
+    return made
+
+
+def make(folder: Path) -> list[GoldOrder]:
+    """Gold of three instances: a small table, one that comes packed, and a database; and the orders to read it."""
+    for name in ("a", "b", "c"):
+        (folder / name).mkdir(parents=True)
+    (folder / "a" / "gold.csv").write_text("x,y\n1,2\n")
+    (folder / "b" / "gold.csv").write_text("x,y\n" + "".join(f"{row},{row * 7919}\n" for row in range(40_000)))
+    with duckdb.connect(str(folder / "c" / "gold.duckdb")) as connection:
+        connection.execute("CREATE TABLE t AS SELECT 1 AS x")
+    tables = [("table", {"gold": "gold.csv"}, name) for name in ("a", "b")]
+    return [*tables, ("database", {"gold": "gold.duckdb", "condition_tabs": ["t"]}, "c")]
+
+
+def read(folder: Path, order: GoldOrder) -> Any:
+    """What a judge gets."""
+    form, parameters, instance_id = order
+    return read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=LIMITS, as_it_comes=True)["gold"]
+
+
+def test_gold_is_read_once_and_anew_when_it_changed(tmp_path: Path, shelf: Shelf) -> None:
+    """The same table comes back until the file is another one; limits decide what is read, so they count too."""
+    orders = make(tmp_path)
+    first = [read(tmp_path, order) for order in orders]
+    assert all(a is b for a, b in zip(first, [read(tmp_path, order) for order in orders], strict=True))
+    assert shelf.n_read == 3
+    file = tmp_path / "a" / "gold.csv"
+    stamp = file.stat()
+    file.write_text("x,y\n1,3\n")
+    os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+    assert read(tmp_path, orders[0]).columns == (["1"], ["3"])
+    assert shelf.n_read == 4
+
+
+def test_what_was_read_ahead_is_not_read_again(tmp_path: Path, shelf: Shelf) -> None:
+    """All forms come back from the process that read them; a file at fault is left to who asks for it."""
+    orders = make(tmp_path)
+    read_ahead(tmp_path, LIMITS, [("table", {"gold": "none.csv"}, "a"), *orders])
+    found = [read(tmp_path, order) for order in orders]
+    assert shelf.n_read == 0
+    assert [list(found[0].columns[0]), found[1].n_rows, found[2]["t"].columns[0]] == [["1"], 40_000, [1]]
+    assert found[1].columns[1][39_999] == str(39_999 * 7919)
+
+
+def test_the_bound_of_bytes_holds(tmp_path: Path, shelf: Shelf) -> None:
+    """The oldest go first, and what is larger than all the room is not kept at all."""
+    orders = make(tmp_path)
+    shelf._most_bytes = 200
+    for order in orders[:2] * 2:
+        read(tmp_path, order)
+    assert shelf.n_read == 3
+    assert shelf.is_full
+    (tmp_path / "c" / "gold.csv").write_text("x,y\n3,4\n")
+    read(tmp_path, ("table", {"gold": "gold.csv"}, "c"))
+    read(tmp_path, orders[0])
+    assert shelf.n_read == 5
