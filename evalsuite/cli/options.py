@@ -6,6 +6,7 @@ parser its fields. So an option stands once, with its help, its default and what
 
 import functools
 import inspect
+import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
@@ -188,3 +189,17 @@ def load_plugins(files: Iterable[Path] | None) -> None:
         from evalsuite.scorers import SCORERS
 
         SCORERS.load_file(file)
+
+
+def load_parameters(settings: Iterable[str]) -> dict[str, Any]:
+    """Parameters from `name=value` texts; a value that is JSON is what it says, any other one is text."""
+    config: dict[str, Any] = {}
+    for setting in settings:
+        name, found, value = setting.partition("=")
+        if not found:
+            raise UsageError(f"--parameter cannot be {setting!r}", hint="write NAME=VALUE, for example ignore_case=true")
+        try:
+            config[name.strip()] = json.loads(value)
+        except ValueError:
+            config[name.strip()] = value
+    return config

@@ -1,14 +1,13 @@
 """`evalsuite suite`: suites by name, made from data and run on candidates."""
 
-import json
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Code, Group, Plugins, load_plugins
+from evalsuite.cli.options import Code, Group, Plugins, load_parameters, load_plugins
+from evalsuite.cli.try_command import suite_try
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 from evalsuite.reports.clean import clean
 
@@ -30,7 +29,7 @@ class About:
 
 def suite_create(
     name: SuiteName,
-    source: Annotated[Path, typer.Option("--from", help="a CSV, JSONL or Parquet file with a row per test case")],
+    source: Annotated[Path, typer.Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
     scorer: Annotated[str, typer.Option(help="the scorer, see `evalsuite scorers`")],
     input_column: Annotated[str, typer.Option(help="the column of inputs")] = "input",
     reference_column: Annotated[str, typer.Option(help="the column of reference outputs")] = "reference_output",
@@ -58,27 +57,13 @@ def suite_create(
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=_parameters(parameters or ()),
+        config=load_parameters(parameters or ()),
         judge=_judge_of(judge),
         allow_empty=allow_empty,
     )
     n = len(made.suite.test_cases)
     print(f"made suite {name!r}: {n} test case{'s' * (n != 1)}, scored by {scorer}, in {folder_of(name)}")
     return EXIT_OK
-
-
-def _parameters(settings: Iterable[str]) -> dict[str, Any]:
-    """Parameters from `name=value` texts; a value that is JSON is what it says, any other one is text."""
-    config: dict[str, Any] = {}
-    for setting in settings:
-        name, found, value = setting.partition("=")
-        if not found:
-            raise UsageError(f"--parameter cannot be {setting!r}", hint="write NAME=VALUE, for example ignore_case=true")
-        try:
-            config[name.strip()] = json.loads(value)
-        except ValueError:
-            config[name.strip()] = value
-    return config
 
 
 def _judge_of(file: Path | None) -> dict[str, Any] | None:
@@ -133,12 +118,23 @@ def suite_show(name: SuiteName) -> int:
 def suite_run(
     name: SuiteName,
     sources: Annotated[
-        list[Path], typer.Option("--from", help="a CSV, JSONL or Parquet file, a row per test case in the suite's order; may be repeated")
+        list[Path],
+        typer.Option("--from", help="rows by id, else by input, else in order; may be repeated"),
     ],
     run_name: Annotated[
         str | None, typer.Argument(metavar="[RUN]", help="the run's name [default: the name of its file]", show_default=False)
     ] = None,
-    candidate_column: Annotated[str, typer.Option(help="the column of candidate outputs")] = "candidate_output",
+    candidate_columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--candidate-column",
+            help="the column of candidate outputs; of several, each is a run that has its name [default: candidate_output]",
+            show_default=False,
+        ),
+    ] = None,
+    input_column: Annotated[
+        str | None, typer.Option(help="the column of inputs to join by [default: the suite's]", show_default=False)
+    ] = None,
     context_column: Annotated[str | None, typer.Option(help="the column of contexts, kept with the run")] = None,
     *,
     about: About,
@@ -150,23 +146,26 @@ def suite_run(
     from evalsuite.suites.stored_suites import SuiteError, load_suite
     from evalsuite.suites.test_suite import TestSuite
 
-    if run_name is not None and len(sources) > 1:
-        raise UsageError(f"one name {run_name!r} for {len(sources)} runs", hint="leave it out: each run has the name of its file")
+    columns = list(dict.fromkeys(candidate_columns or ["candidate_output"]))
+    planned = [(source, column, _run_name(source, column, len(sources), len(columns))) for source in sources for column in columns]
+    if run_name is not None and len(planned) > 1:
+        raise UsageError(f"one name {run_name!r} for {len(planned)} runs", hint="leave it out: each run has the name of its file or column")
     code.load()
     load_suite(name)
     suite, n_unscored, n_refused = TestSuite(name), 0, 0
-    for source in sources:
+    for source, column, own_name in planned:
         try:
             made = suite.run(
-                run_name or source.stem,
+                run_name or own_name,
                 candidate_data_path=source,
-                candidate_column=candidate_column,
+                candidate_column=column,
+                input_column=input_column,
                 context_column=context_column,
                 allow_programs=code.allow_programs,
                 **asdict(about),
             )
         except (UsageError, SuiteError) as error:
-            if len(sources) == 1:
+            if len(planned) == 1:
                 raise
             complain(f"{source}: {error.message.removeprefix(f'{source}: ')}", error.hint)
             n_refused += 1
@@ -181,10 +180,16 @@ def suite_run(
         if reasons[_MOST_REASONS:]:
             print(f" not scored: {len(reasons) - _MOST_REASONS} more reasons, see `evalsuite report {made.id}`")
     if n_refused:
-        exit_code = EXIT_USAGE if n_refused == len(sources) else EXIT_GATE
-        print(f"{n_refused} of {len(sources)} files could not be run (exit {exit_code})")
+        exit_code = EXIT_USAGE if n_refused == len(planned) else EXIT_GATE
+        what = "files" if len(columns) == 1 else "columns"
+        print(f"{n_refused} of {len(planned)} {what} could not be run (exit {exit_code})")
         return exit_code
     return EXIT_UNSCORABLE if n_unscored else EXIT_OK
+
+
+def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:
+    """The name of a run by what tells it from the others: its file, its column, or both."""
+    return source.stem if n_columns == 1 else column if n_sources == 1 else f"{source.stem}-{column}"
 
 
 def suite_delete(name: SuiteName) -> int:
@@ -229,6 +234,7 @@ suite_commands = Group(
         "list": suite_list,
         "show": suite_show,
         "run": suite_run,
+        "try": suite_try,
         "export": suite_export,
         "import": suite_import,
         "delete": suite_delete,

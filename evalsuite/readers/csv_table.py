@@ -96,15 +96,19 @@ def csv_rows(lines: Iterable[str], *, delimiter: str = ",") -> Iterator[tuple[in
     return ((reader.line_num, row) for row in reader)
 
 
-def read_named_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], list[tuple[int, list[str]]]]:
     """(column names, the rows as (line, cells)) of a file that a person wrote for a command; blank lines are left out.
+
+    Of several `delimiters` the one that parts the first line into most columns.
 
     Raises:
         UsageError: the file is not there, cannot be read as CSV, is empty, has another delimiter, or a row longer than the header.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            found = csv_rows(lines)
+            first = lines.readline()
+            lines.seek(0)
+            found = csv_rows(lines, delimiter=max(delimiters, key=lambda sign: len(next(csv_rows([first], delimiter=sign), (0, []))[1])))
             _, header = next(found, (0, []))
             rows = [(line, row) for line, row in found if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
@@ -117,7 +121,7 @@ def read_named_rows(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]
         raise UsageError(f"{path}: {other}", hint=_NAMED_HINT)
     for line, row in rows:
         if len(row) > len(header):
-            raise UsageError(f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that hold commas")
+            raise UsageError(f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that hold the delimiter")
     return header, rows
 
 

@@ -1,17 +1,29 @@
 """Where a suite's cases and a run's candidates come from: files, frames or lists -> texts; a blank cell is an error that names its row."""
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from evalsuite.errors import UsageError, did_you_mean
-from evalsuite.readers.csv_table import read_named_rows
+from evalsuite.suites.data_tables import Columns, read_columns
+from evalsuite.suites.stored_suites import StoredSuite, counted_ids
+from evalsuite.tables.wording import shorten
 
-Columns = Mapping[str, Sequence[str | None]]
+INPUT_COLUMN: Final = "input"
 REFERENCE_COLUMN: Final = "reference_output"
-FILE_KINDS = (".csv", ".jsonl", ".parquet")
-_HINT = "give a path to a CSV, JSONL or Parquet file"
+ID_COLUMN: Final = "id"
+# What an id may be: it names files of answers and stands in reports.
+_ID = re.compile(r"[\w.:@+-][\w .:@+-]{0,99}")
+
+
+class CaseData(NamedTuple):
+    """n inputs, their references (None where there are none), and the ids that the data gives them (None where it gives none)."""
+
+    inputs: list[str]
+    references: list[str] | None
+    ids: list[str] | None = None
 
 
 def reference_data_of(
@@ -22,55 +34,106 @@ def reference_data_of(
     input_column: str,
     reference_column: str,
     allow_empty: bool,
-) -> tuple[list[str], list[str] | None] | None:
-    """(inputs, references) from the first source that was given: frame, file, lists; None where none was. Raises `UsageError`."""
+) -> CaseData | None:
+    """The cases from the first source that was given: frame, file, lists; None where none was. Raises `UsageError`."""
     source = frame if frame is not None else path
     if source is None:
         if inputs is None:
             return None
         equal_lengths(inputs=inputs, references=references)
-        return all_texts(inputs, what="input"), references_of(references)
+        return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
     questions = column(data, input_column, what="input", allow_empty=allow_empty)
     # A column that was named must be there; the default one may be absent where a scorer needs no reference.
     wanted = reference_column in data or reference_column != REFERENCE_COLUMN
     answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
     equal_lengths(inputs=questions)
-    return questions, answers
+    return CaseData(questions, answers, _own_ids(data))
+
+
+def _own_ids(data: Columns) -> list[str] | None:
+    """The cells of the column `id` where each row has one of its own that can be one, else None: cases are then counted."""
+    ids = [_as_text(cell) or "" for cell in data.get(ID_COLUMN, ())]
+    return ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None
 
 
 def candidates_of(
-    frame: Any,
-    path: str | Path | None,
+    suite: StoredSuite,
+    source: Any,
     outputs: Sequence[str] | None,
+    *,
     candidate_column: str,
     context_column: str | None,
     contexts: Sequence[str] | None,
+    input_column: str | None = None,
 ) -> tuple[list[str], list[str] | None]:
-    """(candidate outputs, contexts) from the first source that was given. Raises `UsageError` where none was."""
-    source = frame if frame is not None else path
+    """(candidate outputs, contexts), one for each case of the suite in its order; `source` is a frame or a file, else the lists count.
+
+    Raises `UsageError` where none was given, and for rows that are not those of the suite.
+    """
+    n = len(suite.test_cases)
     if source is None:
         if outputs is None:
             raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
-        equal_lengths(candidates=outputs, contexts=contexts)
+        if equal_lengths(candidates=outputs, contexts=contexts) != n:
+            raise UsageError(f"{len(outputs)} candidates for {n} test cases", hint="one candidate for each test case, in their order")
         return all_texts(outputs, what="candidate"), None if contexts is None else all_texts(contexts, what="context")
     if contexts is not None:
         raise UsageError("a list of contexts goes with a list of candidates", hint="name the context column of the data instead")
     data = read_columns(source)
     answers = column(data, candidate_column, what="candidate", allow_empty=True)
-    return answers, column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
+    told = column(data, context_column, what="context", allow_empty=True) if context_column is not None else None
+    rows = rows_of_cases(data, suite, input_column or suite.extra.get("input_column") or INPUT_COLUMN)
+    return [answers[row] for row in rows], None if told is None else [told[row] for row in rows]
 
 
-def read_columns(source: Any) -> Columns:
-    """The columns of a file (by its ending) or of a frame (anything with `columns` and `to_dict`), n cells of text or None each.
+def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[int]:
+    """The row (from 0) of each case, found by the column `id`, else by the column of inputs, else by its place.
 
-    Raises `UsageError` for anything else, and for a file that cannot be read.
+    An `id` column counts where the suite has ids of its own, or where it holds one of the suite's. Raises `UsageError` for a row that is
+    none of the suite's, one that stands twice, a case without a row, and ids whose inputs are all others than the suite's.
     """
-    if isinstance(source, str | Path):
-        return _read_file(Path(source))
-    if hasattr(source, "columns") and hasattr(source, "to_dict"):
-        return {str(name): [_as_text(value) for value in source[name]] for name in source.columns}
-    raise UsageError(f"cannot read data from {type(source).__name__}", hint=f"{_HINT}, or a data frame")
+    cases = suite.test_cases
+    ids, inputs = ([_as_text(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
+    own = [case.id for case in cases]
+    if ids and (own != counted_ids(len(own)) or set(own) & set(ids)):
+        rows = _joined(own, ids, ID_COLUMN)
+        if inputs and not any(_folded(inputs[row]) == _folded(case.input) for row, case in zip(rows, cases, strict=True)):
+            hint = f"another column of questions is named by --input-column; here it is {input_column!r}"
+            raise UsageError("the ids are those of the suite, the questions are all others: these are answers to another suite", hint=hint)
+        return rows
+    if inputs:
+        return _joined([_folded(case.input) for case in cases], [_folded(text) for text in inputs], input_column)
+    n = len(next(iter(data.values()), ()))
+    if n != len(cases):
+        hint = f"one row for each test case, in their order, or a column {ID_COLUMN!r} or {input_column!r} to join by"
+        raise UsageError(f"{n} candidates for {len(cases)} test cases", hint=hint)
+    return list(range(n))
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _joined(wanted: Sequence[str], given: Sequence[str], name: str) -> list[int]:
+    """The place of each wanted key among the given ones; a key that is wanted k times takes its k places in order."""
+    places: dict[str, list[int]] = {key: [] for key in wanted}
+    for row, key in enumerate(given):
+        if key not in places:
+            raise UsageError(f"row {row + 1}: the suite has no {name} {shorten(key)}", hint="are these answers to another suite?")
+        places[key].append(row)
+    for key, rows in places.items():
+        n = wanted.count(key)
+        if len(rows) > n:
+            raise UsageError(f"row {rows[n] + 1}: the {name} {shorten(key)} stands {len(rows)} times, the suite has it {n} times")
+        if len(rows) < n:
+            n_without = sum(len(places[other]) < wanted.count(other) for other in places)
+            of = f"{n_without} of {len(wanted)} test cases have no candidate, first" if n_without > 1 else "no candidate for"
+            raise UsageError(
+                f"{of} the {name} {shorten(key)}", hint="one row for each test case, in any order; an empty answer is one, too"
+            )
+    waiting = {key: iter(rows) for key, rows in places.items()}
+    return [next(waiting[key]) for key in wanted]
 
 
 def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) -> list[str]:
@@ -79,7 +142,8 @@ def column(data: Columns, name: str, *, what: str, allow_empty: bool = False) ->
         hint = f"{did_you_mean(name, data)}; name another with --{what.replace(' ', '-')}-column"
         raise UsageError(f"the data has no {what} column {name!r}", hint=hint)
     cells = []
-    for row, cell in enumerate(data[name], start=1):
+    for row, raw in enumerate(data[name], start=1):
+        cell = _one_text(raw, row, name)
         if not cell and not allow_empty:
             raise UsageError(f"row {row}: the {what} column {name!r} is blank", hint="fill it in, or pass --allow-empty")
         cells.append(cell or "")
@@ -116,46 +180,14 @@ def references_of(values: Sequence[Any] | None) -> list[str] | None:
     return all_texts(values, what="reference")
 
 
-def _read_file(path: Path) -> Columns:
-    if path.suffix not in FILE_KINDS:
-        raise UsageError(f"cannot read {path.name!r}: its ending is none of {', '.join(FILE_KINDS)}", hint=_HINT)
-    if path.suffix == ".csv":
-        header, rows = read_named_rows(path)
-        return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file", hint=_HINT)
-    try:
-        return _read_jsonl(path) if path.suffix == ".jsonl" else _read_parquet(path)
-    except UnicodeDecodeError:
-        raise UsageError(f"{path}: not UTF-8", hint="save the file as UTF-8") from None
-
-
-def _read_jsonl(path: Path) -> Columns:
-    records: list[dict[str, Any]] = []
-    # Not `splitlines`: a text may hold other ends of a line, as U+2028.
-    for number, line in enumerate(path.read_text(encoding="utf-8-sig").split("\n"), start=1):
-        if line.strip():
-            try:
-                records.append(json.loads(line))
-            except (ValueError, RecursionError):
-                raise UsageError(f"{path}:{number}: not valid JSON", hint="one JSON object a line") from None
-            if not isinstance(records[-1], dict):
-                raise UsageError(f"{path}:{number}: not a JSON object", hint="one JSON object a line")
-    names = dict.fromkeys(name for record in records for name in record)
-    return {name: [_as_text(record.get(name)) for record in records] for name in names}
-
-
-def _read_parquet(path: Path) -> Columns:
-    import duckdb
-
-    try:
-        with duckdb.connect() as connection:
-            answer = connection.execute("SELECT * FROM read_parquet(?)", [str(path)])
-            names = [described[0] for described in answer.description or ()]
-            rows = answer.fetchall()
-    except duckdb.Error:
-        raise UsageError(f"{path}: not a readable Parquet file", hint=_HINT) from None
-    return {name: [_as_text(row[i]) for row in rows] for i, name in enumerate(names)}
+def _one_text(cell: Any, row: int, name: str) -> str | None:
+    """The cell as text; of a list its only element. Raises `UsageError` for a list of several: which of them is meant, nobody can know."""
+    cell = cell.tolist() if hasattr(cell, "tolist") else cell
+    if not isinstance(cell, list | tuple):
+        return _as_text(cell)
+    if len(cell) > 1:
+        raise UsageError(f"row {row}: the column {name!r} holds a list of {len(cell)}", hint="one text a cell; write one row for each")
+    return _as_text(cell[0]) if cell else None
 
 
 def _as_text(value: Any) -> str | None:

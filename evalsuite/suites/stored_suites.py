@@ -91,8 +91,8 @@ def new_suite(
         raise UsageError(f"{scorer} compares files, the cases of a suite are texts", hint=hint)
     if not foreign and references is None and needs_reference(scorer):
         raise UsageError(f"{scorer} compares with a reference output, and none was given", hint="name the column with --reference-column")
-    # Counted, not drawn: a report names cases by these. An imported suite keeps its own.
-    ids = case_ids or [f"case_{number:0{len(str(len(inputs)))}}" for number in range(1, len(inputs) + 1)]
+    # Counted, not drawn: a report names cases by these. One whose data gives ids keeps those.
+    ids = case_ids or counted_ids(len(inputs))
     outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
     kind = kind_of(scorer)
@@ -110,6 +110,11 @@ def new_suite(
         data_hash=data_hash(inputs, references),
         extra=dict(extra or {}),
     )
+
+
+def counted_ids(n: int) -> list[str]:
+    """The ids of n cases that have none of their own: `case_01` to `case_40`."""
+    return [f"case_{number:0{len(str(n))}}" for number in range(1, n + 1)]
 
 
 def _check_name(name: str) -> None:

@@ -15,7 +15,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, find_runs
 from evalsuite.store.run_files import write_atomically
 from evalsuite.store.run_folder import RunFolder, new_folder
-from evalsuite.suites.case_data import REFERENCE_COLUMN, candidates_of, reference_data_of
+from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData, candidates_of, reference_data_of
 from evalsuite.suites.stored_suites import (
     ROOT,
     StoredSuite,
@@ -81,7 +81,7 @@ class TestSuite:
             `(answer, reference) -> number in [0, 1]`. May be left out when a suite with a named scorer is reloaded.
         description: kept and shown.
         reference_data: a data frame.
-        reference_data_path: a CSV, JSONL or Parquet file.
+        reference_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file; its column `id`, where it has one, names the cases.
         input_text_list: n inputs, with `reference_output_list` of n references.
         input_column, reference_column: their names in a frame or file.
         config: further parameters of the scorer, the same for each case.
@@ -107,7 +107,7 @@ class TestSuite:
         reference_data_path: str | Path | None = None,
         input_text_list: Sequence[str] | None = None,
         reference_output_list: Sequence[str] | None = None,
-        input_column: str = "input",
+        input_column: str = INPUT_COLUMN,
         reference_column: str = REFERENCE_COLUMN,
         config: Mapping[str, Any] | None = None,
         judge: Mapping[str, Any] | None = None,
@@ -121,7 +121,10 @@ class TestSuite:
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
-        self._suite = self._reload(name, scorer, given, config, own=own) or self._create(name, scorer, description, given, config, judge)
+        extra = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
+        self._suite = self._reload(name, scorer, given, config, own=own) or self._create(
+            name, scorer, description, given, config, judge, extra
+        )
 
     @property
     def suite(self) -> StoredSuite:
@@ -138,6 +141,7 @@ class TestSuite:
         candidate_column: str = "candidate_output",
         context_column: str | None = None,
         context_list: Sequence[str] | None = None,
+        input_column: str | None = None,
         save: bool = True,
         model_name: str = "",
         model_version: str = "",
@@ -151,10 +155,12 @@ class TestSuite:
         Args:
             run_name: unique among the suite's saved runs.
             candidate_data: a data frame with the column `candidate_column`.
-            candidate_data_path: a CSV, JSONL or Parquet file with that column.
+            candidate_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file with that column. Its rows are joined with the cases by
+                the column `id`, else by the column of inputs, else by their places.
             candidate_output_list: n texts.
             candidate_column: the column's name in a frame or file.
             context_column: the column of contexts of a frame or file. Scorers that take a `context` get it, and it is kept with the run.
+            input_column: the column of inputs to join by, by default the suite's.
             context_list: n contexts beside `candidate_output_list`. Runs with other contexts have another signature.
             save: whether the run goes to the history; `TestRun.save()` does it later.
             model_name, model_version, foundation_model, prompt_template, description: kept and shown.
@@ -167,11 +173,14 @@ class TestSuite:
         given = (model_name, model_version, foundation_model, prompt_template, description)
         metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
         outputs, contexts = candidates_of(
-            candidate_data, candidate_data_path, candidate_output_list, candidate_column, context_column, context_list
+            self._suite,
+            candidate_data if candidate_data is not None else candidate_data_path,
+            candidate_output_list,
+            candidate_column=candidate_column,
+            context_column=context_column,
+            contexts=context_list,
+            input_column=input_column,
         )
-        n = len(self._suite.test_cases)
-        if len(outputs) != n:
-            raise UsageError(f"{len(outputs)} candidates for {n} test cases", hint="one candidate for each test case, in their order")
         own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
         if any(slug(str(entry.metadata.get("run_name", ""))) == slug(run_name) for entry in own):
             raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint="choose another run name")
@@ -205,7 +214,7 @@ class TestSuite:
         self,
         name: str,
         scorer: str | None,
-        given: tuple[list[str], list[str] | None] | None,
+        given: CaseData | None,
         config: Mapping[str, Any] | None,
         *,
         own: bool,
@@ -220,7 +229,7 @@ class TestSuite:
         if scorer is not None and not own and stored.scoring_method.get("type") == "custom":
             hint = "give the scorer itself, not its name"
             raise SuiteError(f"the suite {name!r} is scored by a scorer of its maker, {stored.scorer}", hint=hint)
-        if given is not None and data_hash(*given) != stored.data_hash:
+        if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
             raise SuiteError(f"the suite {name!r} holds other data", hint=f"leave the data out to reload it, or {way_out}")
         if config is not None and dict(config) != dict(stored.scoring_method.get("config", {})):
             raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
@@ -231,19 +240,27 @@ class TestSuite:
         name: str,
         scorer: str | None,
         description: str,
-        given: tuple[list[str], list[str] | None] | None,
+        given: CaseData | None,
         config: Mapping[str, Any] | None,
         judge: Mapping[str, Any] | None,
+        extra: Mapping[str, Any],
     ) -> StoredSuite:
         if scorer is None:
             raise UsageError(f"no suite {name!r}, and no scoring method to make one with", hint="`evalsuite scorers` lists them")
         if given is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
-        inputs, references = given
         if judge is not None:
             read_settings(judge)
-        extra = {"judge": dict(judge)} if judge is not None else None
-        suite = new_suite(name, scorer, inputs=inputs, references=references, description=description, config=config, extra=extra)
+        suite = new_suite(
+            name,
+            scorer,
+            inputs=given.inputs,
+            references=given.references,
+            case_ids=given.ids,
+            description=description,
+            config=config,
+            extra={**extra, "judge": dict(judge)} if judge is not None else extra,
+        )
         save_suite(suite, self._root)
         return suite
 

@@ -68,7 +68,7 @@ def test_what_differs_from_the_stored_suite_is_an_error(tmp_path: Path, argument
         ({"input_text_list": ["a", "b"], "reference_output_list": ["x"]}, UsageError, "2 inputs, 1 references"),
         ({"input_text_list": [], "reference_output_list": []}, UsageError, "there is no test case"),
         ({"input_text_list": ["a"]}, UsageError, "string_match compares with a reference output, and none was given"),
-        ({"reference_data_path": "data.xlsx"}, UsageError, "its ending is none of"),
+        ({"reference_data_path": "data.odt"}, UsageError, "its ending is none of"),
         ({"input_text_list": ["a", "b"], "reference_output_list": ["x", None]}, UsageError, "some references are null and some are not"),
         ({"input_text_list": ["a", 2], "reference_output_list": ["x", "y"]}, UsageError, "entry 2 of the input list is int, not text"),
         ({"reference_data": Frame({"prompt": ["a"], "reference_output": ["x"]})}, UsageError, "the data has no input column 'input'"),
@@ -103,7 +103,7 @@ def test_a_suite_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[st
             "a list of contexts goes with a list of candidates",
         ),
         ({"candidate_data": Frame({"candidate_output": ["a"]}), "context_column": "c"}, "the data has no context column 'c'"),
-        ({"candidate_data_path": "a.xlsx"}, "its ending is none of"),
+        ({"candidate_data_path": "a.odt"}, "its ending is none of"),
     ],
 )
 def test_a_run_that_cannot_be_made_says_why(tmp_path: Path, arguments: dict[str, Any], message: str) -> None:

@@ -1,0 +1,75 @@
+"""`evalsuite suite try`: from one file to both percentages and an exact p, with nothing to set up and nothing left behind."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from scipy.stats import binomtest
+
+from evalsuite.cli import main
+from evalsuite.errors import EXIT_OK, EXIT_USAGE
+
+ARGUMENTS = ["suite", "try", "qa.csv", "--input", "question", "--reference", "answer", "--candidate", "a", "--candidate", "b"]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """30 questions; a is right in 27 of them, b in 15."""
+    monkeypatch.chdir(tmp_path)
+    rows = [f"Question {i}?,w{i}x,{f'w{i}x' if i >= 3 else 'none'},{f'it is w{i}x' if i % 2 else 'no idea'}" for i in range(30)]
+    (tmp_path / "qa.csv").write_text("question,answer,a,b\n" + "\n".join(rows) + "\n")
+    return tmp_path
+
+
+def test_one_command_gives_both_percentages_and_the_exact_p(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """27 and 15 of 30, and McNemar's exact p of the 14 to 1 that differ; nothing stays behind, and a second call says the same."""
+    assert main(ARGUMENTS) == EXIT_OK
+    out = capsys.readouterr().out
+    lost = sum(i >= 3 and i % 2 == 0 for i in range(30))
+    won = sum(i < 3 and i % 2 == 1 for i in range(30))
+    p = binomtest(won, won + lost).pvalue
+    assert "90.0 %" in out
+    assert "50.0 %" in out
+    assert f"{p:.2g}" in out
+    assert "scored by string_match" in out
+    assert [item.name for item in place.iterdir()] == ["qa.csv"]
+    assert main(ARGUMENTS) == EXIT_OK
+    assert capsys.readouterr().out == out
+
+
+def test_numbers_are_compared_as_numbers(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Where every reference is a number the default scorer is the one of numbers; one candidate alone has the report of a run."""
+    (place / "n.tsv").write_text("input\treference\tm\nHalf of 7?\t3.5\tabout 3.50\n2 x 2?\t4\tfive\n")
+    assert main(["suite", "try", "n.tsv", "--candidate", "m"]) == EXIT_OK
+    out = capsys.readouterr().out
+    assert "scored by number_match" in out
+    assert "1/2 = 50.0 %" in out
+
+
+def test_keep_saves_the_suite_and_its_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is kept can be compared again by name, and shuffled rows make no difference."""
+    header, *rows = (place / "qa.csv").read_text().splitlines()
+    random.Random(1).shuffle(rows)
+    assert main([*ARGUMENTS, "--keep", "mine", "--json"]) == EXIT_OK
+    first = json.loads(capsys.readouterr().out)
+    (place / "qa.csv").write_text("\n".join([header, *rows]) + "\n")
+    run = ["suite", "run", "mine", "--from", "qa.csv", "--candidate-column"]
+    assert main([*run, "b", "again"]) == EXIT_OK
+    assert main(["compare", "again", "b"]) == EXIT_OK
+    assert "the same on every instance" in capsys.readouterr().out
+    assert first["candidates"][0]["total"]["losses"] == 13
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (["--candidate", "c"], "no candidate column 'c'"),
+        (["--candidate", "a"], "--candidate names a column twice"),
+        (["--scorer", "string_mtch"], "did you mean 'string_match'"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(capsys: pytest.CaptureFixture[str], change: list[str], says: str) -> None:
+    """A wrong column or scorer exits 2 and is named."""
+    assert main([*ARGUMENTS, *change]) == EXIT_USAGE
+    assert says in capsys.readouterr().err

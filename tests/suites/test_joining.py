@@ -1,0 +1,110 @@
+"""Rows of candidates are joined with the cases by what they are; files that contradict are refused; every kind of file is read."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import EXIT_OK, EXIT_USAGE
+from evalsuite.suites.stored_suites import load_suite
+from evalsuite.suites.test_suite import TestSuite
+
+QUESTIONS = "id,question,reference\nq1,Capital of France?,Paris\nq2,Capital of Italy?,Rome\nq3,Capital of Norway?,Oslo\n"
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A suite of three capitals with ids of their own, in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "q.csv").write_text(QUESTIONS)
+    create = ["suite", "create", "capitals", "--from", "q.csv", "--scorer", "string_match"]
+    assert main([*create, "--input-column", "question", "--reference-column", "reference"]) == EXIT_OK
+    return tmp_path
+
+
+def outputs(run: str) -> dict[str, str]:
+    """Case id -> the answer that was joined with it."""
+    lines = (Path(".evalsuite/suites/capitals/submissions") / run / "results_metadata.jsonl").read_text().splitlines()
+    return {row["instance_id"]: row["answer_or_path"] for row in map(json.loads, lines)}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("by_id.csv", "id,out\nq3,C\nq1,A\nq2,B\n"),
+        ("by_id.tsv", "id\tout\nq3\tC\nq1\tA\nq2\tB\n"),
+        ("semicolons.csv", "id;out\nq3;C\nq1;A\nq2;B\n"),
+        ("by_input.csv", "question,out\nCapital  of Norway?,C\nCapital of France?,A\nCapital of Italy?,B\n"),
+        ("by_place.csv", "out\nA\nB\nC\n"),
+        ("list.json", '[{"id": "q2", "out": ["B"]}, {"id": "q1", "out": "A"}, {"id": "q3", "out": "C"}]'),
+        ("columns.json", '{"id": ["q2", "q1", "q3"], "out": ["B", "A", "C"]}'),
+        ("lines.jsonl", '{"id": "q2", "out": "B"}\n{"id": "q1", "out": ["A"]}\n{"id": "q3", "out": "C"}\n'),
+    ],
+)
+def test_rows_find_their_cases(place: Path, name: str, text: str) -> None:
+    """By id, else by question, else by place; a list of one element is that element; whatever the kind of file."""
+    (place / name).write_text(text)
+    assert main(["suite", "run", "capitals", "run", "--from", name, "--candidate-column", "out"]) == EXIT_OK
+    assert outputs("run") == {"q1": "A", "q2": "B", "q3": "C"}
+
+
+def test_an_excel_sheet_is_read(place: Path) -> None:
+    """The first sheet, its first row the names."""
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for row in (["id", "out"], ["q2", "B"], ["q3", 3], [None, None], ["q1", "A"]):
+        book.active.append(row)
+    book.save(place / "a.xlsx")
+    assert main(["suite", "run", "capitals", "run", "--from", "a.xlsx", "--candidate-column", "out"]) == EXIT_OK
+    assert outputs("run") == {"q1": "A", "q2": "B", "q3": "3"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "says"),
+    [
+        ("other.csv", "question,out\nWhat is 2?,A\nWhat is 3?,B\nWhat is 4?,C\n", "row 1: the suite has no question 'What is 2?'"),
+        ("unknown.csv", "id,out\nq1,A\nq2,B\nq9,C\n", "row 3: the suite has no id 'q9'"),
+        ("twice.csv", "id,out\nq1,A\nq2,B\nq2,C\nq3,D\n", "row 3: the id 'q2' stands 2 times"),
+        ("short.csv", "id,out\nq1,A\n", "2 of 3 test cases have no candidate, first the id 'q2'"),
+        ("contradicts.csv", "id,question,out\nq1,x,A\nq2,y,B\nq3,z,C\n", "the questions are all others"),
+        ("few.csv", "out\nA\n", "1 candidates for 3 test cases"),
+        ("lists.json", '[{"id": "q1", "out": ["A", "B"]}]', "row 1: the column 'out' holds a list of 2"),
+        ("broken.json", '[{"id": "q1",\n "out": }]', "broken.json:2: not valid JSON"),
+        ("scalar.json", "3", "no rows in it"),
+        ("broken.xlsx", "PK", "not a readable Excel file"),
+    ],
+)
+def test_a_file_that_contradicts_is_refused(place: Path, capsys: pytest.CaptureFixture[str], name: str, text: str, says: str) -> None:
+    """Each is named with its row, exits 2 and leaves no run."""
+    if name.endswith(".xlsx"):
+        pytest.importorskip("openpyxl")
+    (place / name).write_text(text)
+    assert main(["suite", "run", "capitals", "run", "--from", name, "--candidate-column", "out"]) == EXIT_USAGE
+    assert says in capsys.readouterr().err
+    assert not (place / ".evalsuite/runs").exists()
+
+
+def test_columns_of_one_file_are_runs(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two candidate columns give two runs that are named by them and can be compared."""
+    (place / "wide.csv").write_text("id,gpt,claude\nq2,Rome,Rome\nq1,Paris,Lyon\nq3,Oslo,Bergen\n")
+    assert main(["suite", "run", "capitals", "--from", "wide.csv", "--candidate-column", "gpt", "--candidate-column", "claude"]) == EXIT_OK
+    assert main(["compare", "gpt", "claude"]) == EXIT_OK
+    assert "claude against gpt: 2 instances lost" in capsys.readouterr().out
+
+
+def test_equal_questions_take_their_rows_in_order(tmp_path: Path) -> None:
+    """A question that stands twice in the suite has two rows, in their order."""
+    suite = TestSuite(
+        "twice", "string_match", input_text_list=["Q?", "R?", "Q?"], reference_output_list=["a", "b", "c"], root=tmp_path / "x"
+    )
+    (tmp_path / "c.csv").write_text("input,candidate_output\nQ?,a\nQ?,c\nR?,b\n")
+    assert suite.run("run", candidate_data_path=tmp_path / "c.csv").scores == [1, 1, 1]
+
+
+def test_ids_that_cannot_be_ids_are_counted(place: Path) -> None:
+    """A column `id` with a repeated or impossible one gives the cases no ids."""
+    (place / "odd.csv").write_text("id,input,reference_output\n../x,Q?,a\n1,R?,b\n")
+    assert main(["suite", "create", "odd", "--from", "odd.csv", "--scorer", "string_match"]) == EXIT_OK
+    assert [case.id for case in load_suite("odd").test_cases] == ["case_1", "case_2"]
+    assert [case.id for case in load_suite("capitals").test_cases] == ["q1", "q2", "q3"]
