@@ -50,11 +50,11 @@ class Summary:
 
     `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
 
-    `interval` is the 95 % interval of the score over the instances that it is over: Wilson's for 0/1 scores,
-    `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR1 standard error
-    and interval where the suite names clusters: {n_clusters, se, interval_95}. `histogram` counts the judged scores in ten equal bins
-    over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing was left of
-    what the whole run might take, by limit (run_seconds, run_bytes).
+    `interval` is the 95 % interval of the score over the instances that it is over: Wilson's for 0/1 scores, `stats.bounded_interval` for
+    graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2 standard error and interval where the
+    suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say. `histogram` counts the judged scores in ten
+    equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
+    was left of what the whole run might take, by limit (run_seconds, run_bytes).
     """
 
     rules: Rule
@@ -192,10 +192,10 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
 
 
 def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], clusters: Sequence[str]) -> dict[str, Any] | None:
-    """The clustered standard error (CR1) and interval, None where no clusters are named."""
+    """The clustered standard error (CR2) and interval, None where no clusters are named."""
     if not clusters or not results:
         return None
-    from evalsuite.stats.intervals import clustered_interval
+    from evalsuite.stats.clustered import clustered_score_interval, said_of_few
 
     names = [[tag for tag in groups.get(r.instance_id, ()) if tag in clusters] for r in results]
     for result, found in zip(results, names, strict=True):
@@ -204,11 +204,12 @@ def _clustered(results: Sequence[Result], groups: Mapping[str, Sequence[str]], c
             raise GoldError(f"suite.yaml: instance {result.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
     tags = [found[0] for found in names]
     if all(r.score is None for r in results):
-        return {"n_clusters": len(set(tags)), "se": None, "interval_95": None}
+        return {"n_clusters": len(set(tags)), "se": None, "interval_95": None, "note": ""}
     judged = [(r.score or 0.0, tag) for r, tag in zip(results, tags, strict=True) if not is_ungraded(r)]
-    interval = clustered_interval([score for score, _ in judged], [tag for _, tag in judged])
-    ends = None if interval.low is None or interval.high is None else [max(0.0, interval.low), min(1.0, interval.high)]
-    return {"n_clusters": len(set(tags)), "se": interval.se, "interval_95": ends}
+    interval = clustered_score_interval([score for score, _ in judged], [tag for _, tag in judged])
+    ends = None if interval.low is None or interval.high is None else [interval.low, interval.high]
+    n_clusters = len({tag for _, tag in judged})
+    return {"n_clusters": n_clusters, "se": interval.se, "interval_95": ends, "note": interval.note or said_of_few(n_clusters)}
 
 
 def _histogram(scores: Sequence[float]) -> tuple[int, ...] | None:

@@ -136,6 +136,8 @@ def make_leaderboard(
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
     if len(over.ids) < len(table.ids):
         notes = (*notes, f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged")
+    if few := over.cluster_note(len(ranked), 1 - CONFIDENCE):
+        notes = (*notes, few)
     broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
     first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
     return Leaderboard(
@@ -221,7 +223,7 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) 
         return known
     from evalsuite.stats.leaderboards import rank_submissions
 
-    ranking = rank_submissions(vectors, higher_is_better=table.direction == "higher", confidence=CONFIDENCE)
+    ranking = rank_submissions(vectors, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
     of = _interval_of_mean(clusters)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
     kept["submissions"] = [{**asdict(place), **of(vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
@@ -231,13 +233,11 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) 
 
 def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dict[str, Any]]:
     """The 95 % interval of a mean of scores: over clusters where the suite names some, else the one every report shows."""
-    from evalsuite.stats.intervals import clustered_interval, score_interval
+    from evalsuite.stats.clustered import clustered_score_interval
+    from evalsuite.stats.intervals import score_interval
 
     def of(scores: Sequence[float]) -> dict[str, Any]:
-        found = clustered_interval(scores, clusters) if clusters else score_interval(scores)
-        if found.low is None or found.high is None:
-            return {"interval": None, "method": found.method}
-        low, high = (max(0.0, found.low), min(1.0, found.high)) if clusters else (found.low, found.high)
-        return {"interval": [low, high], "method": found.method}
+        found = clustered_score_interval(scores, clusters) if clusters else score_interval(scores)
+        return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
 
     return of

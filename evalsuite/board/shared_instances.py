@@ -92,6 +92,19 @@ class SharedInstances:
         found = {name: tag for tag in tags for name in self.runs[0].groups.get(tag, ())}
         return [found[name] for name in self.ids] if tags and all(name in found for name in self.ids) else None
 
+    def cluster_note(self, n_ranked: int, alpha: float) -> str:
+        """What the clusters of the suite keep the board from saying, empty where nothing."""
+        tags, clusters = self.runs[0].clusters, self.clusters()
+        if tags and clusters is None:
+            at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
+            return f"instance {at!r} is in none of the clusters of the suite: instances are taken as independent"
+        if clusters is None:
+            return ""
+        from evalsuite.stats.clustered import ONE_CLUSTER, said_of_few
+
+        n_clusters = len(set(clusters))
+        return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_ranked * (n_ranked - 1) // 2)
+
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:
     """What keeps runs from being compared, each as `rules: official (3), strict (1)`; empty where they are alike."""

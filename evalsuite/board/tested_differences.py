@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.stats.intervals import Interval, clustered_interval
+from evalsuite.stats.clustered import clustered_interval, said_of_few
+from evalsuite.stats.intervals import Interval
 from evalsuite.stats.paired import PairedTest, sign_flip
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, mean
 from evalsuite.stats.significance import Significance, compare_paired, detectable_difference, difference_interval, holm, paired_sample_size
@@ -22,7 +23,7 @@ class PairedDifference:
     """The difference b - a over n pairs; all is None where there is no pair.
 
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
-    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; clustered t with clusters) and are not
+    scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not
     adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over the
     part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better.
     """
@@ -108,8 +109,8 @@ def _over_clusters(
     flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals), seed=seed)
     interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
     if not interval.se and len(totals) > 1:
-        # Clusters that all agree say nothing of their spread; the plain interval is at least no point.
-        interval = difference_interval(b, a, confidence=1 - alpha)
+        # Clusters that all agree say nothing of their spread: each counts once.
+        interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
     return replace(
         tested,
         low=interval.low,
@@ -121,7 +122,7 @@ def _over_clusters(
         n_clusters=len(totals),
         seed=flipped.seed,
         n_resamples=flipped.n_resamples,
-        note=flipped.note or interval.note,
+        note=interval.note or said_of_few(len(totals), alpha) or flipped.note,
     )
 
 

@@ -158,6 +158,8 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
             text += f"    95 % CI {interval_words(s.interval)}"
         if s.clusters and s.clusters["interval_95"]:
             text += f", over {s.clusters['n_clusters']} clusters {interval_words(s.clusters['interval_95'])}"
+        if s.clusters and s.clusters["note"]:
+            text += f" ({s.clusters['note']})"
         yield "score", text
     if corrected := corrected_words(record):
         yield "corrected", corrected

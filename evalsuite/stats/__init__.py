@@ -34,12 +34,12 @@ def confidence_interval(
     """The mean of n scores with its interval.
 
     "auto": Wilson for 0/1 scores, a score interval for scores in [0, 1] (`bounded_interval`), Student's t for others; with `clusters`
-    (one name a score) the clustered t interval. `confidence_interval([1, 1, 0, 1])` is 0.75 in [0.30, 0.95].
+    (one name a score) that of `clustered_score_interval`. `confidence_interval([1, 1, 0, 1])` is 0.75 in [0.30, 0.95].
     """
     if clusters is not None:
-        from evalsuite.stats.intervals import clustered_interval
+        from evalsuite.stats.clustered import clustered_score_interval
 
-        return clustered_interval(scores, clusters, confidence=confidence)
+        return clustered_score_interval(scores, clusters, confidence=confidence)
     if method in ("percentile", "basic", "bca"):
         from evalsuite.stats.bootstrap import bootstrap_interval
 

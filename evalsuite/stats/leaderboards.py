@@ -1,10 +1,11 @@
 """How sure a ranking is: rank intervals, the chance of being first, and who shares a rank with whom."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalsuite.stats.bootstrap import draw_indices
+from evalsuite.stats.clustered import cluster_totals
 from evalsuite.stats.samples import N_RESAMPLES, SEED, StatsError, checked, competition_ranks, decimals, is_binary, mean, share
 from evalsuite.stats.significance import Correction, adjust
 
@@ -60,12 +61,14 @@ def rank_submissions(
     correction: Correction = "holm",
     n_resamples: int = N_RESAMPLES,
     seed: int = SEED,
+    clusters: Sequence[Hashable] | None = None,
 ) -> Ranking:
     """The ranking of m submissions with n scores each, on the same instances in the same order.
 
-    Ranks are resampled over instances, all submissions with the same ones. Pairs are tested by exact McNemar where all scores are 0 or
-    1, by paired t otherwise (a permutation p cannot go below 1 / R, which no correction for 4,950 pairs would let pass), and adjusted
-    over all m (m - 1) / 2 pairs; a shared place needs an adjusted p above 1 - confidence.
+    Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name a score). Pairs are tested
+    by exact McNemar where all scores are 0 or 1, by paired t otherwise (a permutation p cannot go below 1 / R, which no correction for
+    4,950 pairs would let pass), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an
+    adjusted p above 1 - confidence.
     """
     import numpy as np
 
@@ -75,10 +78,13 @@ def rank_submissions(
     share(confidence, "confidence")
     table = np.asarray(rows) if higher_is_better else -np.asarray(rows)
     means = [mean(row) for row in rows]
-    ranks, beats, tau = _resample(table, n_resamples, seed)
-    p_values, test = pairwise_p(rows, correction)
+    ranks, beats, tau = _resample(table, clusters, n_resamples, seed)
+    p_values, test = pairwise_p(rows, correction, clusters=clusters)
     tail = (1 - confidence) / 2
     low, high = np.quantile(ranks, (tail, 1 - tail), axis=0, method="inverted_cdf")
+    if clusters is not None and len(set(clusters)) == 1:
+        # One cluster is drawn again and again: any order may be chance.
+        low, high = np.ones(len(rows)), np.full(len(rows), len(rows))
     open_places = shared_ranks(means, p_values, alpha=1 - confidence, higher_is_better=higher_is_better)
     published = competition_ranks(means, higher_is_better=higher_is_better)
     m = len(rows)
@@ -122,18 +128,27 @@ def shared_ranks(
     return places
 
 
-def pairwise_p(scores: Sequence[Sequence[float]], correction: Correction = "holm") -> tuple[tuple[tuple[float, ...], ...], str]:
+def pairwise_p(
+    scores: Sequence[Sequence[float]], correction: Correction = "holm", *, clusters: Sequence[Hashable] | None = None
+) -> tuple[tuple[tuple[float, ...], ...], str]:
     """The m x m matrix of adjusted two-sided p-values (1 on the diagonal) and the name of the test."""
-    from evalsuite.stats.paired import mcnemar
+    from evalsuite.stats.paired import clustered_p, mcnemar
 
-    binary = all(map(is_binary, scores))
     m = len(scores)
     pairs = [(i, j) for i in range(m) for j in range(i)]
-    raw = [mcnemar(scores[i], scores[j]).p for i, j in pairs] if binary else _paired_t_of_all(scores)
+    if clusters is not None:
+        totals = [cluster_totals(row, clusters) for row in scores]
+        sizes, digits = [size for _, size in totals[0]], decimals([abs(value) for row in scores for value in row])
+        raw = [clustered_p([a - b for (a, _), (b, _) in zip(totals[i], totals[j], strict=True)], sizes, digits) for i, j in pairs]
+        test = "sign flips of whole clusters"
+    elif all(map(is_binary, scores)):
+        raw, test = [mcnemar(scores[i], scores[j]).p for i, j in pairs], "exact McNemar"
+    else:
+        raw, test = _paired_t_of_all(scores), "paired t"
     adjusted = adjust(raw, correction)
     known = dict(zip(pairs, adjusted, strict=True))
     matrix = tuple(tuple(1.0 if i == j else known[max(i, j), min(i, j)] for j in range(m)) for i in range(m))
-    return matrix, "exact McNemar" if binary else "paired t"
+    return matrix, test
 
 
 def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
@@ -154,18 +169,25 @@ def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:
     return [float(p) for row in found for p in row]
 
 
-def _resample(table: "Array", n_resamples: int, seed: int) -> "tuple[NDArray[np.int64], Array, float | None]":
+def _resample(
+    table: "Array", clusters: Sequence[Hashable] | None, n_resamples: int, seed: int
+) -> "tuple[NDArray[np.int64], Array, float | None]":
     """Ranks (R x m), the share of resamples in which i beats j (m x m), and the mean tau-b with the published order."""
     import numpy as np
 
-    m, n = table.shape
+    m = len(table)
     published = np.sign(np.round(table.mean(axis=1)[:, None] - table.mean(axis=1)[None, :], 12))
+    # What is drawn: instances, or clusters with the sums of their scores.
+    names = {name: at for at, name in enumerate(dict.fromkeys(clusters or range(table.shape[1])))}
+    n, at = len(names), [names[name] for name in clusters or range(table.shape[1])]
+    sums, sizes = np.zeros((n, m)), np.bincount(at, minlength=n)
+    np.add.at(sums, at, table.T)
     wins, ranks, taus = np.zeros((m, m)), [], []
     for rows in draw_indices(n, n_resamples, seed):
         places = rows + n * np.arange(len(rows))[:, None]
         counts = np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
         # Rounded, so that equal submissions stay equal however the sums were formed.
-        drawn = np.round(counts @ table.T / n, 12)
+        drawn = np.round(counts @ sums / (counts @ sizes)[:, None], 12)
         for part in np.array_split(drawn, max(1, drawn.size * m // 2_000_000)):
             above = part[:, :, None] > part[:, None, :]
             wins += above.sum(axis=0)

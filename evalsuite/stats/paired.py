@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from evalsuite.stats.bootstrap import bootstrap_interval, resampled_means
+from evalsuite.stats.clustered import cr2_of
 from evalsuite.stats.intervals import Interval, t_interval
 from evalsuite.stats.samples import (
     N_RESAMPLES,
@@ -225,6 +226,26 @@ def _flip_some(units: Sequence[int], n_resamples: int, seed: int) -> tuple[float
         below += int((sums <= observed).sum())
         above += int((sums >= observed).sum())
     return (below + 1) / (n_resamples + 1), (above + 1) / (n_resamples + 1)
+
+
+def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) -> float:
+    """The two-sided p of a mean difference when the signs of whole clusters are flipped; one of many on a board.
+
+    `totals` are the sums of the differences in each cluster of `sizes` pairs, `digits` the decimals that mean something. Exact where the
+    flips can be counted fast (scores on a coarse grid, or up to 14 clusters). Else Student's t by CR2 with Satterthwaite's degrees of
+    freedom, never below what flips could reach: a drawn p could not go below 1 / R.
+    """
+    units = [unit for unit in _in_units(totals, digits) if unit]
+    if not units:
+        return 1.0
+    if len(units) * (sum(map(abs, units)) + 1) <= EXACT_CELLS / 1000:
+        return p_of(*_flip_exactly(units), "two-sided")
+    if len(units) <= 14:
+        return p_of(*_flip_all(units), "two-sided")
+    from scipy.special import stdtr
+
+    centre, cr2, df = cr2_of(totals, sizes)
+    return max(2 * float(stdtr(df, -abs(centre) / cr2)) if cr2 else 0.0, 2.0 ** (1 - len(units)))
 
 
 def paired_bootstrap(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 from typing import Literal
 
@@ -180,29 +180,31 @@ def compare_paired(
     )
 
 
-def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95) -> Interval:
-    """The interval of the mean difference a - b over n pairs.
+def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95, effective: int | None = None) -> Interval:
+    """The interval of the mean difference a - b over n pairs, which count as `effective` ones (default: n).
 
     For 0/1 scores Bonett and Price (2012): one more discordant pair of each kind, so that no flips at all do not give +-0. For others
-    Student's t; where all differences are equal it has no width and a note says so.
+    Student's t. Where all differences are equal their spread is not known: within -1..1 they count as 0/1 flips of that mean, the widest
+    that is possible; others have no width. A note says so. One pair of them has no interval.
     """
     left, right = checked_pairs(a, b)
     apart = differences(left, right)
-    n = len(apart)
-    if is_binary(left) and is_binary(right):
-        only_a, only_b = (apart.count(1.0) + 1) / (n + 2), (apart.count(-1.0) + 1) / (n + 2)
-        centre, estimate = only_a - only_b, sum(apart) / n
-        se = math.sqrt((only_a + only_b - centre**2) / (n + 2))
-        low, high = max(-1.0, centre - z_value(confidence) * se), min(1.0, centre + z_value(confidence) * se)
-        low, high = min(low, estimate), max(high, estimate)
-        return Interval(estimate=estimate, low=low, high=high, confidence=confidence, method="Bonett-Price", n=n, se=se)
-    found = t_interval(apart, confidence=confidence)
-    if found.low is not None or n == 1:
-        return found
-    note = f"all {n} differences are equal: their spread is not known"
-    return Interval(
-        estimate=found.estimate, low=found.estimate, high=found.estimate, confidence=confidence, method="t", n=n, se=0.0, note=note
-    )
+    n, note, method = len(apart), "", "Bonett-Price"
+    if effective is None and not (is_binary(left) and is_binary(right)):
+        found = t_interval(apart, confidence=confidence)
+        if found.low is not None or n == 1:
+            return found
+        note = f"all {n} differences are equal: their spread is not known"
+        if abs(apart[0]) > 1:
+            return replace(found, low=found.estimate, high=found.estimate, note=note)
+        method = "Bonett-Price of equal differences"
+    size = n if effective is None else effective
+    only_a, only_b = ((math.fsum(max(0.0, sign * value) for value in apart) / n * size + 1) / (size + 2) for sign in (1, -1))
+    centre, estimate = only_a - only_b, math.fsum(apart) / n
+    se = math.sqrt((only_a + only_b - centre**2) / (size + 2))
+    low, high = max(-1.0, centre - z_value(confidence) * se), min(1.0, centre + z_value(confidence) * se)
+    low, high = min(low, estimate), max(high, estimate)
+    return Interval(estimate=estimate, low=low, high=high, confidence=confidence, method=method, n=n, se=se, note=note)
 
 
 def _tests(confidence: float, n_resamples: int, seed: int) -> dict[str, Callable[[Sequence[float], Sequence[float]], PairedTest]]:

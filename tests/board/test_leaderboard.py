@@ -150,3 +150,22 @@ def test_clusters_of_the_suite_widen_the_interval() -> None:
     assert plain.interval is not None
     assert clustered.interval is not None
     assert clustered.interval[1] - clustered.interval[0] > plain.interval[1] - plain.interval[0]
+
+
+def test_few_clusters_leave_every_place_open_and_it_is_said() -> None:
+    """Two submissions that differ on every instance of three clusters share their ranks; of one cluster nothing is known at all."""
+    groups = {tag: [f"q{6 * at + i}" for i in range(6)] for at, tag in enumerate("abc")}
+    made = board(*(entry(name, [score] * 18, groups=groups, clusters=list("abc")) for name, score in (("a", 1.0), ("b", 0.0))))
+    assert [row.shared_ranks for row in made.rows] == [(1, 2), (1, 2)]
+    assert made.test == "sign flips of whole clusters"
+    assert "3 clusters: no test can reach 0.05" in made.notes
+    whole = {"a": [f"q{i}" for i in range(18)]}
+    one = board(*(entry(name, [score] * 18, groups=whole, clusters=["a"]) for name, score in (("a", 1.0), ("b", 0.0))))
+    assert {(row.shared_ranks, row.rank_interval) for row in one.rows} == {((1, 2), (1, 2))}
+    assert any(note.startswith("one cluster") for note in one.notes)
+
+
+def test_an_instance_in_no_cluster_is_named() -> None:
+    """Clusters that do not part the instances are not used, and the board says so."""
+    made = board(entry("a", [1.0, 0.0, 1.0], groups={"x": ["q0"], "y": ["q1"]}, clusters=["x", "y"]))
+    assert any("instance 'q2' is in none of the clusters" in note for note in made.notes)

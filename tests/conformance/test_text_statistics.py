@@ -8,8 +8,9 @@ import pytest
 
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from evalsuite.stats.bootstrap import bootstrap_interval, resampled_totals, rowwise, segment_bootstrap
+from evalsuite.stats.clustered import clustered_se
 from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
-from evalsuite.stats.intervals import Interval, clustered_se, normal_interval, proportion_interval, t_interval
+from evalsuite.stats.intervals import Interval, normal_interval, proportion_interval, t_interval
 from evalsuite.stats.paired import mcnemar_counts, paired_t, sign_flip
 from evalsuite.stats.samples import aggregate, competition_ranks, histogram, kendall_tau, mean, pass_at_k, sample_sd, spearman
 from evalsuite.stats.significance import adjust, detectable_difference, effect_size, paired_sample_size

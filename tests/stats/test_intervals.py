@@ -111,7 +111,7 @@ def test_short_entry_takes_each_method() -> None:
     for method in ("percentile", "basic", "bca"):
         found = confidence_interval(SKEWED, method=method)
         assert (found.seed, found.n_resamples) == (12345, 10_000)
-    assert confidence_interval(SKEWED, 0.9, clusters=list("aabbccddee")).method == "clustered t"
+    assert confidence_interval(SKEWED, 0.9, clusters=list("aabbccddee")).method == "clustered"
     assert confidence_interval([1, 1, 0, 1], method="wilson").low == pytest.approx(0.3006, abs=1e-4)
     with pytest.raises(StatsError, match="0 and 1"):
         confidence_interval(SKEWED, method="wilson")

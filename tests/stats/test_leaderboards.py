@@ -88,3 +88,47 @@ def test_one_submission_is_first_and_unequal_lengths_are_refused() -> None:
     for rows in ([], [[1, 0], [1]]):
         with pytest.raises(StatsError):
             rank_submissions(rows)
+
+
+def told_apart(n_draws: int, *, n_clusters: int | None, graded: bool, n: int = 60, n_submissions: int = 6) -> float:
+    """The share of boards of equally good submissions on which some pair is told apart.
+
+    With clusters each submission is better at whole clusters by chance, as two models of different training are.
+    """
+    rng = np.random.default_rng([n_draws, n_clusters or 0, graded])
+    at = np.arange(n) % (n_clusters or n)
+    calls = 0
+    for _ in range(n_draws):
+        hard = 0.5 * rng.random(n)
+        lean = rng.normal(0, 0.4, (n_submissions, n_clusters))[:, at] if n_clusters else 0.0
+        drawn = hard + lean + rng.normal(0, 0.3, (n_submissions, n))
+        rows = (np.clip(drawn, 0, 1) if graded else (drawn > 0.3).astype(float)).tolist()
+        p_values, _ = pairwise_p(rows, clusters=at.tolist() if n_clusters else None)
+        calls += min(p for row in p_values for p in row) <= 0.05
+    return calls / n_draws
+
+
+BOARDS = [(None, False), (None, True), (6, False), (10, True), (12, False), (20, False), (20, True)]
+
+
+@pytest.mark.parametrize(("n_clusters", "graded"), BOARDS)
+def test_equal_submissions_are_rarely_told_apart(n_clusters: int | None, graded: bool) -> None:
+    """Of boards of six equal submissions, clustered or not, at most 6 % tell some pair apart (100 boards: three standard errors more)."""
+    assert told_apart(100, n_clusters=n_clusters, graded=graded) <= 0.06 + 3 * (0.06 * 0.94 / 100) ** 0.5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_clusters", "graded"), BOARDS)
+def test_equal_submissions_are_rarely_told_apart_at_length(n_clusters: int | None, graded: bool) -> None:
+    """At most 6 % of 1,000 boards."""
+    share = told_apart(1000, n_clusters=n_clusters, graded=graded)
+    print(f"{n_clusters or 'no':>3} clusters {'graded' if graded else '0/1':6}  {100 * share:.1f} %")
+    assert share <= 0.06
+
+
+def test_clusters_of_one_are_no_clusters() -> None:
+    """Where each instance is its own cluster, ranks are drawn as without, and flips are McNemar's."""
+    scores = board(0.7, 0.6, 0.4, n=60)
+    plain, clustered = (rank_submissions(scores, n_resamples=500, clusters=names) for names in (None, list(range(60))))
+    assert plain.submissions == clustered.submissions
+    assert np.asarray(plain.p_values) == pytest.approx(np.asarray(clustered.p_values))

@@ -57,7 +57,9 @@ def test_no_flips_do_not_make_a_certain_zero() -> None:
 
 
 def test_equal_differences_have_a_note_for_their_interval() -> None:
-    """All apart by 0.25: the interval has no width and says so; one pair has none."""
+    """All apart by 0.25: the widest interval that is possible, and a note; one pair has none."""
+    found = difference_interval([0.5, 0.75], [0.25, 0.5])
+    assert found.low < 0.25 < found.high
     assert "their spread is not known" in difference_interval([0.5, 0.75], [0.25, 0.5]).note
     assert difference_interval([0.5], [0.25]).low is None
 
