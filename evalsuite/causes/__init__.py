@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evalsuite.causes import file_repairs, laws, plants, row_repairs, text_laws
+from evalsuite.causes import file_repairs, filter_repairs, grouping_repairs, laws, number_laws, plants, row_repairs, text_laws, time_laws
 from evalsuite.causes.laws import Law
 from evalsuite.causes.row_repairs import Repair
 from evalsuite.causes.value_pairs import DAY
@@ -30,16 +30,19 @@ LAWS: Final[tuple[Law, ...]] = (
     Law("stored as text", "values are stored as text", laws.each(laws.stored_as_text), plants.plant_stored_as_text),
     Law("number in text", "the numbers stand in text", laws.number_in_text, plants.plant_number_in_text),
     Law("leading zeros", "leading zeros differ", laws.each(text_laws.leading_zeros), plants.plant_leading_zeros),
-    Law("date form", "dates are written in another form", laws.each(laws.date_form), plants.plant_date_form),
-    Law("off by one day", "dates are one day off", laws.off_by_a_day, plants.plant_instant(DAY)),
-    Law("time zone", "times are shifted, as in another time zone", laws.time_zone, plants.plant_zone),
-    Law("time cut off", "the time of day, or the day, is cut off", laws.each(laws.time_cut), plants.plant_time_cut),
-    Law("sign", "the sign is the opposite", laws.each(laws.sign), plants.plant_number(lambda value: -value)),
-    Law("times 100", "the numbers are 100 times gold's, or a hundredth", laws.scaled_by(["100"]), plants.plant_number(lambda v: v * 100)),
-    Law("unit", "the numbers are in another unit", laws.scaled_by(list(laws.UNITS)), plants.plant_number(lambda v: v / 1000)),
-    Law("off by one", "the numbers are off by one", laws.off_by_one, plants.plant_off_by_one),
-    Law("rounding", "the numbers are rounded or cut", laws.rounding, plants.plant_rounding),
-    Law("constant factor", "all numbers are off by one factor", laws.constant_factor, plants.plant_number(lambda value: value * 7)),
+    Law("date form", "dates are written in another form", laws.each(time_laws.date_form), plants.plant_date_form),
+    Law("off by one day", "dates are one day off", time_laws.off_by_a_day, plants.plant_instant(DAY)),
+    Law("summer time", "times are one hour off in one season", time_laws.summer_time, partial=True),
+    Law("time zone", "times are shifted, as in another time zone", time_laws.time_zone, plants.plant_zone),
+    Law("epoch time", "times are counted from 1970", time_laws.epoch_time, plants.plant_epoch),
+    Law("time cut off", "the time of day, the day or the month is cut off", laws.each(time_laws.time_cut), plants.plant_time_cut),
+    Law("sign", "the sign is the opposite", laws.each(number_laws.sign), plants.plant_number(lambda value: -value)),
+    Law("times 100", "the numbers are 100 times gold's, or 1 %", number_laws.scaled_by(["100"]), plants.plant_number(lambda v: v * 100)),
+    Law("unit", "the numbers are in another unit", number_laws.scaled_by(list(number_laws.UNITS)), plants.plant_number(lambda v: v / 1000)),
+    Law("off by one", "the numbers are off by one", number_laws.off_by_one, plants.plant_off_by_one),
+    Law("rounding", "the numbers are rounded or cut", number_laws.rounding, plants.plant_rounding),
+    Law("fan-out", "rows are counted several times, as after a join that fans out", number_laws.fan_out, partial=True),
+    Law("constant factor", "all numbers are off by one factor", number_laws.constant_factor, plants.plant_number(lambda value: value * 7)),
     Law("true and false", "yes and no are written in other words", laws.truth_form, plants.plant_truth(("yes", "no"), same=True)),
     Law("inverted", "true and false are exchanged", laws.inverted, plants.plant_truth(("true", "false"), same=False)),
     Law("default value", "a constant stands where gold is NULL", laws.default_value),
@@ -63,16 +66,21 @@ TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
     TableCause("no header row", "the header line is missing", file_repairs.no_header, "file"),
     TableCause("wrong order", "the rows stand in another order", row_repairs.wrong_order, "rows"),
     TableCause("rows duplicated", "rows stand several times, as after a join that fans out", row_repairs.duplicated, "rows"),
+    TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", grouping_repairs.wrong_level, "rows"),
     TableCause("tie at the cut", "rows tie with the last place", row_repairs.tie_at_the_cut, "rows"),
-    TableCause("missing filter", "extra rows share a value: a filter is missing", row_repairs.missing_filter, "rows"),
-    TableCause("extra rows", "there are rows too many", row_repairs.extra_rows, "rows"),
-    TableCause("missing rows", "there are rows too few", row_repairs.missing_rows, "rows"),
+    TableCause("missing filter", "extra rows share a value: a filter is missing", filter_repairs.missing_filter, "rows"),
+    TableCause("keys repeated", "rows repeat a key that stands once in gold", row_repairs.repeated_keys, "rows"),
+    TableCause("extra rows", "there are rows too many", filter_repairs.extra_rows, "rows"),
+    TableCause("missing rows", "there are rows too few", filter_repairs.missing_rows, "rows"),
     TableCause("missing column", "a needed column is not handed in", row_repairs.missing_column, "columns"),
     TableCause("columns swapped", "two columns are exchanged in some rows", row_repairs.swapped_cells, "columns"),
     TableCause("rows scrambled", "cells of different rows are put together", row_repairs.scrambled, "columns"),
 )
 
 OTHER_CAUSES: Final[dict[str, str]] = {
+    "ties in another order": "rows that tie stand in another order",
+    "NULL group": "the group of NULL is missing, or one too many",
+    "join lost": "all rows of some keys are missing, or too many: a join was lost or is of another kind",
     "tables swapped": "the tables are handed in in another order",
     "extra text": "text beside the answer keeps it from being accepted",
     "excluded text": "the answer holds what it must not hold",

@@ -6,29 +6,12 @@ or None where the law does not hold for every pair. `plant` does the opposite to
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, InvalidOperation
+from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.causes.value_pairs import (
-    DAY,
-    Pair,
-    decimals,
-    decorated_number,
-    instant,
-    instants,
-    is_null,
-    nearly,
-    write_instant,
-    write_number,
-)
+from evalsuite.causes.value_pairs import Pair, decorated_number, instant, is_null, nearly, write_number
 
 Plant = Callable[[Any, bool], Any]
-FEWEST_FACTOR_ROWS: Final = 3
-UNITS: Final = {
-    "1000": "thousands", "1000000": "millions", "1000000000": "billions", "60": "minutes against hours or seconds",
-    "3600": "seconds against hours", "24": "hours against days", "86400": "seconds against days", "1440": "minutes against days",
-    "1024": "KiB", "1048576": "MiB", "1.609344": "miles against km",
-}  # fmt: skip
 _NULL_WORDS: Final = {"", "-", "--", "\u2013", "\u2014", "n/a", "na", "none", "null", "nan", "unknown", "missing", "nil", ".", "?", "false"}
 _TRUE: Final = {"true", "t", "yes", "y", "1", "1.0", "on"}
 _FALSE: Final = {"false", "f", "no", "n", "0", "0.0", "off"}
@@ -45,12 +28,13 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A cause by name: `says` is its sentence; `fix` undoes it; `plant` makes gold wrong."""
+    """A cause by name: `says` is its sentence; `fix` undoes it; `plant` makes gold wrong; a `partial` one leaves some cells right."""
 
     name: str
     says: str
     fix: Callable[[Sequence[Pair]], Fixed | None]
     plant: Plant | None = None
+    partial: bool = False
 
 
 def each(one: Callable[[Pair], Any]) -> Callable[[Sequence[Pair]], Fixed | None]:
@@ -126,149 +110,6 @@ def stored_as_text(pair: Pair) -> Any:
     if moments[0] is not None and moments[0] == moments[1]:
         return pair.gold
     return pair.gold if str(pair.gold).casefold() == str(pair.predicted).casefold() else NO
-
-
-def date_form(pair: Pair) -> Any:
-    gold = instant(pair.gold, native=pair.native)
-    if gold is None or pair.predicted is None or instant(pair.predicted, native=pair.native) not in (None, gold):
-        return NO
-    if str(pair.gold) == str(pair.predicted):
-        return NO
-    return pair.gold if gold in (instant(pair.predicted, native=False), *instants(pair.predicted)) else NO
-
-
-def _shifts(pairs: Sequence[Pair]) -> int | None:
-    """The one time by which all predictions are late, in nanoseconds; None where there is no single one."""
-    found = set()
-    for pair in pairs:
-        gold, predicted = instant(pair.gold, native=pair.native), instant(pair.predicted, native=pair.native)
-        if gold is None or predicted is None:
-            return None
-        found.add(predicted - gold)
-        if len(found) > 1:
-            return None
-    return found.pop() if found else None
-
-
-def off_by_a_day(pairs: Sequence[Pair]) -> Fixed | None:
-    shift = _shifts(pairs)
-    if shift is None or abs(shift) != DAY:
-        return None
-    return Fixed(_shifted(pairs, shift), f"the dates are one day {'late' if shift > 0 else 'early'}")
-
-
-def time_zone(pairs: Sequence[Pair]) -> Fixed | None:
-    shift = _shifts(pairs)
-    if not shift or abs(shift) > 14 * DAY // 24 or shift % (15 * 60 * 10**9):
-        return None
-    hours = abs(shift) / (3600 * 10**9)
-    return Fixed(_shifted(pairs, shift), f"the times are {hours:g} h {'late' if shift > 0 else 'early'}, as in another time zone")
-
-
-def _shifted(pairs: Sequence[Pair], shift: int) -> tuple[Any, ...]:
-    return tuple(write_instant((instant(pair.predicted, native=pair.native) or 0) - shift, pair.gold) for pair in pairs)
-
-
-def time_cut(pair: Pair) -> Any:
-    gold, predicted = instant(pair.gold, native=pair.native), instant(pair.predicted, native=pair.native)
-    if gold is None or predicted is None or gold == predicted:
-        return NO
-    steps = (10**9, 60 * 10**9, 3600 * 10**9, DAY)
-    if any(gold - gold % step == predicted for step in steps):
-        return pair.gold
-    months = [write_instant(gold, "2000-01-01")[:length] + rest for length, rest in ((7, "-01"), (4, "-01-01"))]
-    return pair.gold if predicted in [instant(text, native=False) for text in months] else NO
-
-
-def sign(pair: Pair) -> Any:
-    gold, predicted = pair.gold_number, pair.predicted_number
-    if gold is None or predicted is None or not predicted or not nearly(gold, -predicted):
-        return NO
-    return write_number(-predicted, pair.predicted)
-
-
-def scaled_by(factors: Sequence[str]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """A law by which every prediction is gold times one of the factors, or divided by it."""
-
-    def fix(pairs: Sequence[Pair]) -> Fixed | None:
-        numbers = []
-        for pair in pairs:
-            gold, predicted = pair.gold_number, pair.predicted_number
-            if not gold or not predicted:
-                return None
-            numbers.append((gold, predicted))
-        for text in factors if numbers else ():
-            for factor, word in ((Decimal(text), "times"), (1 / Decimal(text), "divided by")):
-                values = []
-                for pair, (gold, predicted) in zip(pairs, numbers, strict=True):
-                    if nearly(predicted, gold * factor):
-                        values.append(write_number(predicted / factor, pair.predicted))
-                    # A share shown as percent is often rounded too.
-                    elif len(predicted.as_tuple().digits) >= 2 and _rounds(gold * factor, predicted, at_tens=False):
-                        values.append(pair.gold)
-                    else:
-                        break
-                if len(values) == len(pairs):
-                    unit = f" ({UNITS[text]})" if text in UNITS else ""
-                    return Fixed(tuple(values), f"the numbers are gold's {word} {text}{unit}")
-        return None
-
-    return fix
-
-
-def constant_factor(pairs: Sequence[Pair]) -> Fixed | None:
-    """One factor for at least three different gold values: with fewer there always is one."""
-    golds, predictions = [pair.gold_number for pair in pairs], [pair.predicted_number for pair in pairs]
-    if len(set(golds)) < FEWEST_FACTOR_ROWS or not all(golds) or not all(predictions):
-        return None
-    factors = [p / g for g, p in zip(golds, predictions, strict=True) if g and p]
-    if not all(nearly(factor, factors[0]) for factor in factors) or nearly(abs(factors[0]), Decimal(1)):
-        return None
-    values = tuple(write_number(p / factors[0], pair.predicted) for p, pair in zip(predictions, pairs, strict=True) if p)
-    return Fixed(values, "all numbers are off by one factor", f"gold's times {float(factors[0]):.6g}")
-
-
-def off_by_one(pairs: Sequence[Pair]) -> Fixed | None:
-    shifts = set()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if gold is None or predicted is None or gold != gold.to_integral_value():
-            return None
-        shifts.add(predicted - gold)
-    if shifts not in ({Decimal(1)}, {Decimal(-1)}):
-        return None
-    shift = shifts.pop()
-    values = tuple(write_number((pair.predicted_number or 0) - shift, pair.predicted) for pair in pairs)
-    return Fixed(values, f"the numbers are one too {'large' if shift > 0 else 'small'}")
-
-
-def rounding(pairs: Sequence[Pair]) -> Fixed | None:
-    places = set()
-    for pair in pairs:
-        gold, predicted = pair.gold_number, pair.predicted_number
-        if gold is None or predicted is None or gold == predicted or not _rounds(gold, predicted):
-            return None
-        places.add(decimals(predicted))
-    most = max(places)
-    words = f"{most} decimal{'' if most == 1 else 's'}" if most else "whole numbers"
-    zero = "" if any(pair.predicted_number for pair in pairs) else ", which leaves nothing but 0"
-    return Fixed(tuple(pair.gold for pair in pairs), f"the numbers are rounded or cut to {words}{zero}")
-
-
-def _rounds(gold: Decimal, predicted: Decimal, *, at_tens: bool = True) -> bool:
-    """Whether the prediction is gold rounded, or cut off, where the prediction ends; whole numbers also at tens to thousands."""
-    shown = decimals(predicted)
-    # A float has no zeros at its end of its own: 13.0 was rounded to 13.
-    kept = decimals(predicted.normalize())
-    exponents = [-shown, *([-kept] if kept < shown else [])] if kept else [-shown, 0, *((1, 2, 3) if at_tens else ())]
-    try:
-        return any(
-            gold.quantize(Decimal(1).scaleb(exponent), way) == predicted
-            for exponent in exponents
-            for way in (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_DOWN)
-        )
-    except InvalidOperation:
-        return False
 
 
 def truth(value: Any) -> bool | None:

@@ -50,6 +50,12 @@ def plant_date_form(gold: Any, native: bool) -> Any:
     return f"{text[8:10]}/{text[5:7]}/{text[:4]}" if len(gold.strip()) == 10 else NOTHING
 
 
+def plant_epoch(gold: Any, native: bool) -> Any:
+    """The seconds since 1970 of a timestamp in a text."""
+    at = instant(gold, native=native)
+    return NOTHING if not at or native or len(str(gold)) <= 10 or at % 10**9 else str(at // 10**9)
+
+
 def plant_rounding(gold: Any, native: bool) -> Any:
     value = Pair(gold, None, native).gold_number
     if value is None or decimals(value) < 1:

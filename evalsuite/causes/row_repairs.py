@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 from typing import Any, Final
 
-from evalsuite.causes.predicates import predicate_of
 from evalsuite.causes.table_alignment import Alignment, any_order
 from evalsuite.types import Table
 
-# Above this chance a condition tells rows apart by accident.
-UNLIKELY: Final = 0.2
+# How likely an unrelated row holds a key of gold's: one of many digits, or any.
+_SAME_LONG_KEY, _SAME_KEY = 0.05, 0.3
+# Above this chance something tells rows apart by accident.
+MOST_CHANCE: Final = 0.2
 MOST_SWAPPED: Final = 20
 
 
@@ -23,7 +24,8 @@ MOST_SWAPPED: Final = 20
 class Repaired:
     """A table made right: what was found, and where with cells named.
 
-    `puts_gold_in` says that it holds cells which the answer did not; `chance` is how likely as much is found where there is nothing.
+    `puts_gold_in` says that it holds cells which the answer did not; `chance` is how likely as much is found where there is nothing;
+    `name` is a cause of its own, where what was found is told apart from what the repair is named after.
     """
 
     table: Table
@@ -31,6 +33,7 @@ class Repaired:
     where: str = ""
     puts_gold_in: bool = False
     chance: float = 0.0
+    name: str = ""
 
 
 Repair = Callable[[Alignment], Iterator[Repaired]]
@@ -67,7 +70,16 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
     free = any_order(a)
     if free.n_wrong or free.missing or free.extra:
         return
-    yield Repaired(pick(a.prediction, [p for _, p in free.pairs]), "the rows are gold's in another order")
+    table, cells = pick(a.prediction, [p for _, p in free.pairs]), a.columns
+    for j, k in enumerate(a.partners):
+        keys = cells.gold_keys[j]
+        n_runs = sum(x != y for x, y in pairwise(keys)) + 1
+        if k is not None and keys == cells.predicted_keys[k] and 1 < n_runs == len(cells.gold_bags[j]) < len(keys):
+            n_moved = sum(g != p for g, p in free.pairs)
+            says = f"{n_moved} rows that tie in gold's column {a.needed[j] + 1} stand in another order"
+            yield Repaired(table, says, gold_header(a, j), name="ties in another order")
+            return
+    yield Repaired(table, "the rows are gold's in another order")
 
 
 def scrambled(a: Alignment) -> Iterator[Repaired]:
@@ -142,6 +154,24 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
         )
 
 
+def repeated_keys(a: Alignment) -> Iterator[Repaired]:
+    """Rows beyond gold's that hold a value of its first column without repetitions, and other values beside it: what a join found again."""
+    if a.missing or not a.extra or len(a.pairs) < a.gold.n_rows:
+        return
+    for j, k in enumerate(a.partners):
+        bag = a.columns.gold_bags[j]
+        if k is None or len(bag) < a.gold.n_rows:
+            continue
+        if not all(a.columns.predicted_keys[k][row] in bag for row in a.extra):
+            return
+        n = len(a.extra)
+        long = all(len(str(a.gold.columns[a.needed[j]][row])) >= 4 for row in range(min(20, a.gold.n_rows)))
+        chance = min(MOST_CHANCE, (_SAME_LONG_KEY if long else _SAME_KEY) ** n)
+        says = f"{n} rows are repeated with other values: those of column {k + 1} stand once in gold, as after a join that fans out"
+        yield Repaired(pick(a.prediction, sorted(p for _, p in a.pairs)), says, gold_header(a, j), chance=chance, name="rows duplicated")
+        return
+
+
 def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
     """The last places of a ranking: rows beyond the cut have the same value as gold's last row."""
     if not a.gold.n_rows or not a.prediction.n_rows or not (a.extra or a.n_wrong):
@@ -158,7 +188,7 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
             continue
         if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
             continue
-        where = f"{_gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
+        where = f"{gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
         yield Repaired(
             _with_gold_rows(a, rows[0], rows[1]),
             f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken",
@@ -198,57 +228,18 @@ def _with_gold_rows(a: Alignment, missing: Sequence[int], extra: Sequence[int]) 
     """The prediction with gold's rows in the places of some extra ones, and without the other extra ones."""
     rows = rows_of(a.prediction)
     for gold_row, row in zip(missing, extra, strict=False):
-        rows[row] = _as_predicted(a, gold_row)
+        rows[row] = as_predicted(a, gold_row)
     dropped = set(extra[len(missing) :])
     return with_rows(a.prediction, [row for i, row in enumerate(rows) if i not in dropped])
 
 
-def _as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
+def as_predicted(a: Alignment, gold_row: int) -> tuple[Any, ...]:
+    """A gold row's cells where the prediction has its columns, None in the others."""
     cells: list[Any] = [None] * len(a.prediction.columns)
     for j, k in enumerate(a.partners):
         if k is not None:
             cells[k] = a.gold.columns[a.needed[j]][gold_row]
     return tuple(cells)
-
-
-def missing_filter(a: Alignment) -> Iterator[Repaired]:
-    """Extra rows that meet a condition which no wanted row meets: the condition on that column was left out."""
-    if not a.extra or a.missing or len(a.extra) < 2 or not a.pairs:
-        return
-    kept = sorted(p for _, p in a.pairs)
-    found = predicate_of(a.prediction, a.extra, kept)
-    # Few rows that share a value are named all the same, as what fits and is no proof.
-    if found is None or (found.size > 1 and found.chance > UNLIKELY):
-        return
-    shared = "share one value of" if found.size == 1 else "meet one condition on"
-    says = f"{len(a.extra)} extra rows {shared} column {found.column + 1}: a filter is missing"
-    yield Repaired(
-        pick(a.prediction, kept), says, f"{found.words} in each of them and in no wanted row", chance=min(found.chance, UNLIKELY)
-    )
-
-
-def extra_rows(a: Alignment) -> Iterator[Repaired]:
-    """Rows too many."""
-    if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
-        kept = sorted(p for _, p in a.pairs)
-        yield Repaired(pick(a.prediction, kept), f"{len(a.extra)} row{'s are' if len(a.extra) > 1 else ' is'} too many")
-
-
-def missing_rows(a: Alignment) -> Iterator[Repaired]:
-    """Rows too few; all that are there are gold's."""
-    if not a.missing or a.extra or (not a.pairs and a.prediction.n_rows) or all(k is None for k in a.partners):
-        return
-    rows = rows_of(a.prediction)
-    partner = dict(a.pairs)
-    whole = [rows[partner[row]] if row in partner else _as_predicted(a, row) for row in range(a.gold.n_rows)]
-    kind = " at the end, as by a LIMIT" if a.missing[0] == len(a.pairs) and len(a.missing) > 1 else ""
-    n = len(a.missing)
-    says, where = f"{n} row{'s' if n > 1 else ''} of gold {'are' if n > 1 else 'is'} missing{kind}", ""
-    found = predicate_of(a.gold, a.missing, [g for g, _ in a.pairs]) if n > 1 else None
-    if found is not None and found.chance < UNLIKELY:
-        says = f"all {n} rows of gold that meet one condition on its column {found.column + 1} are missing: a filter too many"
-        where = f"{found.words} in each of them and in no row that is there"
-    yield Repaired(with_rows(a.prediction, whole), says, where, puts_gold_in=True)
 
 
 def missing_column(a: Alignment) -> Iterator[Repaired]:
@@ -268,9 +259,10 @@ def missing_column(a: Alignment) -> Iterator[Repaired]:
         types = (*table.types, (a.gold.types or ())[a.needed[j]]) if table.types is not None else None
         table = replace(table, header=(*table.header, a.gold.header[a.needed[j]]), columns=(*table.columns, cells), types=types)
     n = len(absent)
-    where = "gold's " + ", ".join(_gold_header(a, j) for j in absent)
+    where = "gold's " + ", ".join(gold_header(a, j) for j in absent)
     yield Repaired(table, f"{n} needed column{'s are' if n > 1 else ' is'} not handed in", where, puts_gold_in=True)
 
 
-def _gold_header(a: Alignment, j: int) -> str:
+def gold_header(a: Alignment, j: int) -> str:
+    """The number, from 1, and the header of a needed gold column."""
     return f"column {a.needed[j] + 1} {a.gold.header[a.needed[j]]!r}"

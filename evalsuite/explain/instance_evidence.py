@@ -180,7 +180,7 @@ _SEARCHES: Final[dict[str, Lazy]] = {
 def explain(scorer: Scorer, form: Any, parameters: Mapping[str, Any], *, rules: Rule, budget: Budget | None = None) -> dict[str, Any]:
     """The explanation of one check as data: `proved`, `cause` (its name, empty where unproved), `causes`, `n_attempts`, `notes`.
 
-    `form` is what a reader made of the answer, `parameters` hold gold read. At most 60 tries, and 20,000,000 cells tried together; `notes`
+    `form` is what a reader made of the answer, `parameters` hold gold read. At most 400 tries, and 20,000,000 cells tried together; `notes`
     say where that, or the size of a table, ended the search. Where the rules refuse gold itself the search is made under the other ones
     (`rules` says under which the cause was proved, `notes` why).
     """

@@ -22,7 +22,7 @@ _YEARS: Final = range(1900, 2101)
 _NEAR: Final = 20
 # One whole number off by one, or one small one in another unit, is a coincidence too often to be a proof.
 _SMALL: Final = 1000
-_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "leading zeros")
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "leading zeros")
 _NULL_LAWS: Final = ("null and zero", "null word")
 
 

@@ -12,7 +12,7 @@ from evalsuite.explain.null_model import PROVED, chance_of
 from evalsuite.registry import Scorer
 from evalsuite.types import Rule, Table
 
-MOST_ATTEMPTS: Final = 60
+MOST_ATTEMPTS: Final = 400
 MOST_CELLS: Final = 20_000_000
 SHOWN: Final = 80
 
@@ -74,9 +74,9 @@ class Budget:
     def spent(self) -> bool:
         """Whether the search has to end; what ended it is noted once."""
         if self.used >= self.attempts:
-            self.note(f"the search ended after {self.attempts} tries")
+            self.note(f"no cause found in {tries(self.attempts)}")
         elif self.used_cells >= self.cells:
-            self.note(f"the search ended after {self.used} tries of {self.used_cells:,} cells together")
+            self.note(f"no cause found in {tries(self.used)} of {self.used_cells:,} cells together")
         else:
             return False
         return True
@@ -134,6 +134,11 @@ def show(value: Any) -> str:
 def plural(n: int, noun: str) -> str:
     """`1 cell`, `2 cells`."""
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def tries(n: int) -> str:
+    """`1 try`, `2 tries`."""
+    return "1 try" if n == 1 else f"{n} tries"
 
 
 def joined(causes: Sequence[Cause]) -> str:

@@ -9,6 +9,7 @@ from evalsuite.causes.laws import Fixed, Law
 from evalsuite.causes.row_repairs import with_column
 from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
+from evalsuite.causes.value_pairs import is_null
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
@@ -122,7 +123,8 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         tried = [one for one in TABLE_CAUSES if one.name == phase or (one.phase == phase and one.name not in order)]
         for repair in tried:
             for repaired in repair.repair(start):
-                cause = Cause(repair.name, repaired.says, repaired.where, puts_gold_in=repaired.puts_gold_in, chance=repaired.chance)
+                name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
+                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=repaired.chance)
                 if passes(repaired.table):
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
@@ -184,9 +186,16 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
 def _fitting(a: Alignment, j: int) -> Iterator[tuple[Law, Fixed]]:
     pairs = a.values(j, a.wrong[j])
     for law in LAWS:
-        fixed = law.fix(pairs)
+        fixed = None if law.partial and not _some_are_right(a, j) else law.fix(pairs)
         if fixed is not None:
             yield law, fixed
+
+
+def _some_are_right(a: Alignment, j: int) -> bool:
+    """Whether a cell of the column is right that a law would have made wrong: neither NULL nor 0."""
+    wrong = set(a.wrong[j])
+    right = (a.values(j, [rows])[0] for rows in a.pairs if rows not in wrong)
+    return any(pair.gold_number != 0 and not is_null(pair.gold, native=pair.native) for pair in right)
 
 
 def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:

@@ -98,7 +98,7 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
     if not all(_is_leaf(leaf.gold) and _is_leaf(leaf.predicted) for leaf in leaves):
         return None
     pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
-    for law in LAWS:
+    for law in (law for law in LAWS if not law.partial):
         fixed = law.fix(pairs)
         if fixed is not None:
             where += f": gold {show(first.gold)}, handed in {show(first.predicted)}"

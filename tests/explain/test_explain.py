@@ -72,7 +72,7 @@ def test_the_search_says_when_it_ended_early() -> None:
     wrong = with_column(gold, 0, ["1000", "2000", "3000"])
     found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", budget=Budget(attempts=0))
     assert found["proved"] is False
-    assert found["notes"] == ["the search ended after 0 tries"]
+    assert found["notes"] == ["no cause found in 0 tries"]
 
 
 @pytest.mark.parametrize(
@@ -157,4 +157,4 @@ def test_the_budget_counts_cells() -> None:
     wrong = Table(header=("a",), columns=(["31", "11", "29"],), n_rows=3)
     wide = Budget(cells=0)
     found = explain(SCORERS.load("table_match"), wrong, {"gold": gold}, rules="official", budget=wide)
-    assert found["notes"] == ["the search ended after 0 tries of 0 cells together"]
+    assert found["notes"] == ["no cause found in 0 tries of 0 cells together"]

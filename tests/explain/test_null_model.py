@@ -20,6 +20,10 @@ KINDS: dict[str, tuple[Draw, int]] = {
     "two counts of five": (lambda random_: str(random_.randint(1, 40)), 2),
     "decimals": (lambda random_: f"{random_.uniform(0, 100):.2f}", 1),
     "years": (lambda random_: str(random_.randint(1990, 2025)), 1),
+    "number texts": (lambda random_: f"{random_.randint(1, 900)} {random_.choice(['km', 'EUR', 'pieces'])}", 1),
+    "three amounts": (lambda random_: f"{random_.uniform(1, 30):.1f}", 3),
+    "days": (lambda random_: f"2024-0{random_.randint(1, 9)}-{random_.randint(10, 28)}", 1),
+    "times": (lambda random_: f"2024-03-1{random_.randint(0, 9)} {random_.randint(10, 23)}:{random_.choice(['00', '30'])}:00", 2),
 }
 
 
