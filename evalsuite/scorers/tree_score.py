@@ -85,13 +85,16 @@ def tree_score(
                 invented=invented,
             )
 
-        strict = scored(predictions, invented, compat=False)
+        # The reference's result is let go before the other is made: of many records each is large.
         by_position = [None if isinstance(record, Lost) else record for record in answers][: len(references)]
         official = scored([*by_position, *[None] * (len(references) - len(by_position))], [], compat=True)
+        raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
+        value = 0.0 if raises else min(1.0, max(0.0, official.score))
+        reason = f"the reference raises: {raises}" if raises else treeval_reason(official)
+        del official, by_position
+        strict = scored(predictions, invented, compat=False)
     except (ValueError, SchemaError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
-    raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
-    value = 0.0 if raises else min(1.0, max(0.0, official.score))
     notes = [f"{len(invented)} records that gold does not have"] if invented else []
     notes += [f"{n_repaired} of {len(answers)} records repaired"] if n_repaired else []
     notes += [lost.reason] if lost else []
@@ -101,7 +104,7 @@ def tree_score(
     return Score(
         official=value,
         strict=strict.score,
-        reason=f"the reference raises: {raises}" if raises else treeval_reason(official),
+        reason=reason,
         strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
         details={**treeval_details(strict), "n_repaired": n_repaired, "margin": tree_margin(prediction, gold, id_field)},
@@ -122,7 +125,8 @@ def _paired(references: list[Any], answers: list[Any], id_field: str | None, sch
     drop = id_field if id_field is not None and id_field not in schema else None
 
     def without_id(record: Any) -> Any:
-        return {key: value for key, value in record.items() if key != drop} if isinstance(record, dict) else record
+        named = isinstance(record, dict) and drop in record
+        return {key: value for key, value in record.items() if key != drop} if named else record
 
     predictions = [without_id(found) for _, _, found in inner]
     return [without_id(record) for record in references], predictions[:n], predictions[n:]

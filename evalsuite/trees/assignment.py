@@ -94,12 +94,16 @@ def _prices(loss: "Floats", columns: "Columns") -> "Floats":
     import numpy as np
 
     prices = np.zeros(loss.shape[1])
-    noise = 1e-13 * max(1.0, float(np.abs(loss).max()))
+    noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
+    moved = np.arange(loss.shape[0])  # the rows whose own column has become cheaper: what the others offer is known already
     for _ in range(loss.shape[0] + 1):
-        cheaper = np.minimum(prices, (loss + prices[columns][:, None]).min(axis=0))
-        if float((prices - cheaper).max()) <= noise:
+        cheaper = np.minimum(prices, (loss[moved] + prices[columns[moved]][:, None]).min(axis=0))
+        fallen = prices - cheaper > noise
+        if not fallen.any():
             break
-        prices = cheaper
+        prices, moved = np.where(fallen, cheaper, prices), np.flatnonzero(fallen[columns])
+        if not len(moved):
+            break
     return prices
 
 

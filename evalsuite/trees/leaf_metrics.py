@@ -87,7 +87,7 @@ class Levenshtein:
         return same
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
-        """n x m ratios; equal texts are compared once."""
+        """n x m ratios; equal texts are compared once where there are many."""
         import numpy as np
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import cdist
@@ -95,8 +95,9 @@ class Levenshtein:
         sides = []
         for side in (_texts(references), _texts(predictions)):
             place = {text: i for i, text in enumerate(dict.fromkeys(side))}
-            different = list(place)
-            sides.append((different, None if len(different) == len(side) else list(map(place.__getitem__, side))))
+            # To compare a few texts again costs less than to put the others back into their places.
+            fewer = 4 * len(place) < 3 * len(side) or None in place
+            sides.append((list(place), list(map(place.__getitem__, side))) if fewer else (side, None))
         (left, rows), (right, columns) = sides
         if not left or not right:
             return np.zeros((len(references), len(predictions)))
@@ -107,8 +108,8 @@ class Levenshtein:
             found[:, right.index(None)] = 0.0
         if None in left and None in right:
             found[left.index(None), right.index(None)] = 1.0
-        if rows is not None or columns is not None:
-            found = found[np.ix_(range(len(left)) if rows is None else rows, range(len(right)) if columns is None else columns)]
+        found = found if rows is None else found.take(rows, axis=0)
+        found = found if columns is None else found.take(columns, axis=1)
         if not self.compat and not set(map(type, references)) == set(map(type, predictions)) == {str}:
             kinds = [_kinds(side) for side in (references, predictions)]
             found = np.where(np.array(kinds[0])[:, None] == np.array(kinds[1])[None, :], found, 0.0)

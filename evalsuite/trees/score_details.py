@@ -2,8 +2,10 @@
 
 import math
 import re
+from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable
+from heapq import nsmallest
 from typing import Any
 
 from evalsuite.trees.field_results import COLUMNS, PathScore, RunResult
@@ -26,6 +28,8 @@ _COLUMNS = {
     "omission": "omissions",
     "hallucination": "hallucinations",
 }
+_PLACES = {status: list(COLUMNS.values()).index(column) for status, column in _COLUMNS.items()}
+_RIGHT = ("match", "both_null")
 MAX_ROWS = 200  # rows of a report that do not agree
 
 
@@ -75,7 +79,8 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "n_fields": len(fields),
         "fields": fields[:MAX_FIELDS],
         "records": _worst_records(
-            [{"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records]
+            ({"record": _short(r.record_id), "precision": r.precision, "recall": r.recall, "f1": r.f1} for r in result.records),
+            result.total_records,
         ),
         "confusions": _confusions(wrong),
         "n_wrong": len(wrong),
@@ -128,20 +133,27 @@ def _short(value: Any) -> Any:
     return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
 
 
-def _shares(rows: Sequence[Row]) -> dict[str, Any]:
-    """Precision, recall and F1 of some leaves by the scores they reached, and their counts."""
-    counts = Counter(_COLUMNS[row.status] for row in rows)
-    both = counts["matches"] + counts["mismatches"]
-    sums = Tally(math.fsum(row.score or 0.0 for row in rows), both, counts["omissions"], counts["hallucinations"])
-    return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1, **{column: counts[column] for column in COLUMNS.values()}}
+class _Shares:
+    """Some leaves by the scores they reached, without the leaves."""
 
+    __slots__ = ("scores", "statuses")
 
-def _grouped(rows: Sequence[Row], key: Callable[[Row], Any]) -> dict[Any, list[Row]]:
-    found: dict[Any, list[Row]] = {}
-    for row in rows:
-        if row.status in _COLUMNS:
-            found.setdefault(key(row), []).append(row)
-    return found
+    def __init__(self) -> None:
+        self.scores = array("d")
+        self.statuses = bytearray()
+
+    def add(self, row: Row) -> None:
+        self.scores.append(row.score or 0.0)
+        self.statuses.append(_PLACES[row.status])
+
+    def rates(self) -> dict[str, Any]:
+        """Precision, recall and F1."""
+        matches, mismatches, omissions, hallucinations = self.counts().values()
+        sums = Tally(math.fsum(self.scores), matches + mismatches, omissions, hallucinations)
+        return {"precision": sums.precision, "recall": sums.recall, "f1": sums.f1}
+
+    def counts(self) -> dict[str, int]:
+        return {column: self.statuses.count(place) for place, column in enumerate(COLUMNS.values())}
 
 
 def _folded(row: Row) -> str:
@@ -150,42 +162,55 @@ def _folded(row: Row) -> str:
 
 def treeval_reason(result: TreevalResult) -> str:
     """One sentence: both F1, and the first leaf that differs."""
-    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
+    first, n_wrong, n_rows = None, 0, 0
+    for row in result.rows:
+        n_rows += 1
+        if row.status not in _RIGHT:
+            n_wrong += 1
+            first = first or row
     text = f"F1 of nodes {result.f1_node:.3g}, of leaves {result.f1_leaf:.3g}"
-    if not wrong:
-        return f"{text}; all {len(result.rows)} leaves agree"
-    first = wrong[0]
-    return f"{text}; {len(wrong)} of {len(result.rows)} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
+    if first is None:
+        return f"{text}; all {n_rows} leaves agree"
+    return f"{text}; {n_wrong} of {n_rows} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
 
 
 def treeval_details(result: TreevalResult) -> dict[str, Any]:
     """The seven numbers, the means per metric and type, the counts, fields and records (at most 100), and what differs (at most 200)."""
-    wrong = [row for row in result.rows if row.status not in ("match", "both_null")]
-    fields = [{"path": path, **_shares(rows)} for path, rows in _grouped(result.rows, _folded).items()]
-    records = [{"record": number, **_shares(rows)} for number, rows in sorted(_grouped(result.rows, lambda row: row.record).items())]
+    fields: dict[str, _Shares] = {}
+    records: dict[int, _Shares] = {}
+    wrong: list[Row] = []
+    n_rows = 0
+    for row in result.rows:
+        n_rows += 1
+        if row.status in _COLUMNS:
+            fields.setdefault(_folded(row), _Shares()).add(row)
+            records.setdefault(row.record, _Shares()).add(row)
+        if row.status not in _RIGHT:
+            wrong.append(row)
     confused = [
         {"schema_path": _folded(row), "status": row.status.replace("partial", "mismatch"), "expected": row.expected, "got": row.got}
         for row in wrong
     ]
+    by_field = [{"path": path, **shares.rates(), **shares.counts()} for path, shares in fields.items()]
     return {
         **result.summary,
         "per_metric": {name: mean for name, mean in result.per_metric.items() if name not in result.summary},
         "per_type": {name: means for name, means in result.per_leaf_type.items() if name not in result.summary},
         "counts": dict(result.counts._asdict()),
-        "n_leaves": len(result.rows),
+        "n_leaves": n_rows,
         "n_records": len(records),
-        "n_fields": len(fields),
+        "n_fields": len(by_field),
         "n_wrong": len(wrong),
-        "fields": sorted(fields, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
-        "records": _worst_records([{key: record[key] for key in ("record", "precision", "recall", "f1")} for record in records]),
+        "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
+        "records": _worst_records(({"record": number, **records[number].rates()} for number in sorted(records)), len(records)),
         "confusions": _confusions(confused),
         "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
         "signature": result.signature,
     }
 
 
-def _worst_records(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The records in their order; of more than a report holds (100) the worst, worst first."""
-    if len(records) <= MAX_FIELDS:
-        return records
-    return sorted(records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])[:MAX_FIELDS]
+def _worst_records(records: Iterable[dict[str, Any]], n: int) -> list[dict[str, Any]]:
+    """The n records in their order; of more than a report holds (100) the worst, worst first."""
+    if n <= MAX_FIELDS:
+        return list(records)
+    return nsmallest(MAX_FIELDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])

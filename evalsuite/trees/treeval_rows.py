@@ -1,6 +1,6 @@
 """What a Treeval score rests on: a row for each expected or predicted leaf, made when somebody reads them."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 RowStatus = Literal["match", "partial", "mismatch", "omission", "hallucination", "both_null"]
@@ -46,6 +46,13 @@ class Rows(Sequence[Row]):
         for make in waiting:
             self._made.extend(make())
         return self._made
+
+    def __iter__(self) -> Iterator[Row]:
+        """One row after the other; those that are not made yet are not kept, which is what a long batch needs."""
+        made, later = list(self._made), list(self._later)
+        yield from made
+        for make in later:
+            yield from make()
 
     def __len__(self) -> int:
         return len(self.all())

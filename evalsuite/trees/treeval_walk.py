@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import repeat
 from math import fsum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from evalsuite.trees.assignment import best_assignment
 from evalsuite.trees.json_values import ABSENT, canonical_order
@@ -28,6 +28,12 @@ from evalsuite.trees.treeval_metrics import measured, normalise, worst
 from evalsuite.trees.treeval_reference import Letters, see_as_reference, surplus_raises
 from evalsuite.trees.treeval_rows import Row, Rows, RowStatus
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float64]
 
 FLAG_CONTAINER, FLAG_TYPE, FLAG_OBJECT = "wrong container", "wrong type", "not an object"
 _TYPES: dict[str, tuple[type, ...]] = {"string": (str,), "integer": (int,), "number": (int, float), "boolean": (bool,)}
@@ -182,17 +188,8 @@ class Walk:
             mean = _mean(raw.tolist(), sizes)
             means[metric.name] = mean
             shown[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
-        self.rows.later(partial(self._leaf_rows, leaf, pairs, (total / len(leaf.metrics)).tolist()))
+        self.rows.later(partial(_leaf_rows, leaf, pairs, total / len(leaf.metrics)))
         return LeafOutcome(leaf, means, shown)
-
-    def _leaf_rows(self, leaf: Leaf, pairs: Pairs, scores: list[float]) -> Iterator[Row]:
-        statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
-        types = _TYPES.get(leaf.type, ())
-        odd = set(map(type, pairs.got)) - set(types)
-        flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in pairs.got]
-        paths = map(pairs.path, range(len(pairs.paths)))
-        columns = (pairs.records, paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
-        return map(_make_row, zip(*columns, flags))  # noqa: B905 (flags may repeat for ever)
 
     def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
         """Align the items of each pair of lists, settle what is left over, score what was matched in one go.
@@ -251,6 +248,17 @@ class Walk:
                 self.add([0, 0, item_size(want[i]), 0, 0, 0])
                 for here, value in leaf_entries(want[i], f"{path}[{i}]"):
                     self.rows.append(Row(record, here, "omission", value, None, 0.0, i, None, "missing item"))
+
+
+def _leaf_rows(leaf: Leaf, pairs: Pairs, worth: "Floats") -> Iterator[Row]:
+    scores = worth.tolist()
+    statuses: list[RowStatus] = ["match" if s == 1 else "mismatch" if s == 0 else "partial" for s in scores]
+    types = _TYPES.get(leaf.type, ())
+    odd = set(map(type, pairs.got)) - set(types)
+    flags: Iterable[str] = repeat("") if not odd or not (types or odd & {dict, list}) else [_flag(value, types) for value in pairs.got]
+    paths = map(pairs.path, range(len(pairs.paths)))
+    columns = (pairs.records, paths, statuses, pairs.want, pairs.got, scores, pairs.expected_index, pairs.got_index)
+    return map(_make_row, zip(*columns, flags))  # noqa: B905 (flags may repeat for ever)
 
 
 def _mean(values: list[float], sizes: list[int] | None) -> float | None:
