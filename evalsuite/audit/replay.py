@@ -205,7 +205,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         judge=said.get("judge") if JUDGE in why else None,
         sql=said.get("sql") if QUERY in why else None,
         living_gold=living,
-        warnings=_warnings(replay, said, again, living=bool(living)),
+        warnings=_warnings(replay, rows, said, again, living=bool(living)),
         folder=None,
         receipt=said["receipt"],
         corrections=_corrections(replay, rows, said, again),
@@ -214,11 +214,11 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     ).to_json()
 
 
-def _warnings(replay: Replay, said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
+def _warnings(replay: Replay, rows: Sequence[Result], said: Mapping[str, Any], again: Run | None, *, living: bool) -> tuple[str, ...]:
     """The warnings; those about gold that a query gave are the run's own word."""
     if living:
         return tuple(said["warnings"])
-    before, after = warnings_of(replay.gold, replay.submission, replay.tasks), unapplied(replay.errata, replay.tasks)
+    before, after = warnings_of(replay.gold, replay.submission, replay.tasks, rows), unapplied(replay.errata, replay.tasks)
     more = [text for text in (again.warnings if again is not None else ()) if text not in {*before, *after}]
     return (*before, *more, *after)
 

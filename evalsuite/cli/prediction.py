@@ -115,6 +115,7 @@ def check_prediction(
     except FaultError as error:
         hint = "" if error.fault.code == "MISSING_FILE" else FAULTS[error.fault.code].hint
         raise UsageError(describe(error.fault), hint=hint) from None
+    warnings = list(dict.fromkeys([*warnings, *found.details.get("warnings", ())]))
     if as_json:
         print(json.dumps(score_object(name, found, rules=rules, warnings=warnings), ensure_ascii=True, default=str))
     else:

@@ -215,17 +215,13 @@ def _segments(gold: str, answer: str) -> list[dict[str, str]]:
 
 def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:
     """Rows by JSON path with a status: the scorer's own where it gives them, else every place where the two values differ."""
-    for key, total in (("wrong", "n_wrong"), ("rows", "n_leaves")):
-        rows = details.get(key)
-        if isinstance(rows, list) and rows and total in details and key == "wrong":
-            shown = [
-                {
-                    "path": row.get("path") or "(root)",
-                    **{k: _json_safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")},
-                }
-                for row in rows[:MOST_LEAVES]
-            ]
-            return {"kind": "tree", "rows": shown, "n_rows": details[total], "n_rows_shown": len(shown), "note": ""}
+    scored = details.get("wrong") or details.get("rows")
+    if isinstance(scored, list) and scored and "n_wrong" in details:
+        shown = [
+            {"path": row.get("path") or "(root)", **{k: _json_safe(row.get(k)) for k in ("record", "status", "expected", "got", "reason")}}
+            for row in scored[:MOST_LEAVES]
+        ]
+        return {"kind": "tree", "rows": shown, "n_rows": details["n_wrong"], "n_rows_shown": len(shown), "note": ""}
     rows, n = [], 0
     for leaf in differing(gold, form):
         n += 1

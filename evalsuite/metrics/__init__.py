@@ -6,6 +6,7 @@ composite:
   parts: [{exact_match: {ignore_case: true}, weight: 0.3}, {f1: {}, weight: 0.3}, {llm_judge: {model: m}, weight: 0.4}]
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -47,6 +48,9 @@ def get_metric(name: str, /, **options: Any) -> Metric:
     if name not in METRICS:
         raise MetricError(f"unknown metric {name!r}", code="unknown_metric", hint=did_you_mean(name, METRICS))
     factory: Callable[..., Metric] = METRICS[name].load()
+    known = inspect.signature(factory).parameters
+    if unknown := [option for option in options if option not in known]:
+        raise MetricError(f"{name}: unknown option {unknown[0]!r}", code="bad_option", hint=did_you_mean(unknown[0], known))
     try:
         return factory(**options)
     except TypeError as error:

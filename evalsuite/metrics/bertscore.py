@@ -3,9 +3,9 @@
 The vectors come from a transformers model in a local folder, or from anything with `embed`.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
@@ -123,11 +123,20 @@ class BertScore(Metric):
     precision_weight: float | None = 0.1
     embedder: Embedder | None = field(default=None, metadata=IN_PYTHON)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """The options alone: no model travels to another process."""
+        return {option.name: getattr(self, option.name) for option in fields(self)}
+
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The score, with precision, recall and F1 in the details."""
-        rows = self.vectors.embed(prediction)
-        matches = [greedy_match(rows, self.vectors.embed(reference)) for reference in references]
+        rows = self._embedded(prediction)
+        matches = [greedy_match(rows, self._embedded(reference)) for reference in references]
         return best([Measure(value=min(1.0, max(0.0, m.weighted(self.precision_weight))), details=asdict(m)) for m in matches])
+
+    @cached_property
+    def _embedded(self) -> Callable[[str], Any]:
+        # A text that stands against many others goes through the model once.
+        return lru_cache(maxsize=256)(self.vectors.embed)
 
     @cached_property
     def vectors(self) -> Embedder:

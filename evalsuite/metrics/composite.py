@@ -68,7 +68,8 @@ def _mean_of_positives(scores: Sequence[float], shares: Sequence[float], aggrega
     if any(score == 0 for score, _ in counted):
         return 0.0
     if aggregation == "harmonic_mean":
-        return 1 / math.fsum(share / score for score, share in counted)
+        low = min(score for score, _ in counted)  # in units of the smallest, whose own reciprocal may be beyond every float
+        return low / math.fsum(share * (low / score) for score, share in counted)
     return math.exp(math.fsum(share * math.log(score) for score, share in counted))
 
 

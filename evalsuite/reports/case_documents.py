@@ -198,7 +198,11 @@ def _text_lines(data: Data) -> Iterator[str]:
 
 
 def _tree_lines(data: Data) -> Iterator[str]:
+    record = None
     for row in data["rows"][: 2 * MOST_ROWS]:
+        if row.get("record") is not None and row["record"] != record:
+            record = row["record"]
+            yield f" record {clean(str(record))}"
         values = f": gold {_cell_words(row['expected'])}, answer {_cell_words(row['got'])}" if "expected" in row else ""
         yield f"   {row['status']:<14} {clean(str(row['path']))}{values}"
     if data["n_rows"] > 2 * MOST_ROWS:

@@ -8,7 +8,7 @@ from evalsuite.gold.spec import check_ids
 from evalsuite.readers.limits import moved_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
-from evalsuite.types import Gold, GoldInstance, Rule, Submission, Task
+from evalsuite.types import Gold, GoldInstance, Result, Rule, Submission, Task
 
 
 def plan(
@@ -89,8 +89,11 @@ def by_tag(tasks: Sequence[Task]) -> dict[str, list[str]]:
     return found
 
 
-def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> list[str]:
-    """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries."""
+def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], results: Sequence[Result]) -> list[str]:
+    """What a person should know that is no instance's fault: notes of both readers, ids that gold lacks, lenient gold entries.
+
+    And what a scorer said of gold's files, which nobody reads before.
+    """
     unknown = [f"{where}: {name!r} is not in gold (UNKNOWN_ID)" for where, name in submission.unknown]
     if more := submission.n_unknown - len(unknown):
         unknown.append(f"{more} more {'answer is' if more == 1 else 'answers are'} to ids that gold does not have (UNKNOWN_ID)")
@@ -100,4 +103,6 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task]) -> li
         for check in task.instance.checks
         for problem in check.problems
     ]
-    return [*gold.notes, *submission.notes, *unknown, *problems]
+    known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
+    said = [f"{one.instance_id}: {text}" for one in results for text in one.details.get("warnings", ()) if text not in known]
+    return [*gold.notes, *submission.notes, *unknown, *problems, *said]

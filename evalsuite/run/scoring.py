@@ -212,7 +212,7 @@ def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, jud
             judge=batches.spent(),
             sql=sql.spent(),
             living_gold=living.to_json(),
-            warnings=(*warnings_of(gold, submission, tasks), *living.notes, *drift, *unapplied(errata, tasks)),
+            warnings=(*warnings_of(gold, submission, tasks, results), *living.notes, *drift, *unapplied(errata, tasks)),
             folder=folder.path if folder is not None else None,
             receipt={**receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs, executor=options.executor), **resumed},
             corrections=correct(tasks, results, errata, Batches(sql.results, gold, inodes).results, rules=rules),

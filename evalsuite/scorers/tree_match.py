@@ -12,7 +12,7 @@ from evalsuite.registry import scorer
 from evalsuite.trees.batch_comparators import CompoundComparator
 from evalsuite.trees.comparators import PROTECTED
 from evalsuite.trees.eval_schema import SchemaError, effective_type
-from evalsuite.trees.field_results import Notice, RunResult
+from evalsuite.trees.field_results import Notice, Notify, RunResult
 from evalsuite.trees.field_totals import NullHandling, PostProcess, chain, propagate_batch_errors, reclassify_nulls
 from evalsuite.trees.gold_findings import UNREAD
 from evalsuite.trees.gold_validation import GoldValidationError
@@ -43,9 +43,13 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     if isinstance(schema, dict):
         with suppress(SchemaError, JsonRefError, TreeLimitError):
             Scoring(schema, comparators={"semantic": _asks}, notify=notices.append)
-    for notice in dict.fromkeys(notices):
-        if notice.kind in UNREAD:
-            yield Problem(code="BAD_SPEC", message=f"schema at {notice.path or 'its root'}: {notice.message}", blocks=frozenset())
+    for message in _unread(notices):
+        yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
+
+
+def _unread(notices: Sequence[Notice]) -> list[str]:
+    """A sentence for each key and option of the schema that nobody reads."""
+    return [f"schema at {one.path or 'its root'}: {one.message}" for one in dict.fromkeys(notices) if one.kind in UNREAD]
 
 
 @scorer(reads="tree", asks=_asks, validate=problems)
@@ -91,7 +95,8 @@ def tree_match(
     known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
     prediction, n_repaired = read_broken(prediction, repair=repair)
     expected, found = _records(gold, known), _records(prediction, known)
-    run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)})
+    notices: list[Notice] = []
+    run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
     official, why, fault = _official(upstream, expected, found)
     if compat:
@@ -116,7 +121,12 @@ def tree_match(
         flip=flip,
         fault=fault or (undecided if official is None else None),
         strict_fault=undecided,
-        details={**field_details(result), "n_repaired": n_repaired, "margin": tree_margin(prediction, gold, id_field)},
+        details={
+            **field_details(result),
+            "n_repaired": n_repaired,
+            "margin": tree_margin(prediction, gold, id_field),
+            **({"warnings": unread} if (unread := _unread(notices)) else {}),
+        },
     )
 
 
@@ -135,10 +145,12 @@ class _Run:
     id_field: str | None
     post_process: PostProcess | None
     compounds: Mapping[str, Any]
+    notify: Notify
 
     def score(self, gold: list[Any], found: list[Any], *, compat: bool) -> RunResult:
         """The result; raises the first fault of somebody else's code: what is left without it is no score."""
-        result = evaluate(gold, found, self.schema, self.id_field, self.post_process, compat=compat, comparators=self.compounds)
+        how: dict[str, Any] = {"compat": compat, "comparators": self.compounds, "notify": _quiet if compat else self.notify}
+        result = evaluate(gold, found, self.schema, self.id_field, self.post_process, **how)
         for fault in result.faults:
             raise FaultError(fault.code, fault.detail, where=fault.where)
         return result

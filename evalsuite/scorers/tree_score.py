@@ -23,9 +23,9 @@ def problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     schema = parameters.get("schema")
     if isinstance(schema, str) or schema is None:  # a file is read later, none is inferred from gold
         return
-    metrics = parameters.get("types_metrics"), parameters.get("leaves_metrics")
+    metrics = [parameters.get(key) for key in ("metrics", "types_metrics", "leaves_metrics")]
     try:
-        prepare(treeval_schema_of(schema, parameters.get("id_field")), None, *metrics, exclusive=bool(parameters.get("exclusive")))
+        prepare(treeval_schema_of(schema, parameters.get("id_field")), *metrics, exclusive=bool(parameters.get("exclusive")))
     except (ValueError, SchemaError, JsonRefError) as error:
         yield Problem(code="BAD_SPEC", message=str(error), hint="write a Treeval schema: one type name for each leaf, [x] for a list of x")
 
@@ -37,6 +37,7 @@ def tree_score(
     gold: Any,
     schema: Any = None,
     id_field: str | None = None,
+    metrics: dict[str, Any] | None = None,
     types_metrics: dict[str, str | list[str]] | None = None,
     leaves_metrics: dict[str, Any] | None = None,
     exclusive: bool = False,
@@ -55,6 +56,7 @@ def tree_score(
         schema: leaf types (string, integer, number, boolean, or your own), [a, b] for a choice, [type] for a list of it; a JSON Schema is
             read as one, and without one it is inferred from gold.
         id_field: the key that names a record.
+        metrics: name -> a text metric with its options, `{"near": {"bertscore": {"model": "models/x"}}}`, for the two below.
         types_metrics: leaf type -> metric or metrics, over exact_match, boolean_accuracy and levenshtein; a choice is "()".
         leaves_metrics: metrics for single leaves, in the schema's shape.
         exclusive: whether those replace the type's metrics instead of adding to them.
@@ -77,6 +79,7 @@ def tree_score(
                 predictions,
                 expected,
                 known,
+                metrics=metrics,
                 types_metrics=types_metrics,
                 leaves_metrics=leaves_metrics,
                 exclusive=exclusive,

@@ -34,6 +34,7 @@ def evaluate(
     comparators: Named | None = None,
     transforms: Named | None = None,
     limits: TreeLimits = DEFAULT_LIMITS,
+    notify: Notify = lambda _: None,
 ) -> RunResult:
     """Rows, precision, recall and F1 of n extracted records against n gold records.
 
@@ -51,6 +52,7 @@ def evaluate(
         comparators: names of this run only; batch ones have `is_batch = True`.
         transforms: the same for transforms.
         limits: how large values may be.
+        notify: hears what is odd about the schema.
 
     A comparator, transform or post-processor of somebody's that fails leaves its record undecided (precision, recall and F1 are None);
     `faults` of the result tells what failed.
@@ -64,7 +66,8 @@ def evaluate(
     joined = None if compat or id_field is None else join_by_id(gold, extracted, id_field)
     if joined is None and len(gold) != len(extracted):
         raise ValueError(f"gold and extracted must have the same length, got {len(gold)} and {len(extracted)}")
-    scoring = Scoring(schema, id_field, post_process, compat=compat, comparators=comparators, transforms=transforms, limits=limits)
+    names = {"comparators": comparators, "transforms": transforms}
+    scoring = Scoring(schema, id_field, post_process, compat=compat, **names, limits=limits, notify=notify)
     if joined is None:
         labels = [None if g is ABSENT else scoring.label(g, i) for i, g in enumerate(gold)]
         if id_field is not None and not compat:

@@ -17,7 +17,7 @@ from evalsuite.trees.treeval_rows import Row
 
 MAX_FIELDS = 100
 N_WORST = 5
-N_ROWS = 20
+N_ROWS = 100
 N_CONFUSIONS = 10
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
@@ -49,7 +49,7 @@ def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
 
 
 def field_details(result: RunResult) -> dict[str, Any]:
-    """Numbers, the fields worst first (at most 100) and the first rows that are not right (at most 20)."""
+    """Numbers, the fields worst first (at most 100) and the first rows that are not right (at most 100)."""
     fields = [
         {
             "path": path,
@@ -175,7 +175,7 @@ def treeval_reason(result: TreevalResult) -> str:
 
 
 def treeval_details(result: TreevalResult) -> dict[str, Any]:
-    """The seven numbers, the means per metric and type, the counts, fields and records (at most 100), and what differs (at most 200)."""
+    """The seven numbers, means per metric and type, counts, fields and records (at most 100), what differs by record (at most 200)."""
     fields: dict[str, _Shares] = {}
     records: dict[int, _Shares] = {}
     wrong: list[Row] = []
@@ -204,7 +204,7 @@ def treeval_details(result: TreevalResult) -> dict[str, Any]:
         "fields": sorted(by_field, key=lambda field: (field["f1"], field["path"]))[:MAX_FIELDS],
         "records": _worst_records(({"record": number, **records[number].rates()} for number in sorted(records)), len(records)),
         "confusions": _confusions(confused),
-        "rows": [row._asdict() for row in wrong[:MAX_ROWS]],
+        "rows": [row._asdict() for row in sorted(wrong, key=lambda row: row.record)[:MAX_ROWS]],
         "signature": result.signature,
     }
 

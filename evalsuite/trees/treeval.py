@@ -76,7 +76,7 @@ def treeval_score(
     references: Sequence[Mapping[str, Any]],
     schema: Mapping[str, Any],
     *,
-    metrics: Mapping[str, Any] | Sequence[Metric] | None = None,
+    metrics: Mapping[str, Any] | Sequence[Any] | None = None,
     types_metrics: Mapping[Any, Any] | None = None,
     leaves_metrics: Mapping[str, Any] | None = None,
     exclusive: bool = False,
@@ -95,7 +95,8 @@ def treeval_score(
         predictions: n predicted records.
         references: n expected records; every key may be null.
         schema: a Treeval schema.
-        metrics: more metrics, by name a function (prediction, reference) -> number in [0, 1], or metric objects.
+        metrics: more metrics by name, or metric objects: a function (prediction, reference) -> number in [0, 1]; one of `get_metric`, or
+            as gold writes it (`{"bertscore": {"model": "folder"}}`); one of a whole corpus, with `compute(predictions=, references=)`.
         types_metrics: leaf type -> metric names, over the defaults: exact_match for integer, number and choice ("()"), boolean_accuracy
             for boolean, levenshtein for string.
         leaves_metrics: metric names for single leaves, in the schema's shape; added to their type's.
@@ -165,7 +166,7 @@ def _score(
 
 def prepare(
     schema: Mapping[str, Any],
-    metrics: Mapping[str, Any] | Sequence[Metric] | None = None,
+    metrics: Mapping[str, Any] | Sequence[Any] | None = None,
     types_metrics: Mapping[Any, Any] | None = None,
     leaves_metrics: Mapping[str, Any] | None = None,
     *,
@@ -192,6 +193,9 @@ def prepare(
                 for metric in sorted(entry):
                     _known(metric, known, "leaves_metrics")
     listed = "|".join(f"{name}={'+'.join(names_of(entry, name))}" for name, entry in sorted(by_type.items()))
+    listed += "".join(
+        f"|{name}:{text}" for name, metric in known.items() if name in (metrics or ()) and (text := getattr(metric, "signature", ""))
+    )
     return compile_schema(schema, chosen, known), listed
 
 
@@ -199,9 +203,8 @@ def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
     """Make sure that a metric of that name is among `metrics`, taken from the text room where it is one of those."""
     if name in metrics:
         return
-    found = text_metric(name)
-    if found is None:
-        from evalsuite.metrics import METRICS
+    from evalsuite.metrics import METRICS, get_metric
 
+    if name not in METRICS:
         raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, [*metrics, *METRICS])}")
-    metrics[name] = found
+    metrics[name] = text_metric(name, get_metric(name))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from evalsuite.trees.json_values import ABSENT
-from evalsuite.trees.treeval_metrics import Metric, normalise
+from evalsuite.trees.treeval_metrics import CorpusMetric, Metric, normalise
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
 
 
@@ -145,11 +145,12 @@ Means = dict[str, float | None]
 
 
 class LeafOutcome(NamedTuple):
-    """The mean of each metric of a leaf (None: nothing pooled), and what the results tree shows."""
+    """The mean of each metric of a leaf (None: nothing pooled), what the results tree shows, and the pairs of metrics of a corpus."""
 
     leaf: Leaf
     means: dict[str, float | None]
     shown: dict[str, dict[str, float | None]]
+    pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]]
 
 
 class BranchOutcome(NamedTuple):
@@ -191,13 +192,19 @@ def used_metrics(branch: Branch) -> dict[str, Metric]:
 
 
 def flat_means(names: Iterable[str], leaves: Iterable[LeafOutcome]) -> Means:
-    """Per metric the mean over all leaves that have a value; None where none has."""
+    """Per metric the mean over all leaves that have a value, for one of a corpus its value over all their pairs; None where none has."""
     found: dict[str, list[float]] = {name: [] for name in names}
+    pooled: dict[str, tuple[CorpusMetric, list[Any], list[Any]]] = {}
     for leaf in leaves:
         for name, mean in leaf.means.items():
             if mean is not None:
                 found[name].append(mean)
-    return {name: _mean(values) for name, values in found.items()}
+        for name, (metric, references, predictions) in leaf.pooled.items():
+            _, *sides = pooled.setdefault(name, (metric, [], []))
+            for side, values in zip(sides, (references, predictions), strict=True):
+                side.extend(values)
+    whole = {name: metric.pooled(references, predictions) for name, (metric, references, predictions) in pooled.items()}
+    return {name: _mean(values) for name, values in found.items()} | whole
 
 
 def hierarchical_means(names: Iterable[str], outcome: Outcome) -> Means:

@@ -4,7 +4,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, MissingExtraError
+from evalsuite.metrics.base import Metric as TextMetric
+from evalsuite.metrics.base import MetricError
 from evalsuite.registry import foreign
 from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
 
@@ -46,6 +48,7 @@ class PairMetric:
     """A metric made of a function (prediction, reference) -> number, or None for undefined, which is worth the worst.
 
     `accepts` says which values the function takes; a pair with another one is worth the worst. Equal pairs are computed once a call.
+    `signature` says what beside the name moves its values.
     """
 
     name: str
@@ -53,6 +56,7 @@ class PairMetric:
     score_range: tuple[float, float] = (0.0, 1.0)
     higher_is_better: bool = True
     accepts: Callable[[Any], bool] = lambda value: value is not None
+    signature: str = ""
 
     def scores(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n raw values of n pairs."""
@@ -84,22 +88,43 @@ class PairMetric:
         return self.function(prediction, reference) if self.accepts(reference) and self.accepts(prediction) else None
 
 
-def all_metrics(more: "Mapping[str, Any] | Sequence[Metric] | None", *, compat: bool = False) -> dict[str, Metric]:
-    """The metrics that need nothing (exact_match, its other name boolean_accuracy, levenshtein), and `more`: objects, or functions by name.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CorpusMetric(PairMetric):
+    """A metric of many pairs at once: `function(predictions=..., references=...)` gives a number, or an object with one under its name.
 
-    A function takes (prediction, reference) and gives a number in [0, 1]. With `compat` those that need nothing are the reference's.
+    A leaf, a type and the whole batch are each worth what it gives over all their pairs together. A single pair, by which lists are aligned
+    and rows are made, is worth what it gives over that one alone.
+    """
+
+    def pooled(self, references: Sequence[Any], predictions: Sequence[Any]) -> float | None:
+        """The raw value of n pairs together, None for none; the worst where it gives nothing."""
+        if not references:
+            return None
+        texts = [["" if value is None or isinstance(value, dict | list) else value for value in side] for side in (predictions, references)]
+        compute: Callable[..., Any] = self.function
+        found = foreign.call(f"metric {self.name}", compute, predictions=texts[0], references=texts[1])
+        if isinstance(found, Mapping):
+            numbers = [value for value in found.values() if isinstance(value, int | float)]
+            found = found.get(self.name, found.get("score", numbers[0] if len(numbers) == 1 else None))
+        return worst(self) if found is None else foreign.number(f"metric {self.name}", found)
+
+    def _value(self, reference: Any, prediction: Any) -> float | None:
+        return self.pooled([reference], [prediction])
+
+
+def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: bool = False) -> dict[str, Metric]:
+    """The metrics that need nothing (exact_match, its other name boolean_accuracy, levenshtein), and `more` (see `treeval_score`).
+
+    With `compat` those that need nothing are the reference's.
 
     Raises:
-        ValueError: neither a metric nor a function, or a range that is not two finite numbers, low before high.
+        ValueError: no metric, or a range that is not two finite numbers, low before high.
     """
     own: list[Metric] = [ExactMatch(compat=compat), ExactMatch(name="boolean_accuracy", compat=compat), Levenshtein(compat=compat)]
     known = {metric.name: metric for metric in own}
     given = more.items() if isinstance(more, Mapping) else [(metric.name, metric) for metric in more or ()]
-    for name, metric in given:
-        if not isinstance(metric, Metric):
-            if not callable(metric):
-                raise ValueError(f"metric {name!r} is neither a metric object nor a function")
-            metric = PairMetric(name=name, function=metric)
+    for name, entry in given:
+        metric = _leaf_metric(name, entry)
         low, high = metric.score_range
         if not float("-inf") < low < high < float("inf"):
             raise ValueError(f"metric {name!r}: score_range must be two finite numbers, low before high")
@@ -107,27 +132,47 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Metric] | None", *, compat: 
     return known
 
 
-def text_metric(name: str) -> Metric | None:
-    """A metric of the text room as a leaf metric, with its range and direction; None where there is none of that name.
+def _leaf_metric(name: str, entry: Any) -> Metric:
+    """What somebody gave as a metric, as one of leaves."""
+    from evalsuite.metrics import metric_from
+
+    if isinstance(entry, TextMetric | Mapping | str):
+        try:
+            return text_metric(name, metric_from(entry) if not isinstance(entry, TextMetric) else entry)
+        except MetricError as error:
+            raise ValueError(f"metric {name!r}: {error.message}" + (f" ({error.hint})" if error.hint else "")) from error
+    if isinstance(entry, Metric):
+        return entry
+    if callable(compute := getattr(entry, "compute", None)):
+        ends, better = getattr(entry, "score_range", (0.0, 1.0)), getattr(entry, "higher_is_better", True)
+        return CorpusMetric(name=name, function=compute, score_range=ends, higher_is_better=better)
+    if not callable(entry):
+        raise ValueError(f"metric {name!r} is neither a metric object nor a function")
+    return PairMetric(name=name, function=entry)
+
+
+def text_metric(name: str, metric: TextMetric) -> Metric:
+    """A metric of the text room as a leaf metric, with its range and direction.
 
     Raises:
         ValueError: a metric without bounds, which no leaf can be scored by.
     """
-    from evalsuite.metrics import METRICS, get_metric
-
-    if name not in METRICS:
-        return None
-    metric = get_metric(name)
     if metric.low is None or metric.high is None:
         raise ValueError(f"the metric {name!r} has no bounds; pass a metric object with a score_range")
 
     def evaluated(prediction: Any, reference: Any) -> float | None:
-        measure = metric.detailed_evaluate(str(prediction), str(reference))
+        try:
+            measure = metric.detailed_evaluate(str(prediction), str(reference))
+        except MissingExtraError as error:
+            raise FaultError("NEEDS_EXTRA", f"{error.message}: {error.hint}") from error
+        except MetricError as error:
+            raise FaultError("BAD_SPEC", f"metric {name}: {error.message}", side="gold") from error
         if measure.fault is not None:
             raise FaultError(measure.fault.code, measure.fault.detail)
         return measure.value
 
-    return PairMetric(name=name, function=evaluated, score_range=(metric.low, metric.high), higher_is_better=metric.direction == "higher")
+    ends, better = (metric.low, metric.high), metric.direction == "higher"
+    return PairMetric(name=name, function=evaluated, score_range=ends, higher_is_better=better, signature=metric.signature)
 
 
 def measured(metric: Metric, kind: Literal["scores", "matrix"], references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":

@@ -24,7 +24,7 @@ from evalsuite.trees.treeval_counts import (
     scalars,
 )
 from evalsuite.trees.treeval_cross import Options, cross_array, pair_weights
-from evalsuite.trees.treeval_metrics import measured, normalise, worst
+from evalsuite.trees.treeval_metrics import CorpusMetric, measured, normalise, worst
 from evalsuite.trees.treeval_reference import Letters, see_as_reference, surplus_raises
 from evalsuite.trees.treeval_rows import Row, Rows, RowStatus
 from evalsuite.trees.treeval_schema import Branch, DictArray, Leaf, LeafArray, Node, join
@@ -180,16 +180,20 @@ class Walk:
         want, got = pick(pairs.want, fine), pick(pairs.got, fine)
         means: dict[str, float | None] = {}
         shown: dict[str, dict[str, float | None]] = {}
+        pooled: dict[str, tuple[CorpusMetric, Sequence[Any], Sequence[Any]]] = {}
         total = np.zeros(len(pairs.got))
         for metric in leaf.metrics:
             raw = np.full(len(pairs.got), worst(metric), dtype=np.float64)
             raw[fine] = np.nan_to_num(measured(metric, "scores", want, got))
             total += normalise(metric, raw)
             mean = _mean(raw.tolist(), sizes)
+            if isinstance(metric, CorpusMetric):
+                pooled[metric.name] = metric, pairs.want, pairs.got
+                mean = metric.pooled(pairs.want, pairs.got)
             means[metric.name] = mean
             shown[metric.name] = {metric.name: mean} if in_array else metric.summary(want, got, mean)
         self.rows.later(partial(_leaf_rows, leaf, pairs, total / len(leaf.metrics)))
-        return LeafOutcome(leaf, means, shown)
+        return LeafOutcome(leaf, means, shown, pooled)
 
     def _array(self, node: LeafArray | DictArray, pairs: Pairs, *, in_array: bool) -> Outcome:
         """Align the items of each pair of lists, settle what is left over, score what was matched in one go.

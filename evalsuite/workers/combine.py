@@ -112,8 +112,9 @@ def _details(task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: F
     if decided.score.strict_reason and decided.score.strict_reason != decided.score.reason:
         details["reasons"] = {"official": decided.score.reason, "strict": decided.score.strict_reason}
     warnings = [problem.message for outcome in outcomes for problem in outcome.check.problems if not problem.blocks]
+    warnings += [text for outcome in outcomes for text in outcome.score.details.get("warnings", ())]
     if warnings:
-        details["warnings"] = warnings
+        details["warnings"] = list(dict.fromkeys(warnings))
     if fault is not None:
         details["fault"] = describe(fault)
         details["hint"] = FAULTS[fault.code].hint

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -133,27 +134,54 @@ def test_no_mutation_of_one_line_zeroes_the_file(tmp_path: Path, seed: int) -> N
         assert scored(tmp_path, "tree_match", mutated, PLAIN).strict >= 0.96, (place, put)
 
 
-def test_a_run_keeps_the_record_and_says_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a run such an answer is scored, its strict value in results.jsonl."""
-    gold, answers = tmp_path / "gold", tmp_path / "answers"
-    (gold / "r1").mkdir(parents=True)
-    (answers / "r1").mkdir(parents=True)
-    check = {"func": "tree_match", "parameters": {"gold": "g.jsonl", "schema": SCHEMA}}
-    (gold / "x_eval.jsonl").write_text(json.dumps({"instance_id": "r1", "evaluation": check}))
-    (gold / "r1" / "g.jsonl").write_text("\n".join(lines(PLAIN)))
-    answer = lines(PLAIN)
-    answer[3] = "oops"
-    (answers / "r1" / "r1.jsonl").write_text("\n".join(answer))
-    (answers / "results_metadata.jsonl").write_text(
+def made_run(folder: Path, answer: list[str], gold: list[Any], **parameters: Any) -> None:
+    """A gold folder of one instance with a JSONL of records, and a submission that answers it."""
+    (folder / "gold" / "r1").mkdir(parents=True)
+    (folder / "answers" / "r1").mkdir(parents=True)
+    check = {"func": "tree_match", "parameters": {"gold": "g.jsonl", **parameters}}
+    (folder / "gold" / "x_eval.jsonl").write_text(json.dumps({"instance_id": "r1", "evaluation": check}))
+    (folder / "gold" / "r1" / "g.jsonl").write_text("\n".join(lines(gold)))
+    (folder / "answers" / "r1" / "r1.jsonl").write_text("\n".join(answer))
+    (folder / "answers" / "results_metadata.jsonl").write_text(
         json.dumps({"instance_id": "r1", "answer_type": "file", "answer_or_path": "r1.jsonl"}) + "\n"
     )
+
+
+def saved(folder: Path, name: str) -> Any:
+    """A file of the last run."""
+    return json.loads(max((folder / ".evalsuite" / "runs").glob(f"*/{name}"), key=lambda path: path.stat().st_mtime_ns).read_text())
+
+
+def test_a_run_keeps_the_record_and_says_the_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run such an answer is scored, its strict value in results.jsonl."""
+    answer = lines(PLAIN)
+    answer[3] = "oops"
+    made_run(tmp_path, answer, PLAIN, schema=SCHEMA)
     monkeypatch.chdir(tmp_path)
 
     def run_line() -> Any:
-        assert main(["run", str(answers), "--gold", str(gold), "--quiet"]) == 0
-        last = max((tmp_path / ".evalsuite" / "runs").glob("*/results.jsonl"), key=lambda path: path.stat().st_mtime_ns)
-        return json.loads(last.read_text())
+        assert main(["run", "answers", "--gold", "gold", "--quiet"]) == 0
+        return saved(tmp_path, "results.jsonl")
 
     assert (run_line()["status"], run_line()["strict"]) == ("scored", pytest.approx(0.995))
-    (answers / "r1" / "r1.jsonl").write_text("so: " + answer[0])
+    (tmp_path / "answers" / "r1" / "r1.jsonl").write_text("so: " + answer[0])
     assert run_line()["strict"] < 0.01
+
+
+@pytest.mark.parametrize("name", ["tree_match", "tree_score"])
+def test_html_shows_record_by_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Each record that differs is headed by its id or number, gold beside the answer below it; a misspelt key of a schema file is said."""
+    answer = lines([*PLAIN[:5], {"a": 6, "b": "text 9"}, PLAIN[6], {"a": 8, "b": "text 7"}])
+    made_run(tmp_path, answer, PLAIN[:8], **({"schema": "s.json"} if name == "tree_match" else {}))
+    spec = tmp_path / "gold" / "x_eval.jsonl"
+    spec.write_text(spec.read_text().replace("tree_match", name))
+    leaf = {"type": "integer", "x-eval-compare": "numeric", "x-eval-wieght": 2}
+    (tmp_path / "gold" / "r1" / "s.json").write_text(json.dumps({**SCHEMA, "properties": {**SCHEMA["properties"], "a": leaf}}))
+    monkeypatch.chdir(tmp_path)
+    assert main(["run", "answers", "--gold", "gold", "--quiet", "-o", "r.html"]) == 0
+    page = (tmp_path / "r.html").read_text()
+    heads = [(int(record), int(n)) for record, n in re.findall(r"record (\d+) <span class=..?quiet..?>(\d) differing", page)]
+    assert heads == [(5, 2), (7, 1)]
+    assert re.search(r">5</td><td>6</td>", page.replace("\\u003c", "<").replace("\\u003e", ">"))
+    warnings = saved(tmp_path, "run.json")["warnings"]
+    assert ["x-eval-wieght" in text and "x-eval-weight" in text for text in warnings] == [True] * (name == "tree_match")
