@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import os
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +23,7 @@ _log = logging.getLogger(__name__)
 _MAGIC = b"DUCK"
 _BLOCK: Final = 1 << 20
 # Where the system shows a process its own descriptors as files.
-_DESCRIPTORS: Final = "/proc/self/fd" if sys.platform.startswith("linux") else "/dev/fd"
+_DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",

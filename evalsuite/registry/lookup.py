@@ -135,6 +135,13 @@ class Registry:
             self._known.pop(name, None)
         self.metrics[name] = dict(spec)
 
+    def bring_all(self, plugins: Iterable[tuple[str, str, str]], metrics: Mapping[str, Mapping[str, Any]]) -> None:
+        """Register what `brought` and `metrics` of another process say."""
+        for name, file, attribute in plugins:
+            self.bring(name, Path(file), attribute)
+        for name, spec in metrics.items():
+            self.bring_metric(name, spec)
+
     def brought(self) -> Iterator[tuple[str, str, str]]:
         """(name, file, attribute) of every plugin loaded here, for a worker to load the same."""
         for name, (path, attribute) in self.loaded.items():

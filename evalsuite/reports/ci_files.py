@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
-from xml.sax.saxutils import quoteattr
 
 from evalsuite.errors import cannot_write
 from evalsuite.reports.clean import clean
@@ -68,6 +67,9 @@ def _properties_element(pairs: Sequence[tuple[str, str]], margin: str) -> str:
 
 def _xml_attribute(text: str) -> str:
     """The text as a quoted attribute: printable, so that no character is left that XML does not allow."""
+    # It brings modules for URLs with it, which no run needs that writes no JUnit.
+    from xml.sax.saxutils import quoteattr
+
     return quoteattr(clean(text))
 
 

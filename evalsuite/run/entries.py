@@ -268,10 +268,12 @@ class _Scoring:
                 for check in instance.checks
                 if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
             ]
-            self._judges = self.workers.enter_context(forking(*self._folders))
+            if (judges := self.workers.enter_context(forking(*self._folders))) is None:
+                return None
+            self._judges = judges
             names = {check.scorer for instance in gold.instances for check in instance.checks}
-            self._judges.load(sorted({SCORERS.load(name).function.__module__ for name in names if name in SCORERS.bundled}))
-            self._judges.read_gold(gold.folder.absolute(), resolve_limits(gold.suite.limits, self._settings.limits), orders)
+            judges.load(sorted({SCORERS.load(name).function.__module__ for name in names if name in SCORERS.bundled}))
+            judges.read_gold(gold.folder.absolute(), resolve_limits(gold.suite.limits, self._settings.limits), orders)
         return self._judges
 
 

@@ -157,7 +157,9 @@ def run(
         raise InterruptedRun(_saved(None, 0)) from stop
 
 
-def _run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote, judges: Zygote | None, progress: Progress | None) -> Run:
+def _run(
+    result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None, judges: Zygote | None, progress: Progress | None
+) -> Run:
     started = time.perf_counter()
     gold = read_gold(gold_dir, layout=options.layout)
     errata = read_errata(gold, day=options.errata_day)

@@ -3,10 +3,14 @@
 Every wall only takes away; what a system lacks is left out and named in the run's receipt.
 """
 
+import os
+import select
+import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from evalsuite.walls.job_object import can_limit_by_job
 from evalsuite.walls.landlock import landlock_version, restrict_files
 from evalsuite.walls.namespaces import can_enter_namespaces, enter_namespaces
 from evalsuite.walls.seccomp import can_filter, restrict_calls
@@ -24,6 +28,12 @@ class Wall(NamedTuple):
     what: str
 
 
+def can_fork() -> bool:
+    """Whether this system can fork workers and send them descriptors; where it cannot, `spawned` makes them."""
+    needed = [(os, "fork"), (os, "setsid"), (os, "killpg"), (socket, "AF_UNIX"), (socket, "send_fds"), (select, "poll")]
+    return sys.platform != "win32" and all(hasattr(*one) for one in needed)
+
+
 def lock_in(readable: Iterable[str], limits: Mapping[str, int | float]) -> list[str]:
     """The names of the walls that stand round this process from now on, for good; it may read below the paths `readable`.
 
@@ -39,6 +49,8 @@ def lock_in(readable: Iterable[str], limits: Mapping[str, int | float]) -> list[
 
 def expected_walls() -> list[str]:
     """What `lock_in` will say on this machine."""
+    if not can_fork():
+        return ["limits"] if can_limit_by_job() else []
     return _named(can_enter_namespaces(), landlock_version() > 0, can_filter())
 
 
@@ -50,10 +62,14 @@ def every_wall() -> Iterator[Wall]:
     """Each wall there is."""
     from evalsuite.walls.jail import can_jail
 
-    posix, version = sys.platform != "win32", landlock_version()
-    memory = "memory" if sys.platform.startswith("linux") else "memory has no limit that the system keeps"
-    yield Wall("processes", posix, "each answer is read and judged in processes of their own, killed at the time limit")
-    yield Wall("limits", posix, f"no byte written, few descriptors, no core dumps; {memory}")
+    version = landlock_version()
+    if not can_fork():
+        yield Wall("processes", True, "each answer is read and judged in one process of its own, killed at the time limit")
+        yield Wall("limits", can_limit_by_job(), "memory, and no process started")
+    else:
+        memory = "memory" if sys.platform.startswith("linux") else "memory has no limit that the system keeps"
+        yield Wall("processes", True, "each answer is read and judged in processes of their own, killed at the time limit")
+        yield Wall("limits", True, f"no byte written, few descriptors, no core dumps; {memory}")
     yield Wall(
         "namespaces", can_enter_namespaces(), "users, processes, network, IPC and mounts of their own: no interface, read-only files"
     )

@@ -8,7 +8,6 @@ import os
 import pickle
 import select
 import socket
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -20,6 +19,7 @@ from evalsuite.readers.duckdb_connections import place_of
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import around, library_paths
+from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import ClosedError, receive, send
@@ -72,8 +72,6 @@ class Calls:
             FaultError: what the function raised, LIMIT where memory ran out, TIMEOUT and WORKER_DIED.
             EvalsuiteError: what the function raised of it, as such; a worker that cannot be started.
         """
-        if sys.platform == "win32":
-            return _named(function)(*arguments)
         for value in self.stream(function, *arguments, copy=copy, n_bytes=n_bytes):
             return value
         return None
@@ -81,8 +79,12 @@ class Calls:
     def stream(self, function: str, *arguments: Any, copy: IO[bytes] | None = None, n_bytes: int = 0) -> Iterator[Any]:
         """Each value that an iterator yields which `function` returns, or the one value that it returns; in the seconds of one `call`.
 
-        Raises as `call` does, and has to be taken to its end.
+        Raises as `call` does, and has to be taken to its end. A system without forks calls it in this process.
         """
+        if not can_fork():
+            told = _named(function)(*arguments)
+            yield from told if isinstance(told, Iterator) else [told]
+            return
         worker, seconds = self._worker or self._start(), self._limits["seconds"] + n_bytes / _BYTES_PER_SECOND
         deadline, kind = now() + seconds, _ITEM
         try:

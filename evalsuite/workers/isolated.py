@@ -29,11 +29,9 @@ from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_pro
 from evalsuite.walls.worker_walls import lock_in
 from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
-from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
+from evalsuite.workers.wire import FULL, ClosedError, decode_forms, encode_forms, receive, send
 
 MOST = 1 << 31
-# What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
-FULL = b""
 # An answer's paths are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 
@@ -127,10 +125,7 @@ def main(role: str, control: int, data: int = -1) -> None:
     if role in ("judge", "fused", "calls"):
         from evalsuite.scorers import SCORERS
 
-        for name, file, attribute in setup["plugins"]:
-            SCORERS.bring(name, Path(file), attribute)
-        for name, spec in setup["metrics"].items():
-            SCORERS.bring_metric(name, spec)
+        SCORERS.bring_all(setup["plugins"], setup["metrics"])
     walls = lock_in(setup["readable"][role], setup["limits"]) if setup["walls"] else []
     send(parent, _json({"walls": walls}))
     serving = {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries, "calls": _serve_calls}

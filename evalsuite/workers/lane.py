@@ -10,7 +10,6 @@ import contextlib
 import json
 import pickle
 import socket
-import sys
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -21,11 +20,10 @@ from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
 from evalsuite.walls.landlock import around, library_paths
-from evalsuite.workers.isolated import FULL
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import COPY, opens_files, read_request
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now
-from evalsuite.workers.wire import ClosedError, Frames, receive, send
+from evalsuite.workers.wire import FULL, ClosedError, Frames, receive, result_of, send
 
 _STARTUP_SECONDS = 60
 _LONGEST_RESULT = 64 << 20
@@ -184,19 +182,11 @@ class Lane:
 
     def _result(self, frame: bytes) -> Result | None:
         """The result of the first task, which leaves the lane; None where that cannot be meant."""
-        try:
-            said = _decoded(frame)
-            task = self.tasks[0]
-            name = task.instance.instance_id
-            if said.pop("instance_id") != name:
-                return None
-            if (copied := self.private.get(name)) is not None:
-                said["digests"] = {**said.get("digests", {}), **copied[1]}
-            # The words of thirty thousand results are held once.
-            said |= {key: sys.intern(said[key]) for key in ("status", "scorer", "fault") if type(said[key]) is str}
-            result = Result(instance_id=name, **said)
-        except (ValueError, TypeError, KeyError, IndexError, AttributeError):
+        result = result_of(frame, self.tasks[0]) if self.tasks else None
+        if result is None:
             return None
+        if (copied := self.private.get(result.instance_id)) is not None:
+            result = replace(result, digests={**result.digests, **copied[1]})
         self.let_go()
         return result
 
@@ -224,17 +214,6 @@ class Lane:
         self.private = {}
         for worker in self.workers.values():
             worker.kill()
-
-
-def _decoded(frame: bytes) -> dict[str, Any]:
-    """The object that a JSON text is; a fast reader makes each key once, and leaves to the other one what is not JSON (NaN)."""
-    import msgspec
-
-    try:
-        found: dict[str, Any] = msgspec.json.decode(frame)
-    except msgspec.DecodeError:
-        found = json.loads(frame)
-    return found
 
 
 def open_lane(setup: Setup, zygote: Zygote, judges: Zygote | None = None) -> Lane:

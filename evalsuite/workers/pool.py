@@ -12,7 +12,7 @@ from evalsuite.metrics.programs import runs_programs
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Task
-from evalsuite.walls.worker_walls import expected_walls
+from evalsuite.walls.worker_walls import can_fork, expected_walls
 from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
@@ -88,11 +88,23 @@ class Pool:
                 yield from (one.result() for one in as_completed(judged))
         if not queued:
             return
+        if not can_fork():
+            yield from self._without_forks(queued, self._budget)
+            return
         try:
             self._make_ready(queued)
             yield from self._in_lanes(queued, self._budget)
         finally:
             self.close()
+
+    def _without_forks(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+        """The results on a system without forks: of interpreters that are started for it, or of this process, without walls and clocks."""
+        if self.isolation == "none":
+            yield from (self._score_here(task, budget) for task in tasks)
+            return
+        from evalsuite.workers.spawned import spawned_results
+
+        yield from spawned_results(tasks, jobs=self.jobs, gold_inodes=self.gold_inodes, order=self._order, budget=budget)
 
     def _score_here(self, task: Task, budget: Budget) -> Result:
         return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else budget.lost(task)

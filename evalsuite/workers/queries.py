@@ -22,6 +22,7 @@ from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import around, library_paths
+from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import ClosedError, decode_forms, receive, send
@@ -73,7 +74,7 @@ class Queries:
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
         embedded = threading.Semaphore(self._jobs)
         try:
-            if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
+            if can_fork() and (engines := {query.connection.engine for query in queries if is_embedded(query.connection)}):
                 with undisturbed():
                     self._zygote = Zygote(self._hostile)
                 self._zygote.load(["evalsuite.workers.query_worker", *sorted(engines & {"duckdb"})])
@@ -197,7 +198,8 @@ class Queries:
         with undisturbed(), self._lock:
             if self._closed:
                 raise FaultError("TIMEOUT", "the run was interrupted")
-            assert self._zygote is not None
+            if self._zygote is None:
+                raise EvalsuiteError("this system cannot fork the workers that statements on files run in")
             worker = self._zygote.fork("queries")
             self._workers.append(worker)
             try:

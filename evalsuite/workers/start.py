@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 from evalsuite.errors import EvalsuiteError
 from evalsuite.walls.landlock import PACKAGE
 from evalsuite.walls.scratch import sweep_scratch
+from evalsuite.walls.worker_walls import can_fork
 
 if TYPE_CHECKING:
     from evalsuite.workers.stages import GoldOrder
@@ -80,20 +81,18 @@ class Zygote:
     """
 
     def __init__(self, *hostile: Path) -> None:
-        if sys.platform == "win32":
-            raise EvalsuiteError("workers need POSIX sockets and sessions", hint="on Windows, run it under WSL")
-        path = [entry or str(Path.cwd()) for entry in sys.path]
-        path = [entry for entry in path if not any(_is_hostile(Path(entry).resolve(), folder.resolve()) for folder in hostile)]
+        if not can_fork():
+            raise EvalsuiteError("this system cannot fork workers", hint="`--isolation none` needs less, for submissions you trust")
         self._lock, self._has_forked = threading.Lock(), False
         self._control, theirs = socket.socketpair()
         with theirs, undisturbed():
             self._process = subprocess.Popen(
-                [sys.executable, "-I", "-S", "-c", _CODE.format(path=path, control=theirs.fileno())],
+                [sys.executable, "-I", "-S", "-c", _CODE.format(path=import_path(*hostile), control=theirs.fileno())],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
                 cwd="/",
-                env={**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}},
+                env=worker_environment(),
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,
             )
@@ -154,8 +153,11 @@ class Zygote:
 
 
 @contextlib.contextmanager
-def forking(*hostile: Path) -> Iterator[Zygote]:
-    """A zygote for the time of a block."""
+def forking(*hostile: Path) -> Iterator[Zygote | None]:
+    """A zygote for the time of a block, None on a system that has no such thing."""
+    if not can_fork():
+        yield None
+        return
     zygote: Zygote | None = None
     try:
         with undisturbed():
@@ -164,6 +166,17 @@ def forking(*hostile: Path) -> Iterator[Zygote]:
     finally:
         if zygote is not None:
             zygote.close()
+
+
+def import_path(*hostile: Path) -> list[str]:
+    """Where a worker looks for modules: as this process does, but in no `hostile` folder."""
+    path = [entry or str(Path.cwd()) for entry in sys.path]
+    return [entry for entry in path if not any(_is_hostile(Path(entry).resolve(), folder.resolve()) for folder in hostile)]
+
+
+def worker_environment() -> dict[str, str]:
+    """The whole environment of a worker."""
+    return {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
 
 
 def _is_hostile(entry: Path, submission: Path) -> bool:

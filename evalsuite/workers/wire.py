@@ -3,8 +3,10 @@
 A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never unpickled.
 """
 
+import json
 import re
 import struct
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -14,8 +16,10 @@ from uuid import UUID
 
 from evalsuite.tables.digested import Digest, DigestedTable
 from evalsuite.tables.packed import UnreadTable, packed_of
-from evalsuite.types import Fault, Table
+from evalsuite.types import Fault, Result, Table, Task
 
+# What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
+FULL = b""
 _HEAD = struct.Struct("<Q")
 _INT64 = 1 << 63
 _CHUNK = 1 << 20
@@ -90,6 +94,30 @@ class Frames:
             at += _HEAD.size + length
         del self._rest[:at]
         return frames
+
+
+def result_of(frame: bytes, task: Task) -> Result | None:
+    """The result of a task as its worker tells it; None where what it says cannot be meant."""
+    try:
+        said = _decoded(frame)
+        if said.pop("instance_id") != task.instance.instance_id:
+            return None
+        # The words of thirty thousand results are held once.
+        said |= {key: sys.intern(said[key]) for key in ("status", "scorer", "fault") if type(said[key]) is str}
+        return Result(instance_id=task.instance.instance_id, **said)
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def _decoded(frame: bytes) -> dict[str, Any]:
+    """The object that a JSON text is; a fast reader makes each key once, and leaves to the other one what is not JSON (NaN)."""
+    import msgspec
+
+    try:
+        said: dict[str, Any] = msgspec.json.decode(frame)
+    except msgspec.DecodeError:
+        said = json.loads(frame)
+    return said
 
 
 def encode_forms(forms: Mapping[str, Any]) -> bytes:

@@ -1,0 +1,70 @@
+"""Python loads this file before anything else: it takes away what another system does not have (`EVALSUITE_TEST_ABSENT`).
+
+What the standard library and other packages decide by the system they decide before, so that only the package's own code is tried.
+"""
+
+import asyncio
+import ctypes
+import importlib.abc
+import multiprocessing.pool
+import os
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import pandas
+import rich.console
+import rich.live
+import rich.markdown
+import rich.progress
+import typer.main
+import typer.testing
+
+BEFORE = (asyncio, ctypes, multiprocessing.pool, subprocess, tempfile, urllib.request, duckdb, pandas, rich, typer)
+FUNCTIONS = "fork forkpty killpg setsid getuid geteuid getpgid setpgid sched_getaffinity memfd_create pidfd_open pipe2 pread fchmod chown"
+FLAGS = "O_NOFOLLOW O_NONBLOCK O_DIRECTORY O_CLOEXEC"
+ABSENT: dict[str, dict[Any, str]] = {
+    "win32": {
+        os: f"{FUNCTIONS} {FLAGS} mkfifo nice getpriority setpriority statvfs sysconf",
+        socket: "AF_UNIX send_fds recv_fds",
+        signal: "SIGHUP SIGALRM SIGUSR1 setitimer pthread_sigmask pthread_kill sigwait",
+        select: "poll epoll",
+    },
+    "darwin": {os: "sched_getaffinity sched_setaffinity pidfd_open pipe2 unshare setns", select: "epoll"},
+    "fork": {os: "fork forkpty"},
+    "AF_UNIX": {socket: "AF_UNIX"},
+    "killpg": {os: "killpg"},
+    "O_NOFOLLOW": {os: "O_NOFOLLOW"},
+}
+MODULES = {"win32": {"resource", "fcntl", "pwd", "grp", "termios", "pty", "tty"}}
+
+
+class Absent(importlib.abc.MetaPathFinder):
+    """Finds no module of those names."""
+
+    def __init__(self, names: set[str]) -> None:
+        self.names = names
+
+    def find_spec(self, fullname: str, path: Sequence[str] | None = None, target: object = None) -> None:
+        if fullname in self.names:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+
+
+kind = os.environ.get("EVALSUITE_TEST_ABSENT", "")
+if kind in ("win32", "darwin"):
+    sys.platform = kind
+for module, names in ABSENT.get(kind, {}).items():
+    for name in filter(lambda name, module=module: hasattr(module, name), names.split()):
+        delattr(module, name)
+if kind == "win32":
+    os.supports_dir_fd, os.supports_fd, os.supports_follow_symlinks = set(), set(), set()
+for name in MODULES.get(kind, set()):
+    sys.modules.pop(name, None)
+sys.meta_path.insert(0, Absent(MODULES.get(kind, set())))

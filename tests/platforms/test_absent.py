@@ -1,0 +1,95 @@
+"""Other systems, as far as this one can play them: what they do not have is taken away from Python before the package is loaded.
+
+Workers that are spawned come without that, as Python starts them apart from the user's paths: what is tried here is the side of the user.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.processes import finished
+
+SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW")
+EXAMPLE = ("example_submission_folder", "--gold", "gold")
+
+
+def on(system: str, *words: object, encoding: str | None = None) -> subprocess.CompletedProcess[str]:
+    """A command of a user on that system; cp1252 is what a terminal of Windows may have."""
+    encoding = encoding or ("cp1252" if system == "win32" else "utf-8")
+    paths = os.pathsep.join((str(Path(__file__).parent / "absent"), str(ROOT)))
+    environment = {**os.environ, "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
+    return finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT, env=environment, encoding=encoding)
+
+
+@pytest.mark.parametrize("options", [(), ("--isolation", "none", "--jobs", "1")], ids=["plain", "in-process"])
+@pytest.mark.parametrize("system", SYSTEMS)
+def test_the_example(system: str, options: tuple[str, ...], tmp_path: Path) -> None:
+    """The example scores 67.5 % on every system, with and without workers, and each verdict is the same."""
+    command = ("run", *EXAMPLE, "--no-cache", "--out", tmp_path / "run")
+    shown = on(system, *command, *options)
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    assert shown.stdout.endswith("done: 67.5 % (no gate set)\n")
+    here = on("", "run", *EXAMPLE, "--no-cache", "--out", tmp_path / "here", "--quiet")
+    assert here.returncode == 0
+    lines = [(tmp_path / name / "results.jsonl").read_text(encoding="utf-8").splitlines() for name in ("run", "here")]
+    without_seconds = [[line.rpartition(', "seconds"')[0] for line in side] for side in lines]
+    assert without_seconds[0] == without_seconds[1]
+
+
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_other_commands(system: str, tmp_path: Path) -> None:
+    """What reads files outside of a run works there without an option, and says the same as here."""
+    commands: list[tuple[object, ...]] = [
+        ("validate", *EXAMPLE),
+        (
+            "check",
+            "table_match",
+            "--prediction",
+            "example_submission_folder/sales_001/result.csv",
+            "--gold-value",
+            "gold/sales_001/result.csv",
+        ),
+        ("explain", "sales_004", "--result-dir", EXAMPLE[0], "--gold", "gold"),
+        ("gold", "check", "gold", "--isolation", "none"),
+        ("gold", "check", "gold"),
+        ("doctor",),
+    ]
+    for command in commands:
+        there, here = on(system, *command), on("", *command, encoding="cp1252" if system == "win32" else "utf-8")
+        assert "internal error" not in there.stderr, (command, there.stderr)
+        if command[0] == "doctor":
+            assert there.returncode == 0
+        else:
+            assert (there.returncode, there.stdout, there.stderr) == (here.returncode, here.stdout, here.stderr), command
+
+
+def test_a_hang_and_a_death_cost_one_answer_each(tmp_path: Path) -> None:
+    """Without forks a worker that hangs or dies is ended, named, and the others are scored."""
+    plugin = tmp_path / "odd.py"
+    plugin.write_text(
+        "import os, time\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        "@scorer(reads='text')\ndef odd(prediction: str, *, expected: str = '') -> Score:\n"
+        "    time.sleep(60) if prediction == 'hang' else None\n    os._exit(1) if prediction == 'die' else None\n"
+        "    return Score(official=1.0, strict=1.0, reason='right')\n",
+        encoding="utf-8",
+    )
+    gold, answers = tmp_path / "gold", {"a": "fine", "b": "hang", "c": "die", "d": "fine"}
+    gold.mkdir()
+    (tmp_path / "sub").mkdir()
+    spec = [{"instance_id": name, "evaluation": {"func": "odd", "parameters": {"expected": "x"}}} for name in answers]
+    (gold / "t_eval.jsonl").write_text("\n".join(map(json.dumps, spec)), encoding="utf-8")
+    told = [{"instance_id": name, "answer_type": "answer", "answer_or_path": text} for name, text in answers.items()]
+    (tmp_path / "sub/results_metadata.jsonl").write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
+    out = tmp_path / "run"
+    words = ("run", tmp_path / "sub", "--gold", gold, "--plugin", plugin, "--limit", "seconds=2", "--out", out, "--no-cache")
+    shown = on("win32", *words)
+    assert (out / "results.jsonl").exists(), shown.stdout + shown.stderr
+    results = (out / "results.jsonl").read_text(encoding="utf-8")
+    assert [line.count('"status": "scored"') for line in results.splitlines()] == [1, 0, 0, 1], shown.stdout + shown.stderr
+    assert "TIMEOUT" in results.splitlines()[1]
+    assert "WORKER_DIED" in results.splitlines()[2]
