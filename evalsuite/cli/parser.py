@@ -8,6 +8,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from evalsuite.cli.commands import ABOUT, COMMANDS, page
+from evalsuite.cli.completion import add_values
 from evalsuite.cli.options import Group, spread
 from evalsuite.errors import UsageError, did_you_mean
 
@@ -80,6 +81,7 @@ def load_command(name: str) -> TyperCommand | TyperGroup:
     assert isinstance(command, TyperCommand | TyperGroup)
     command.name = name
     for one in (command, *getattr(command, "commands", {}).values()):
+        add_values(one, name if one is command else f"{name} {one.name}")
         for parameter in one.params:
             if hasattr(parameter.type, "readable"):
                 # Whoever opens a path says what is wrong with it; one unreadable folder may be one among many.

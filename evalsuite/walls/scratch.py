@@ -77,7 +77,7 @@ def _open_locked(place: Path, *, wait: bool) -> int | None:
     import fcntl
 
     try:
-        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC)
     except OSError:
         return None
     try:
