@@ -138,8 +138,8 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "NO_VERDICT": FaultKind(
         message="the judge gave no verdict",
-        hint="details.judge holds its reply; a larger max_tokens or another prompt may help",
-        side="nobody",
+        hint="details.judge holds its reply; a larger max_tokens or another prompt may help; --invalid-as zero counts it as wrong",
+        side="setup",
     ),
     "NO_JAIL": FaultKind(
         message="no jail can be had here, so a program is run with --allow-programs only (in Python allow_programs=True)",

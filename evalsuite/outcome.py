@@ -115,5 +115,7 @@ def is_ungraded(result: Result) -> bool:
 
 
 def lacks_setup(result: Result) -> bool:
-    """Whether nobody judged the result because something is absent that the user can set up: a judge, a connection, an extra."""
+    """Whether nobody judged the result because something is absent or fails that the user can set up: a judge, a
+    connection, an extra.
+    """
     return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side == "setup"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Final, get_type_hints
+from typing import Any, Final, Literal, get_type_hints
 
 from evalsuite.errors import UsageError
 from evalsuite.readers.json_text import check_depth
@@ -32,6 +32,7 @@ _KEYS: Final[Mapping[str, Any]] = {
     "options.shard": str,
     "options.as_of": str,
     "options.allow_programs": bool,
+    "options.invalid_as": Literal["zero"],
     "submission": _OBJECT,
     "submission.folder": str,
     "submission.n_objects": int,
@@ -66,9 +67,8 @@ OWN_WORDS: Final = ("receipt", "metadata")
 VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Deeper than any answer is read, and so than anything that a run says of one.
 _DEEPEST: Final = 200
-_OPTIONAL: Final = frozenset(
-    {"corrections", "judge", "sql", "living_gold", *(f"options.{name}" for name in ("layout", "mode", "shard", "as_of", "allow_programs"))}
-)
+_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")
+_OPTIONAL: Final = frozenset({"corrections", "judge", "sql", "living_gold", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

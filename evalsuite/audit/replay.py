@@ -128,6 +128,7 @@ def _options(run: Mapping[str, Any]) -> Options:
         shard=parse_shard(said.get("shard")),
         as_of=said.get("as_of"),
         allow_programs=said.get("allow_programs", False),
+        invalid_as=said.get("invalid_as"),
         errata_day=errata_day,
         metadata=run["metadata"],
         save=False,
@@ -190,7 +191,8 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
     clusters = replay.gold.suite.extra.get("clusters", ())
     parts = dict(part.partition(":")[::2] for part in said["signature"].split("|")) if living else {}
     signed = signature_of(replay.gold, chosen=replay.options.rules or replay.gold.suite.rules, limits=replay.limits,
-                          living=str(parts.get("living", "")), programs=replay.options.allow_programs)  # fmt: skip
+                          living=str(parts.get("living", "")), programs=replay.options.allow_programs,
+                          invalid_as=replay.options.invalid_as)  # fmt: skip
     return Run(
         gold=replay.gold,
         submission=replay.submission,

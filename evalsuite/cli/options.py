@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import typer
 
@@ -36,6 +36,10 @@ Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
 AllowUnscored = Annotated[
     bool, typer.Option("--allow-unscored", help="do not exit 4 for what cannot be judged here: no judge, connection, database or extra")
+]
+InvalidAs = Annotated[
+    str,
+    typer.Option("--invalid-as", "--invalid_as", help="what an answer counts as that the judge gave no verdict on", metavar="null|zero"),
 ]
 FailUnder = Annotated[float | None, typer.Option("--fail-under", "--fail_under", help="exit 1 where the score is lower", metavar="0-1")]
 Plugins = Annotated[
@@ -125,6 +129,7 @@ class Scoring(Code, Workers):
 
     rules: Rules = None
     databases: Databases = None
+    invalid_as: InvalidAs = "null"
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
 
     @property
@@ -135,7 +140,12 @@ class Scoring(Code, Workers):
     def options(self) -> dict[str, Any]:
         """The fields of `Options`, and of a leaderboard's `Settings`, that these are. Raises `UsageError`."""
         own = {"rules": rule(self.rules), "cache": self.cache, "databases": self.databases, "allow_programs": self.allow_programs}
-        return {**Workers.options(self), **own}
+        return {**Workers.options(self), **own, "invalid_as": invalid_as(self.invalid_as)}
+
+
+def invalid_as(value: str) -> Literal["zero"] | None:
+    """What `--invalid-as` asks for, None for nothing; raises `UsageError` for any other word."""
+    return "zero" if one_of(value, ("null", "zero"), "--invalid-as") == "zero" else None
 
 
 def rule(value: str | None) -> Rule | None:

@@ -2,17 +2,36 @@
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import RUNS, Code, FailUnder, GoldNow, Json, Quiet, RunName, RunsFolder, Scoring, SubmissionNow, Workers, share
+from evalsuite.cli.options import (
+    RUNS,
+    AllowUnscored,
+    Code,
+    FailUnder,
+    GoldNow,
+    Json,
+    Quiet,
+    RunName,
+    RunsFolder,
+    Scoring,
+    SubmissionNow,
+    Workers,
+    share,
+)
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
-from evalsuite.reports.words import percent, score_words
+from evalsuite.reports.words import caused_by, percent, score_words
 from evalsuite.store.history import one_run
+
+if TYPE_CHECKING:
+    from evalsuite.summary import Summary
+    from evalsuite.types import Result
 
 # How many changed verdicts `rescore` prints, and how many differences `verify` prints of each finding.
 _MOST_CHANGES = 20
@@ -36,6 +55,7 @@ def rescore_command(
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
     json_: Annotated[bool, typer.Option("--json", help="print the new run.json object and nothing else")] = False,
     quiet: Quiet = False,
+    allow_unscored: AllowUnscored = False,
 ) -> int:
     """Score a saved run's submission again, under other rules or with what is installed now, and save that as a new run.
 
@@ -58,9 +78,10 @@ def rescore_command(
         )
     for note in done.notes:
         print(f"note: {note}", file=sys.stderr)
+    code, left = _unjudged(done.run.results, done.run.summary, allowed=allow_unscored)
     if json_:
         print(json.dumps(done.run.to_json(), indent=2, default=str))
-        return EXIT_OK
+        return code
     if not quiet:
         for text in done.signature_changes:
             print(clean(f" {text}"))
@@ -70,8 +91,16 @@ def rescore_command(
         if len(done.changed) > _MOST_CHANGES:
             print(f" ... {len(done.changed) - _MOST_CHANGES} more")
         print(f" saved {done.run.folder}")
-    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed")
-    return EXIT_OK
+    print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed{left}")
+    return code
+
+
+def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:
+    """The exit code, and what the last line says more, where something was left unjudged for want of set-up."""
+    from evalsuite.outcome import lacks_setup
+
+    ends_so = not allowed and any(map(lacks_setup, results))
+    return (EXIT_UNSCORABLE, f", {caused_by(summary)} (exit {EXIT_UNSCORABLE})") if ends_so else (EXIT_OK, "")
 
 
 def verify_command(
@@ -124,6 +153,7 @@ def merge_command(
     output: Outputs = None,
     reveal: Reveal = None,
     fail_under: FailUnder = None,
+    allow_unscored: AllowUnscored = False,
     quiet: Quiet = False,
 ) -> int:
     """Join the runs made with `run --shard 1/n` to `run --shard n/n` to one run, and show its report.
@@ -140,11 +170,12 @@ def merge_command(
     n_lost = write_all(run_report(record, reveal), output or ())
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)
-    gate = ""
-    if fail_under is not None:
-        gate = f", below the gate of {percent(fail_under)} (exit 1)" if missed else f" (gate {percent(fail_under)} met)"
-    line = clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}")
-    code, line = with_lost(EXIT_GATE if missed else EXIT_OK, line, n_lost)
+    code, gate = _unjudged(record.results, record.summary, allowed=allow_unscored)
+    if missed and fail_under is not None:
+        code, gate = EXIT_GATE, f", below the gate of {percent(fail_under)} (exit 1)"
+    elif code == EXIT_OK and fail_under is not None:
+        gate = f" (gate {percent(fail_under)} met)"
+    code, line = with_lost(code, clean(f"done: {score_words(record.summary)} from {len(runs)} shards{gate}"), n_lost)
     if quiet:
         print(line)
     else:

@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Code, Group, Plugins, load_parameters, load_plugins
+from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, Plugins, load_parameters, load_plugins
+from evalsuite.cli.options import invalid_as as counted_as
 from evalsuite.cli.try_command import suite_try
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 from evalsuite.reports.clean import clean
@@ -139,6 +140,8 @@ def suite_run(
     *,
     about: About,
     code: Code,
+    invalid_as: InvalidAs = "null",
+    allow_unscored: AllowUnscored = False,
 ) -> int:
     """Score files of candidate outputs against a suite, and save a run of each; exit 4 where a case could not be scored."""
     from evalsuite.cli.output_streams import complain
@@ -162,6 +165,7 @@ def suite_run(
                 input_column=input_column,
                 context_column=context_column,
                 allow_programs=code.allow_programs,
+                invalid_as=counted_as(invalid_as),
                 **asdict(about),
             )
         except (UsageError, SuiteError) as error:
@@ -184,7 +188,7 @@ def suite_run(
         what = "files" if len(columns) == 1 else "columns"
         print(f"{n_refused} of {len(planned)} {what} could not be run (exit {exit_code})")
         return exit_code
-    return EXIT_UNSCORABLE if n_unscored else EXIT_OK
+    return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
 
 
 def _run_name(source: Path, column: str, n_sources: int, n_columns: int) -> str:

@@ -60,21 +60,23 @@ class Client:
         self._memo = Memo(Path(settings.cache), at_once=True) if settings.cache else None
         self._cassette = Cassette(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
-    def ask(self, request: Request) -> Reply:
+    def ask(self, request: Request, *, says: Callable[[Reply], bool] = lambda _: True) -> Reply:
         """The reply to a request, out of the cassette, the cache or the endpoint. With a cache the same request goes out once.
+
+        A reply that `says` nothing is not kept: whoever comes next asks again.
 
         Raises:
             FaultError: NO_JUDGE where the settings name none, JUDGE_FAILED where it gave no reply after all retries.
         """
         self.settings.require()
         with self._alone(request):
-            reply = self._known(request)
+            reply = self._known(request, says)
             if reply is None:
                 with self._slots:
                     reply = self._post(request)
                 if self._cassette is not None:
                     self._cassette.put(request, reply)
-                if self._memo is not None:
+                if self._memo is not None and says(reply):
                     self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
             self._count(reply)
             return reply
@@ -90,12 +92,13 @@ class Client:
         with self._lock:
             return self._asking.setdefault(request.key(), threading.Lock())
 
-    def _known(self, request: Request) -> Reply | None:
+    def _known(self, request: Request, says: Callable[[Reply], bool]) -> Reply | None:
         if self._cassette is not None:
             return self._cassette.get(request)
         if self._memo is None:
             return None
-        return reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
+        reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
+        return reply if reply is not None and says(reply) else None
 
     def _count(self, reply: Reply) -> None:
         with self._lock:

@@ -1,5 +1,6 @@
 """The judge: one question -> one decision, out of one verdict or of several by models and repeats."""
 
+import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -12,6 +13,8 @@ from evalsuite.judge.client import Client, Wait
 from evalsuite.judge.parsing import Reading, Verdict
 from evalsuite.judge.settings import Message, Settings
 from evalsuite.judge.transport import Reply, Request
+
+log = logging.getLogger(__name__)
 
 # How often a reply that cannot be read is asked for again.
 _SECOND_TRIES = 1
@@ -139,11 +142,12 @@ class Judge:
                 sample=sample * (1 + _SECOND_TRIES) + attempt,
                 prompt=question.prompt,
             )
-            replies.append(self.client.ask(request))
+            replies.append(self.client.ask(request, says=lambda reply: question.read(reply.text).value is not None))
             self.account.add(replies[-1])
             verdict = question.read(replies[-1].text)
             if verdict.value is not None:
                 break
+            log.debug("the judge's reply holds no verdict: %r", replies[-1].text)
         paid = [reply for reply in replies if not reply.known]
         return Asked(
             model=model,

@@ -93,7 +93,7 @@ def run_document(
 
 
 def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int) -> Iterator[Section]:
-    shown, left_out = _rows_in_order(record, failures=failures)
+    shown, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
     yield Section(table=results_table(record, shown), below=left_out)
     if verbose:
         from evalsuite.reports.instance import instance_text
@@ -120,8 +120,11 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         )
 
 
-def _rows_in_order(record: "Record", *, failures: bool) -> tuple[list["Result"], list[str]]:
-    """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out."""
+def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:
+    """The results to show, faults first, then wrong, flips, missing and right ones; and lines that count those left out.
+
+    Of `folded` faults that are word for word the same the first one stands for all.
+    """
 
     def rank(result: "Result") -> int:
         if result.status in FAULTY:
@@ -135,9 +138,18 @@ def _rows_in_order(record: "Record", *, failures: bool) -> tuple[list["Result"],
     ordered = sorted(record.results, key=rank)
     n_absent = sum(result.status == "missing" for result in ordered)
     left_out = []
+    if folded:
+        alike: dict[tuple[str, str | None, str], list[str]] = {}
+        for result in ordered:
+            if result.status in FAULTY:
+                alike.setdefault((result.status, result.fault, result.reason), []).append(result.instance_id)
+        first = {ids[0] for ids in alike.values()}
+        ordered = [result for result in ordered if result.status not in FAULTY or result.instance_id in first]
+        alike = {key: ids for key, ids in alike.items() if ids[1:]}
+        left_out = [f"...  {len(ids) - 1} more with {fault} as {ids[0]}: {some(ids[1:])}" for (_, fault, _), ids in alike.items()]
     if n_absent > ABSENT_IN_FULL:
         ordered = [result for result in ordered if result.status != "missing"]
-        left_out = [f"...  {n_absent} not handed in; -o FILE.csv lists them"]
+        left_out += [f"...  {n_absent} not handed in; -o FILE.csv lists them"]
     if len(ordered) > ROWS_IN_FULL or failures:
         n_right = sum(rank(result) == 4 for result in ordered)
         ordered = [result for result in ordered if rank(result) < 4]

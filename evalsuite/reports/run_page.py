@@ -7,7 +7,17 @@ from evalsuite import __version__
 from evalsuite.outcome import KINDS, RANKS, failing_rule, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
 from evalsuite.reports.page_list import instance_list
-from evalsuite.reports.words import caused_by, corrected_words, counts_line, coverage, faults_by_hint, flips_by_kind, percent, share
+from evalsuite.reports.words import (
+    caused_by,
+    corrected_words,
+    counts_line,
+    coverage,
+    faults_by_hint,
+    flips_by_kind,
+    interval_words,
+    percent,
+    share,
+)
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -50,10 +60,13 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
 
 
 def score_headline(record: "Record") -> str:
-    """The score."""
-    if not record.summary.n_gold:
+    """The score; where some are unjudged, of how many it is the mean, and what it may be over all."""
+    mean = record.summary.chosen
+    if not mean.n:
         return "no instance"
-    return "not judged" if record.summary.score is None else percent(record.summary.score)
+    if mean.value is not None and mean.n_ungraded:
+        return f"{share(mean)} {interval_words((mean.low, mean.high))}"
+    return "not judged" if mean.value is None else percent(mean.value)
 
 
 def score_sentences(record: "Record") -> list[str]:

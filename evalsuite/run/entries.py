@@ -1,16 +1,17 @@
 """What a leaderboard is made of: submissions and runs found under folders, each scored unless a finished run says the same already."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, closing, nullcontext
+from contextlib import ExitStack, closing, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from evalsuite.errors import SubmissionError, UsageError
+from evalsuite.errors import OutputError, SubmissionError, UsageError
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.gold.lite_and_snow import holds_answers
 from evalsuite.memo import Memo
+from evalsuite.outcome import UNGRADED
 from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
@@ -51,6 +52,7 @@ class Settings:
     cache: Path | None = None
     databases: Path | None = None
     allow_programs: bool = False
+    invalid_as: Literal["zero"] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,7 +197,8 @@ class _Scoring:
         chosen: Rule | None = settings.rules or facts["rules"]
         layout = facts["layout"]
         word = chosen or ("default" if facts["defaults"] else "official")
-        line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, programs=settings.allow_programs)
+        more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
+        line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         reading = HandedInReader(gold_dir, self._folders, limits, settings.isolation)
@@ -217,7 +220,7 @@ class _Scoring:
         if facts["defaults"]:
             rules = {name: chosen or default for name, default in facts["defaults"].items()}
             found = {key: folder for key, folder in found.items() if _follows(run_scores(folder, memo), rules)}
-        self._known = found
+        self._known, self._asked = found, set[str]()
         self._n_new = len({key for key in self._keys.values() if key not in self._known})
         self._n_done = 0
 
@@ -229,8 +232,11 @@ class _Scoring:
         is_new = key not in self._known
         try:
             folder = self._score(place, progress) if is_new else self._known[key]
+            if not is_new and key not in self._asked:
+                self._ask_again(place, folder)
         except SubmissionError as error:
             return Entry(name=place.name, scores=None, fault=error.message)
+        self._asked.add(key)
         scores = run_scores(folder, self._memo)
         if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):
             self._known[key] = folder
@@ -238,20 +244,28 @@ class _Scoring:
             return Entry(name=place.name, scores=None, fault="its run was deleted while the leaderboard was made")
         return Entry(name=place.name, scores=scores, is_new=is_new)
 
-    def _score(self, place: Place, progress: Progress | None) -> Path:
-        # Here, because a board with nothing new to score is a third faster without.
-        from evalsuite.run.scoring import Options, run
+    def _ask_again(self, place: Place, folder: Path) -> None:
+        """Have a known run's instances judged that nobody could judge, in its own folder; where it cannot be written it stays as it is."""
+        run = run_scores(folder, self._memo)
+        if run is not None and any(value is None and status in UNGRADED for value, status in zip(run.score, run.status, strict=True)):
+            with suppress(OutputError):
+                self._run(place, metadata=run.metadata, resume=folder)
 
+    def _score(self, place: Place, progress: Progress | None) -> Path:
         def shown(done: int, total: int) -> None:
             if progress is not None:
                 progress(self._n_done * total + done, self._n_new * total)
 
-        own = self._metadata.get(place.name, {})
-        settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
-        label = place.folder.resolve().name
-        options = Options(**settings, metadata=own, label=label)
-        done = run(place.folder, self._gold_dir, options, progress=shown, judges=self._with_gold())
+        folder = self._run(place, metadata=self._metadata.get(place.name, {}), label=place.folder.resolve().name, progress=shown)
         self._n_done += 1
+        return folder
+
+    def _run(self, place: Place, *, progress: Progress | None = None, **options: Any) -> Path:
+        # Here, because a board with nothing new to score is a third faster without.
+        from evalsuite.run.scoring import Options, run
+
+        settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
+        done = run(place.folder, self._gold_dir, Options(**settings, **options), progress=progress, judges=self._with_gold())
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
 

@@ -5,7 +5,7 @@ The judge's cache and not this room remembers what was asked: a killed run is st
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import Inode
@@ -28,11 +28,20 @@ _QUESTION_KEYS = ("question", "instruction")
 
 
 class Batches:
-    """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`."""
+    """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`.
 
-    def __init__(self, others: Execute, gold: Gold, gold_inodes: frozenset[Inode] = frozenset()) -> None:
-        self._others, self._gold, self._gold_inodes = others, gold, gold_inodes
+    What a judge gave no verdict on is nobody's score, or wrong where `invalid_as` is "zero".
+    """
+
+    def __init__(
+        self, others: Execute, gold: Gold, gold_inodes: frozenset[Inode] = frozenset(), *, invalid_as: Literal["zero"] | None = None
+    ) -> None:
+        self._others, self._gold, self._gold_inodes, self._invalid_as = others, gold, gold_inodes, invalid_as
         self._judge: Judge | None = None
+
+    def anew(self) -> "Batches":
+        """The same with nothing spent."""
+        return Batches(self._others, self._gold, self._gold_inodes, invalid_as=self._invalid_as)
 
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known; the judged ones come last."""
@@ -44,11 +53,18 @@ class Batches:
             from evalsuite.judge import Judge, read_settings
 
             self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder))
-            yield from score_batches(batched, self._judge, self._gold_inodes)
+            for result in score_batches(batched, self._judge, self._gold_inodes):
+                yield _as_wrong(result) if self._invalid_as == "zero" and result.fault == "NO_VERDICT" else result
 
     def spent(self) -> dict[str, Any] | None:
         """What the judge was asked in this run and what it cost; None where there was nothing to ask."""
         return self._judge.account.to_json() if self._judge is not None and self._judge.settings.all_models else None
+
+
+def _as_wrong(result: Result) -> Result:
+    """The result with 0 where there is no verdict: it counts, and still says why."""
+    numbers: dict[str, Any] = {which: getattr(result, which) or 0.0 for which in ("score", "official", "strict")}
+    return replace(result, status="scored", **numbers)
 
 
 def is_batch(task: Task) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
+from typing import Any
 
 from evalsuite.errors import UsageError, did_you_mean, listed
 from evalsuite.gold.spec import check_ids
@@ -45,12 +46,15 @@ def rules_of(gold: Gold, chosen: Rule | None) -> Rule:
     return chosen or ("strict" if {default_rules(instance) for instance in gold.instances} == {"strict"} else "official")
 
 
-def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", programs: bool = False) -> str:
-    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default)."""
+def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | float], living: str = "", **allowed: Any) -> str:
+    """The signature of a run of this gold, whose `hash` is known, under the rules that were chosen (None: each instance's default).
+
+    `allowed` is the rest that the signature takes.
+    """
     word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
     plugins = SCORERS.code_hash(check.scorer for instance in gold.instances for check in instance.checks)
-    more = {"layout": gold.layout, "living": living, "plugins": plugins}
-    return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), programs=programs, **more)
+    more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins}
+    return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), **allowed, **more)
 
 
 def default_rules(instance: GoldInstance) -> Rule:

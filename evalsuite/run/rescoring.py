@@ -84,6 +84,7 @@ def rescore(
             cache=options.cache,
             databases=options.databases,
             allow_programs=options.allow_programs,
+            invalid_as=options.invalid_as or old.get("invalid_as"),
             metadata={**entry.metadata, FROM: entry.name},
             label=label[1] if label else entry.name,
         ),

@@ -6,7 +6,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.errata import read_errata
@@ -43,7 +43,8 @@ class Options:
     `scheduler` the address of a dask scheduler. `origin` is the URL of a submission that is a copy of what lies there.
     `errata_day` is the day on which errata must not have expired, None for today (UTC).
     `databases` is where the databases lie that checks name, `gold_cache` where computed gold is kept, `as_of` the day (None: today)
-    that gold queries ask about. `allow_programs` runs answers that are programs, which nothing jails.
+    that gold queries ask about. `allow_programs` runs answers that are programs, which nothing jails. `invalid_as` "zero" counts an answer
+    to which a judge gave no verdict as wrong. `resume` is a run that was interrupted, or one with instances that nobody could judge.
     """
 
     rules: Rule | None = None
@@ -71,11 +72,12 @@ class Options:
     gold_cache: Path | None = None
     as_of: str | None = None
     allow_programs: bool = False
+    invalid_as: Literal["zero"] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
         chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
-        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs")}
+        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")}
         return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}
 
 
@@ -176,7 +178,8 @@ def _run(
     tasks = list(living.tasks) if options.shard is None else options.shard.of(living.tasks)
     digests = gold_digests(gold.folder, gold.spec_file)
     gold = replace(gold, hash=hash_of_gold(digests))
-    line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, programs=options.allow_programs)
+    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
+    line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed)
     drift = drifts(living, options.runs_folder, gold.hash)
     contents = file_contents(submission) if options.save else {}
     submitted = hash_of(contents) if options.save else None
@@ -187,7 +190,7 @@ def _run(
     pool = open_executor(options.executor, work)
     cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
     sql = databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)
-    batches = Batches(sql.results, gold, inodes)
+    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as)
     with _in_order(pool, cache, folder, len(tasks)), closing(databases):
         if folder is not None and not gold.suite.extra.get("hidden"):
             living.freeze(folder.path)
@@ -217,7 +220,7 @@ def _run(
             warnings=(*warnings_of(gold, submission, tasks, results), *living.notes, *drift, *unapplied(errata, tasks)),
             folder=folder.path if folder is not None else None,
             receipt={**receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs, executor=options.executor), **resumed},
-            corrections=correct(tasks, results, errata, Batches(sql.results, gold, inodes).results, rules=rules),
+            corrections=correct(tasks, results, errata, batches.anew().results, rules=rules),
             submission_hash=submitted,
             unsure=unsure_of(tasks, results, contents),
             seconds=time.perf_counter() - started,

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
+from evalsuite.outcome import is_ungraded
 from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.types import METADATA, Result
 
@@ -68,10 +69,11 @@ class RunFolder:
         return self
 
     def reopen(self, plan: Mapping[str, Any]) -> tuple["RunFolder", dict[str, Result]]:
-        """Go on with an interrupted run: the folder, and the results that its journal holds by instance id.
+        """Go on with an interrupted run, or with one that left instances unjudged: the folder, and the results that stay by instance id.
 
-        An empty folder is a run that was killed before its first file: it starts from the beginning. A half-written last line is cut
-        off with a note. Raises `OutputError` where the folder is no unfinished run of this plan, or where it is being written.
+        What nobody could judge does not stay. An empty folder is a run that was killed before its first file: it starts from the beginning.
+        A half-written last line is cut off with a note. Raises `OutputError` where the folder is no unfinished run of this plan, or where
+        it is being written.
         """
         self._plan = plan
         try:
@@ -92,7 +94,7 @@ class RunFolder:
         if not set(self.path.iterdir()) - set(_half_written(self.path)):
             self.open(plan)
             return {}
-        started = self._started()
+        started, unsure = self._started()
         if changed := list(_changed(started, plan)):
             raise OutputError(
                 f"{self.path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run"
@@ -108,18 +110,35 @@ class RunFolder:
         results = _parse_journal(path, whole)
         if whole != data:
             self.notes.append(f"{RESULTS}: a half-written last line was dropped")
-        self._journal = path.open("r+b" if path.exists() else "wb", buffering=0)
-        self._journal.truncate(len(whole))
-        self._journal.seek(len(whole))
-        return results
+        stay = {name: result for name, result in results.items() if not is_ungraded(result) and name not in unsure}
+        write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
+        (self.path / RUN).unlink(missing_ok=True)
+        if len(stay) < len(results) or whole != data:
+            write_atomically(path, "".join(whole_line(result) + "\n" for result in stay.values()))
+        self._journal = path.open("ab", buffering=0)
+        return stay
 
-    def _started(self) -> Mapping[str, Any]:
+    def _started(self) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """(what the run was started on, the instances whose verdict cannot be taken over because it may be one on other bytes)."""
         started = read_json(self.path / STARTED)
         if started is None and not (self.path / STARTED).exists():
-            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
+            return self._started_once()
         if not isinstance(started, dict):
             raise OutputError(f"cannot read {self.path / STARTED}", hint="start a new run")
-        return started
+        return started, frozenset()
+
+    def _started_once(self) -> tuple[Mapping[str, Any], frozenset[str]]:
+        """The same of a finished run, whose rows do not say any more what was read of their files."""
+        run = read_json(self.path / RUN)
+        if not isinstance(run, dict):
+            raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
+        rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
+        if not any(map(is_ungraded, rows)):
+            raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
+        submission = run.get("submission", {})
+        stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
+        started = {"signature": run.get("signature"), "submission": submission.get("hash"), "options": run.get("options")}
+        return started, frozenset(stopped.union(submission.get("unsure", ())))
 
     def _lock_folder(self) -> None:
         """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
@@ -258,4 +277,4 @@ def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputE
 
 
 def _no_unfinished(path: Path, what: str) -> OutputError:
-    return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted")
+    return OutputError(f"{path} {what}", hint="--resume takes the folder of a run that was interrupted, or that left instances unjudged")

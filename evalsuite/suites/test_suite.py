@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
@@ -149,6 +149,7 @@ class TestSuite:
         prompt_template: str = "",
         description: str = "",
         allow_programs: bool = False,
+        invalid_as: Literal["zero"] | None = None,
     ) -> TestRun:
         """The scored candidates, one per case in case order; saved in the history with all metadata unless `save` is False.
 
@@ -165,6 +166,7 @@ class TestSuite:
             save: whether the run goes to the history; `TestRun.save()` does it later.
             model_name, model_version, foundation_model, prompt_template, description: kept and shown.
             allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
+            invalid_as: "zero" counts a candidate that the judge gave no verdict on as wrong; else its score is None.
 
         Raises:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
@@ -190,7 +192,7 @@ class TestSuite:
 
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
-        options = Options(metadata=about, allow_programs=allow_programs, **place)
+        options = Options(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
         return TestRun(name=run_name, run=run(submission, gold, options), output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:

@@ -84,3 +84,23 @@ def test_a_submission_with_unjudged_rows_has_no_rank_unless_that_is_allowed(plac
     board = json.loads("\n".join(_run(capsys, "leaderboard a b --gold gold --json --allow-unscored", 0)))
     assert [(row["rank"], row["score"]) for row in board["rows"]] == [(1, 0.8)] * 2
     assert board["notes"] == ["ranked over the 5 of 9 instances on which each of them was judged"]
+
+
+def test_rescore_and_merge_end_as_the_run_did(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both exit 4 with what was left unjudged in their last line, unless that is allowed; a gate of merge that is not met comes first."""
+    _run(capsys, "run a --gold gold -q", 4)
+    (folder,) = (place / ".evalsuite/runs").iterdir()
+    shown = _run(capsys, f"rescore {folder.name} -q", 4)
+    assert shown[-1] == "done: judged 5/9: 80.0 % [44.4, 88.9], 0 of 9 verdicts changed, 4 unscored (exit 4)"
+    assert _run(capsys, f"rescore {folder.name} -q --allow-unscored", 0)
+    for i in (1, 2):
+        _run(capsys, f"run a --gold gold -q --shard {i}/2 --out part{i} --allow-unscored", 0)
+    assert _run(capsys, "merge part1 part2 --out whole -q", 4)[-1].endswith("from 2 shards, 4 unscored (exit 4)")
+    assert _run(capsys, "merge part1 part2 --out whole -q --fail-under 0.9", 1)[-1].endswith("below the gate of 90.0 % (exit 1)")
+    assert _run(capsys, "merge part1 part2 --out whole -q --fail-under 0.5 --allow-unscored", 0)[-1].endswith("(gate 50.0 % met)")
+
+
+def test_invalid_as_is_told_before_anything_is_scored(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Another word than null or zero is a usage error."""
+    assert main(["run", "a", "--gold", "gold", "--invalid-as", "one"]) == 2
+    assert "hint: known: null, zero" in capsys.readouterr().err

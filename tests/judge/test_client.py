@@ -221,10 +221,10 @@ def test_what_is_missing_is_named(settings: dict[str, str], says: str) -> None:
 
 def test_an_echoed_key_goes_no_further(serve: Serve, judge_at: Make, tmp_path: Path) -> None:
     """An endpoint that says the key back gets it into no reply and no file."""
-    server = serve(lambda *_: f"you sent {KEY} and {{}}")
+    server = serve(lambda *_: f'{{"reason": "you sent {KEY}", "score": 3}}')
     judge = judge_at(server, cassette=str(tmp_path / "tape.jsonl"), cassette_mode="record")
     score = llm_judge("x", judge, gold="y")
-    assert score.official is None
+    assert score.official == 0.6
     assert KEY not in repr(score)
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert len(files) >= 2

@@ -136,13 +136,14 @@ def test_a_file_of_the_gold_folder_replaces_a_prompt(serve: Serve, folders: Make
     assert result.details["judge"]["prompt"].startswith("llm_judge@")
 
 
-def test_a_second_run_asks_nothing_and_the_key_is_nowhere(serve: Serve, folders: Make, tmp_path: Path, capfd: Any) -> None:
-    """The same run again has the same scores and no calls; no file holds the key, and nothing printed does."""
+def test_a_second_run_asks_only_what_had_no_verdict_and_the_key_is_nowhere(serve: Serve, folders: Make, tmp_path: Path, capfd: Any) -> None:
+    """The same run again has the same scores and asks the silent one alone; no file holds the key, and nothing printed does."""
     server = serve(by_grade)
     where = folders(section(server.base_url), [judged()] * 4, ["a1", "a2", "a3", "silent"])
     first, second = (scored(*where) for _ in range(2))
     assert [r.score for r in first.results] == [r.score for r in second.results] == [0.2, 0.4, 0.6, None]
-    assert len(server.asked) == 5
+    assert len(server.asked) == 5 + 2
+    assert all("silent" in prompt_of(body) for body in server.asked[5:])
     assert set(server.keys) == {f"Bearer {KEY}"}
     files = [file for file in tmp_path.rglob("*") if file.is_file()]
     assert {FILE, "results.jsonl", "run.json"} <= {file.name for file in files}
