@@ -52,7 +52,8 @@ def score(
 
     Args:
         name: a scorer, for example `number_match`; `evalsuite scorers` lists them.
-        prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`).
+        prediction: the text of the answer; for table and database scorers a path (a list of paths for `tables_match`). A query runs in
+            this process, on the file that `database` names from here.
         judge: for scorers that ask a model: an `evalsuite.judge.Judge`, or what the `judge` section of a suite.yaml holds.
         allow_programs: whether a prediction that is a program may be run; nothing jails it (python_unit_testing, pass_at_k).
         **parameters: the keys a gold file gives in `parameters`; `gold` is a path where the scorer reads files.
@@ -67,6 +68,10 @@ def score(
     with allowing_programs(allow_programs):
         if entry.marker.reads == "batch":
             return entry.score(prediction, asked if SCORERS.whole_batch(name) is None else None, **parameters)
+        if entry.marker.reads == "query":
+            from evalsuite.sql.pairs import both_tables
+
+            return entry.score(both_tables(prediction, parameters, Path()), **parameters)
         if entry.marker.gold_files is not None or entry.marker.reads == "tree":
             from evalsuite.readers.answer_forms import read_pair
 

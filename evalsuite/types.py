@@ -11,9 +11,11 @@ from typing import Any, Literal
 
 Rule = Literal["official", "strict"]
 Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"]
-Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch"]
+Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch", "query"]
 
 RULES: tuple[Rule, ...] = ("official", "strict")
+# Evaluators of pairs of queries: layouts of gold, and names of rules under which the official verdict is theirs.
+EVALUATORS = ("bird-ex", "test-suite")
 # The file whose presence makes a folder a submission.
 METADATA = "results_metadata.jsonl"
 # The one key of what stands in an answer for a record that could not be read: {"line", "cause"}, and "repaired" where it can be mended.
@@ -187,7 +189,7 @@ class Submission:
 class Task:
     """All a worker needs to score one instance; nothing is opened yet. `executed` is where the table lies that an SQL answer gave.
 
-    `allow_programs` says that an answer that is a program may be run.
+    `allow_programs` says that an answer that is a program may be run. `databases` are the files that an answer which is a query runs on.
     """
 
     instance: GoldInstance
@@ -198,6 +200,7 @@ class Task:
     limits: Mapping[str, int | float] = field(default_factory=dict)
     executed: Path | None = None
     allow_programs: bool = False
+    databases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -189,6 +189,12 @@ class _Looker:
         place = (self.submission.folder.absolute(), answer.instance_id, dict(self.limits), self.inodes)
         reading = (AnswerFiles(*place), "table" if form == "tables" else form, answer.answer_type, value, names, dict(self.limits))
         try:
+            if form == "query" and check is not None:
+                from evalsuite.sql.pairs import EVALUATORS, statement_of
+                from evalsuite.sql.session import QueryLimits
+
+                statement_of(value, EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))], QueryLimits.of(self.limits))
+                return None
             if answer.answer_type == "answer":
                 fault, note = self.calls.call(_LOOK, *reading) if form == "tree" else fault_and_note(*reading)
             else:

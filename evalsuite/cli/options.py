@@ -15,11 +15,15 @@ from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 import typer
 
 from evalsuite.errors import UsageError
-from evalsuite.types import RULES, Rule
+from evalsuite.types import EVALUATORS, RULES, Rule
 
 GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
 Rules = Annotated[str | None, typer.Option("--rules", metavar="official|strict", help="which verdict is the score [default: official]")]
+AllRules = Annotated[
+    str | None,
+    typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]"),
+]
 
 Databases = Annotated[
     Path | None, typer.Option(help="where the databases lie that gold names for SQL answers", metavar="DIR", show_default=False)
@@ -127,7 +131,7 @@ class Workers:
 class Scoring(Code, Workers):
     """How submissions are scored, wherever whole ones are."""
 
-    rules: Rules = None
+    rules: AllRules = None
     databases: Databases = None
     invalid_as: InvalidAs = "null"
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
@@ -137,9 +141,15 @@ class Scoring(Code, Workers):
         """Where what is known lies, None where it is not to be used."""
         return None if self.no_cache else CACHE_FOLDER
 
+    @property
+    def evaluator(self) -> str | None:
+        """The evaluator of pairs of queries whose rules are asked for, which is how gold is laid out; None where none is."""
+        return self.rules if self.rules in EVALUATORS else None
+
     def options(self) -> dict[str, Any]:
         """The fields of `Options`, and of a leaderboard's `Settings`, that these are. Raises `UsageError`."""
-        own = {"rules": rule(self.rules), "cache": self.cache, "databases": self.databases, "allow_programs": self.allow_programs}
+        rules = "official" if self.evaluator else rule(self.rules)
+        own = {"rules": rules, "cache": self.cache, "databases": self.databases, "allow_programs": self.allow_programs}
         return {**Workers.options(self), **own, "invalid_as": invalid_as(self.invalid_as)}
 
 
@@ -155,7 +165,8 @@ def rule(value: str | None) -> Rule | None:
             return known
     if value is None:
         return None
-    raise UsageError(f"no rules {value!r}", hint="known: " + ", ".join(RULES))
+    more = "; bird-ex and test-suite are rules of `evalsuite run`" if value in EVALUATORS else ""
+    raise UsageError(f"no rules {value!r}", hint="known: " + ", ".join(RULES) + more)
 
 
 def one_of(value: str, known: tuple[str, ...], option: str) -> str:

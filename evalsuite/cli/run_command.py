@@ -46,7 +46,8 @@ def run_command(
     place.named_once()
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
-    options = Options(**which.options(gold), **how.options(), **reading.options(), **saving.options())
+    asked = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
+    options = Options(**asked | {"layout": how.evaluator or reading.layout})
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK

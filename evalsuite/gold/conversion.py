@@ -13,7 +13,7 @@ from evalsuite.errors import FaultError, GoldError, UsageError, cannot_write
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.lite_and_snow import KEYS, QUERIES, RESULTS, GoldFiles, evaluation_of
 from evalsuite.gold.spec import GOLD_QUERY
-from evalsuite.readers.gold_files import SUITE_FILE, find_spec
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_alone
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
@@ -45,6 +45,8 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     read = read_gold(gold, limits, layout=layout)
     if read.layout == "original":
         raise UsageError(f"{gold} is in the original layout already", hint="what is converted is gold of the layouts lite and snow")
+    if is_alone(find_spec(gold)):
+        raise UsageError(f"{gold} holds pairs of queries", hint="what is converted is gold of the layouts lite and snow")
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
     spec = find_spec(gold)

@@ -1,29 +1,32 @@
-"""How gold and submission folders are laid out: `original` (and dbt), and those of Spider 2.0 Lite and Snow.
+"""How gold and submissions are laid out: `original` (and dbt), those of Spider 2.0 Lite and Snow, and pairs of queries.
 
 A layout is a module or object with `detect(spec, entry)` (does this spec file, whose first entry is given, have the layout?),
 `maker(spec)` (what makes an instance of an entry) and `read_submission(folder, limits, mode, ids)`. What they give is the same for all, and
-so is everything after them.
+so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
 """
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol, cast
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.gold.spec import MakeInstance, instance_of, read_spec
+from evalsuite.gold.spec import MakeInstance, ReadEntries, instance_of, read_spec
 from evalsuite.lazy import Lazy
-from evalsuite.readers.gold_files import find_spec
+from evalsuite.readers.gold_files import find_spec, is_alone
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 from evalsuite.readers.submission import read_metadata
-from evalsuite.types import Gold, Submission
+from evalsuite.types import EVALUATORS, Gold, Submission
 
 # name -> module; the first one that knows the spec as its own reads it.
 LAYOUTS: dict[str, Lazy] = {
     "snow": Lazy("evalsuite.gold.lite_and_snow:SNOW"),
     "lite": Lazy("evalsuite.gold.lite_and_snow:LITE"),
+    "bird-ex": Lazy("evalsuite.gold.query_pairs:BIRD"),
+    "test-suite": Lazy("evalsuite.gold.query_pairs:TEST_SUITE"),
     "original": Lazy("evalsuite.gold.layouts:Original"),
 }
 
@@ -53,7 +56,15 @@ def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | No
     """
     spec = find_spec(folder)
     name = layout_of(spec, layout, limits)
-    return read_spec(spec, limits, layout_named(name).maker(spec), layout=name)
+    found = layout_named(name)
+    gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found))
+    # Gold that is one file is no folder: what lies beside it is none of it.
+    return replace(gold, folder=spec) if is_alone(spec) else gold
+
+
+def entries_of(layout: Layout) -> ReadEntries:
+    """What reads the entries of a layout's spec: a JSON object each, unless the layout has a `read_entries` of its own."""
+    return getattr(layout, "read_entries", read_objects)
 
 
 def read_submission(
@@ -92,7 +103,8 @@ def layout_of(spec: Path, name: str | None = None, limits: Limits = DEFAULT_LIMI
     entry = _first_entry(spec, limits)
     if name is None:
         return next(name for name in LAYOUTS if layout_named(name).detect(spec, entry))
-    layout_named(name)
+    if layout_named(name) and name in EVALUATORS and not is_alone(spec):
+        raise UsageError(f"--rules {name} is for pairs of queries", hint="--gold gold.sql: SQL, a tab, and its database a line")
     if name != "original" and "evaluation" in entry:
         raise UsageError(f"{spec} is not of the layout {name}: its entries have an 'evaluation'", hint="leave --layout out")
     return name

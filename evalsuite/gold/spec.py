@@ -12,7 +12,7 @@ from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.json_text import Obj
-from evalsuite.readers.jsonl import Layout, read_objects
+from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import SPEC_PATTERN, open_trusted
 from evalsuite.scorers import SCORERS
@@ -29,9 +29,13 @@ MOST_COMPARED = 2000
 
 # (entry of the spec, its place, suite) -> instance.
 MakeInstance = Callable[[Obj, str, Suite], GoldInstance]
+# (open spec, limits=, layout=) -> its entries.
+ReadEntries = Callable[..., Iterable[Entry]]
 
 
-def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, layout: str = "original") -> Gold:
+def read_spec(
+    spec: Path, limits: Limits, make: MakeInstance | None = None, *, layout: str = "original", entries: ReadEntries = read_objects
+) -> Gold:
     """The gold of one spec file, each entry made an instance by `make(entry, where, suite)`; raises as `read_gold` does."""
     make = make or instance_of
     suite = read_suite(spec.parent)
@@ -43,7 +47,7 @@ def read_spec(spec: Path, limits: Limits, make: MakeInstance | None = None, *, l
     except FaultError as error:
         raise GoldError(f"{name}: {describe(error.fault)}") from None
     with handle:
-        for entry in read_objects(handle, limits=limits, layout=met):
+        for entry in entries(handle, limits=limits, layout=met):
             where = f"{name}:{entry.line}"
             if entry.fault is not None:
                 hint = "" if spec.match(SPEC_PATTERN) else f"give the gold folder, or its {SPEC_PATTERN}"

@@ -32,13 +32,21 @@ def read_answer(
     table_names: Sequence[str] | None,
     limits: Limits,
     private: str | None = None,
+    databases: Sequence[str] = (),
+    evaluator: str = "",
 ) -> Any:
     """A submission's answer in one form: text, a `Table` (`UnreadTable` where it is big), a list of them, or tables by name.
+
+    A query is run on each of the `databases`, prepared as its `evaluator` does, and gives the list of its tables.
 
     Raises `FaultError`.
 
     `private` is a copy of the file that nobody else can reach, where one was made, or the table that an SQL answer gave.
     """
+    if form == "query":
+        from evalsuite.sql.pairs import EVALUATORS, tables_of
+
+        return tables_of(str(value), databases, EVALUATORS[evaluator], limits)
     if answer_type == "answer":
         return parse_answer_tree(str(value), limits=limits) if form == "tree" else value
     if form == "table" and private is not None:

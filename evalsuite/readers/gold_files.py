@@ -10,6 +10,8 @@ from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, why_no_
 from evalsuite.types import METADATA
 
 SUITE_FILE = "suite.yaml"
+# How the files of pairs of queries end: BIRD's gold.sql, Spider's gold.txt.
+PAIR_ENDINGS = (".sql", ".txt")
 
 
 def find_spec(folder: Path) -> Path:
@@ -30,6 +32,17 @@ def find_spec(folder: Path) -> Path:
     return found[0]
 
 
+def is_alone(spec: Path) -> bool:
+    """Whether gold is one file of pairs of queries, which stands for itself: the folder it lies in can hold anything, answers too."""
+    return spec.suffix.lower() in PAIR_ENDINGS and spec.is_file()
+
+
+def questions_beside(spec: Path) -> list[Path]:
+    """The file about the questions of a file of pairs, none where there is none: its own name without `_gold`, or `dev.json`."""
+    names = dict.fromkeys((f"{spec.stem.removesuffix('_gold')}.json", f"{spec.stem}.json", "dev.json"))
+    return [place for name in names if (place := spec.with_name(name)).is_file()][:1]
+
+
 def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
     """12 hex digits over names and contents of the spec file, suite.yaml and every file in gold's subfolders; hidden files do not count.
 
@@ -44,7 +57,8 @@ def gold_digests(folder: Path, spec_file: Path | None = None) -> dict[str, str]:
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
     found = {}
-    for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *_nested_files(root)]:
+    others = map(os.fspath, questions_beside(spec)) if is_alone(spec) else _nested_files(root)
+    for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
         with open(file, "rb", buffering=0) as handle:
             found[file[len(root) :].lstrip(os.sep).replace(os.sep, "/")] = content_digest(handle).hexdigest()
     return found
@@ -61,6 +75,8 @@ def hash_of_gold(digests: Mapping[str, str]) -> str:
 
 def gold_inodes(folder: Path) -> frozenset[Inode]:
     """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
+    if is_alone(folder):
+        return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, [folder, *questions_beside(folder)]))
     root = os.fspath(folder.parent if folder.is_file() else folder)
     files = [*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)]
     return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
@@ -68,6 +84,8 @@ def gold_inodes(folder: Path) -> frozenset[Inode]:
 
 def gold_links(folder: Path) -> list[Path]:
     """Where the links in a gold folder lead: files and folders outside it that are gold all the same."""
+    if is_alone(folder):
+        return []
     folder = folder.parent if folder.is_file() else folder
     tops = [folder, *(place for place in folder.iterdir() if place.is_symlink() and place.is_dir())]
     entries = (Path(root) / name for top in tops for root, folders, files in os.walk(top) for name in (*folders, *files))

@@ -18,6 +18,7 @@ READS = {
     "database": ("a DuckDB file", "file"),
     "tree": ("a JSON value", "answer or file"),
     "batch": ("the texts of all instances", "answer"),
+    "query": ("a query of an SQLite database", "answer"),
 }
 WIDTH = 110
 _RULE = re.compile(r"\b(Official and strict|Official|Strict): ")

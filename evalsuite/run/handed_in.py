@@ -29,7 +29,7 @@ def read_handed_in(
     """
     known = frozenset(instance.instance_id for instance in gold.instances)
     here, there = folder.resolve(), gold.folder.resolve()
-    if (here.is_relative_to(there) or there.is_relative_to(here)) and not os.path.lexists(folder / METADATA):
+    if (here.is_relative_to(there) or there.is_relative_to(here)) and not os.path.lexists(folder / METADATA) and folder.is_dir():
         # What is no submission at all is told as such; in a worker one side could not be looked at.
         read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
     if here.is_relative_to(there):
@@ -39,7 +39,7 @@ def read_handed_in(
         return read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     try:
-        n_bytes = min((place / METADATA).stat().st_size, int(limits["metadata_bytes"]))
+        n_bytes = min((place / METADATA if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
     except OSError:
         n_bytes = 0
     try:
@@ -51,7 +51,7 @@ def read_handed_in(
                     answers.update((row[0], _answer(row)) for row in told if row[0] in known)
     except FaultError as error:
         hint = "--limit NAME=VALUE raises it" if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
-        raise SubmissionError(f"{folder.name}/{METADATA}: {describe(error.fault)}", hint=hint) from None
+        raise SubmissionError(f"{folder.name}{'/' + METADATA if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
     return Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest)

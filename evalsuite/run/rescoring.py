@@ -56,7 +56,7 @@ def rescore(
     handed_in = place_of(entry, said.get("folder"), submission, METADATA if layout == "original" else "*", "submission")
     gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
     spec = find_spec(gold_folder)
-    _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(spec.parent, spec))
+    _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(gold_folder, spec))
     if said.get("hash"):
         read = read_gold(gold_folder, layout=layout)
         limits = resolve_limits(read.suite.limits, entry.run.get("options", {}).get("limits") or {})
@@ -109,14 +109,14 @@ def _check_version(entry: RunEntry, version: str | None) -> None:
 
 
 def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str, side: str) -> Path:
-    """Where a side of the run lies: the folder given, else the one the run names, from here or from where its history lies."""
+    """Where a side of the run lies: what is given, else the folder or file the run names, from here or from where its history lies."""
     if given is not None:
         return given
     # A relative path was meant from where the run was started: the folder that holds `.evalsuite/runs/<run>`.
     starts = [Path(), *entry.folder.resolve().parents[2:3]]
     places = [start / said for start in starts] if said else []
     for place in places:
-        if place.is_dir() and any(place.glob(pattern)):
+        if place.is_file() or (place.is_dir() and any(place.glob(pattern))):
             return place
     raise UsageError(f"the {side} of {entry.name} is no longer in {said or 'a known folder'}", hint=f"say where it is: --{side} DIR")
 

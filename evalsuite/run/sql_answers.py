@@ -10,16 +10,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, describe, in_one_sentence
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answer_forms import is_sql, read_query
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run.executed import file_name, save
 from evalsuite.run.judged import Execute
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Fault, Result, Score, Task
-from evalsuite.workers.combine import Outcome, combine, faulty
-from evalsuite.workers.requests import applicable, settle_early
+from evalsuite.types import Fault, Result, Task
+from evalsuite.workers.combine import faulty, unjudged
+from evalsuite.workers.requests import applicable, is_pair, settle_early
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -63,8 +63,14 @@ class SqlAnswers:
     def results(self, tasks: Sequence[Task]) -> Iterator[Result]:
         """One result per task as soon as it is known."""
         asked = [task for task in tasks if has_query(task)]
-        names = {task.instance.instance_id for task in asked}
+        pairs = [task for task in tasks if is_pair(task)]
+        names = {task.instance.instance_id for task in (*asked, *pairs)}
         plain = [task for task in tasks if task.instance.instance_id not in names]
+        for task in map(self._with_databases, pairs):
+            if isinstance(task, Task):
+                plain.append(task)
+            else:
+                yield task
         for start in range(0, len(asked) or 1, _AT_ONCE):
             ready: list[Task] = []
             for done in self._executed(asked[start : start + _AT_ONCE]):
@@ -104,6 +110,24 @@ class SqlAnswers:
             task = waiting[answered.query.name]
             self._ran[answered.query.name] = answered
             yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
+
+    def _with_databases(self, task: Task) -> Task | Result:
+        """The task of a pair of queries with the files that it runs on, or the result of one whose database is not here."""
+        from evalsuite.sql.pairs import EVALUATORS, files_of
+
+        assert task.answer is not None
+        asked = applicable(task.instance, task.answer)[0].parameters
+        folder, name = self._connections().databases, str(asked.get("database", ""))
+        if folder is None:
+            return settle_early(task) or task
+        try:
+            found = files_of(name, EVALUATORS[str(asked.get("evaluator", "bird-ex"))], folder)
+        except FaultError as error:
+            return unjudged(task, error.fault)
+        if not found:
+            where = f"{name}/{name}.sqlite and no {name}.sqlite"
+            return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
+        return replace(task, databases=tuple(map(str, found)))
 
     def _prepared(self, task: Task) -> "Query | Result":
         from evalsuite.sql.session import QueryLimits
@@ -161,9 +185,3 @@ def connection_of(task: Task, connections: "Connections") -> "Connection | None"
     checks = applicable(task.instance, task.answer)
     named = (check.parameters for check in checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS))
     return connections.of_instance(task.instance, next(named, None))
-
-
-def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
-    """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
-    score, side = Score(official=None, reason=describe(fault)), FAULTS[fault.code].side
-    return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)

@@ -12,6 +12,9 @@ BUNDLED: dict[str, Lazy] = {
     "table_match": Lazy("evalsuite.scorers.table_match:table_match", "a CSV table holds the gold columns"),
     "tables_match": Lazy("evalsuite.scorers.table_match:tables_match", "several CSV tables, each against its own gold"),
     "duckdb_match": Lazy("evalsuite.scorers.duckdb_match:duckdb_match", "tables of a DuckDB database against a gold database"),
+    "sql_match": Lazy(
+        "evalsuite.scorers.sql_match:sql_match", "a query gives what gold's query gives, as BIRD or Spider's test suite has it"
+    ),
     # A metric is a scorer where its line says what is judged.
     **{name: line for name, line in METRICS.items() if line.summary},
     "qa_correctness": Lazy("evalsuite.judge.judge_scorers:qa_correctness", "a model says whether a context bears the answer out"),

@@ -28,6 +28,7 @@ REASONS = {
     "deep": "the statement is nested too deeply",
     "long": "the statement is too long",
     "range": "the result holds a value that lies outside what can be read, such as a date after the year 9999",
+    "encoding": "the result holds a text that is not UTF-8",
     "other": "the engine refused the statement",
 }
 

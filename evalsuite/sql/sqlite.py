@@ -141,6 +141,7 @@ class SqliteSession:
             ("incomplete input", "syntax"),
             ("malformed", "value"),
             ("overflow", "value"),
+            ("Could not decode", "encoding"),
         )
         return sql_error(next((kind for part, kind in kinds if part in text), "other"))
 

@@ -51,8 +51,8 @@ BIGQUERY = Dialect(
 )
 
 
-def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000) -> str:
-    """The one statement of a text, without its fence and its closing semicolon; comments inside stay.
+def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fenced: bool = True) -> str:
+    """The one statement of a text, without its closing semicolon, and its fence where it may be `fenced`; comments inside stay.
 
     Raises:
         FaultError: SQL_ERROR for no statement, one of more than `most_bytes` or one with a NUL; SQL_NOT_ALLOWED for several, or for one
@@ -62,8 +62,8 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000) ->
         raise sql_error("long")
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise sql_error("syntax")
-    sql = unfenced(text)
-    blank = _blanked(sql, dialect)
+    sql = unfenced(text) if fenced else text
+    blank = blanked(sql, dialect)
     ends = [index for index, character in enumerate(blank) if character == ";"]
     pieces = [piece for piece in blank.split(";") if piece.strip()]
     if not pieces:
@@ -110,7 +110,7 @@ def _fences(text: str) -> Iterator[tuple[str, str]]:
         number += 1
 
 
-def _blanked(sql: str, dialect: Dialect) -> str:
+def blanked(sql: str, dialect: Dialect) -> str:
     """The text with every comment and every quoted part turned to blanks of the same length; quotes leave one letter to stand for them.
 
     Raises `FaultError` SQL_ERROR where a quote is not closed.

@@ -8,7 +8,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Literal
 
 from evalsuite import __version__
-from evalsuite.types import Rule
+from evalsuite.types import EVALUATORS, Rule
 
 # Libraries whose version can move a verdict: the reference reads tables with the first two.
 VERDICT_PACKAGES = ("pandas", "duckdb", "rapidfuzz")
@@ -49,7 +49,12 @@ def signature(
 
 
 def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:
-    """The rules as a person reads them: `official-lite` where the official rules are those of another reference than the original."""
+    """The rules as a person reads them: `official-lite` where the official rules are those of another reference than the original.
+
+    Those of an evaluator have its name.
+    """
+    if layout in EVALUATORS and rules != "strict":
+        return layout
     return rules if rules == "strict" or layout == "original" else f"{rules}-{layout}"
 
 

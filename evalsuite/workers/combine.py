@@ -75,6 +75,12 @@ def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", sec
     )
 
 
+def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
+    """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
+    score, side = Score(official=None, reason=describe(fault)), FAULTS[fault.code].side
+    return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
+
+
 def _best(outcomes: Sequence[Outcome], rule: Rule) -> float | None:
     values = [outcome.score.value(rule) for outcome in outcomes]
     judged = [value for value in values if value is not None]

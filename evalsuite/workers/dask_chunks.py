@@ -100,7 +100,7 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
         SCORERS.bring_metric(name, spec)
     if not shared.needs_files:
         return frozenset(), []
-    if not shared.submission_folder.is_dir():
+    if not shared.submission_folder.exists():
         raise SubmissionError(f"a dask worker does not see {shared.submission_folder}", hint="share the folder under the same path")
     try:
         found = gold_hash(shared.gold_folder, shared.gold_spec)

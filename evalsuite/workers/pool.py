@@ -130,13 +130,14 @@ class Pool:
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
         executed = {task.executed.parent for task in tasks if task.executed is not None}
         computed = {check.computed for task in tasks for check in task.instance.checks if check.computed is not None}
+        asked = {Path(place).parent for task in tasks for place in task.databases}
         return set_up(
             isolation=self.isolation,
             limits=tasks[0].limits,
             submission_folder=tasks[0].submission_folder,
             gold_folder=tasks[0].gold_folder,
             gold_inodes=self.gold_inodes,
-            made={"reader": executed, "judge": computed},
+            made={"reader": executed | asked, "judge": computed | asked},
             opens_files=any(map(opens_files, tasks)),
             links=self._links,
         )

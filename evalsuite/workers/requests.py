@@ -9,11 +9,11 @@ from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Fault, GoldInstance, Result, Task
-from evalsuite.workers.combine import faulty, missing
+from evalsuite.workers.combine import faulty, missing, unjudged
 
 # Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
 READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
-    "answer": frozenset({"text", "number", "tree", "batch"}),
+    "answer": frozenset({"text", "number", "tree", "batch", "query"}),
     "file": frozenset({"table", "database"}),
     "sql": frozenset({"table"}),
     "files": frozenset({"tables"}),
@@ -28,7 +28,7 @@ _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 class ReadRequest:
     """What a reader of the submission is told: where the answer is and in which forms it is wanted. No gold.
 
-    `private` is the table that an SQL answer gave, or `COPY`.
+    `private` is the table that an SQL answer gave, or `COPY`. `databases` are the files that a query runs on, prepared by its `evaluator`.
     """
 
     folder: str
@@ -39,6 +39,8 @@ class ReadRequest:
     table_names: tuple[str, ...] | None
     limits: Mapping[str, int | float]
     private: str | None = None
+    databases: tuple[str, ...] = ()
+    evaluator: str = ""
 
 
 def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
@@ -70,7 +72,16 @@ def settle_early(task: Task) -> Result | None:
         names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
         detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
         return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
+    if is_pair(task) and not task.databases:
+        return unjudged(task, Fault(code="NEEDS_CONNECTION", detail="where do the databases lie that the queries ask? --databases DIR"))
     return None
+
+
+def is_pair(task: Task) -> bool:
+    """Whether a check runs the answer, a query, beside gold's own."""
+    if task.answer is None or task.answer.fault is not None:
+        return False
+    return any(SCORERS.load(check.scorer).marker.reads == "query" for check in applicable(task.instance, task.answer))
 
 
 def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> ReadRequest:
@@ -87,6 +98,8 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
         table_names=table_names,
         limits=task.limits,
         private=str(task.executed) if task.executed is not None else None,
+        databases=task.databases,
+        evaluator=next((str(check.parameters.get("evaluator", "bird-ex")) for check in checks if task.databases), ""),
     )
 
 
@@ -115,8 +128,8 @@ def table_names(task: Task) -> tuple[str, ...]:
 
 
 def opens_files(task: Task) -> bool:
-    """Whether a task's answer is a file; else it is the text itself."""
-    return task.answer is not None and task.answer.answer_type != "answer"
+    """Whether a task's answer is a file, or a query of one; else it is the text itself."""
+    return task.answer is not None and (task.answer.answer_type != "answer" or bool(task.databases))
 
 
 def wants_database(task: Task) -> bool:

@@ -22,7 +22,7 @@ from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.digested import held as held_tables
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
-from evalsuite.workers.combine import Outcome, combine, faulty
+from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
 from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names
 
 Helper = Callable[[Scorer], Any]
@@ -31,6 +31,8 @@ GoldOrder = tuple[str, Mapping[str, Any], str]
 # The order to say what an answer is worth.
 JUDGE = "judge"
 _TAKE_BIG_ONES = ("evalsuite.scorers.table_match", "evalsuite.scorers.duckdb_match")
+# What the last gold query gave: the same one is often asked by several instances in a row.
+_GOLD_TABLES: dict[tuple[str, tuple[str, ...], str], Sequence[Table]] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,6 +111,8 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
                 table_names=request.table_names,
                 limits=request.limits,
                 private=request.private,
+                databases=request.databases,
+                evaluator=request.evaluator,
             )
         except FaultError as error:
             forms[form] = error.fault
@@ -126,7 +130,11 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     assert task.answer is not None
     faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.forms):
-        return faulty(task, faults[0], seconds=prediction.seconds)
+        if FAULTS[faults[0].code].side == "setup":
+            return unjudged(task, faults[0], seconds=prediction.seconds)
+        # A query that its engine stopped in time is as late as one whose worker had to be killed.
+        late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.forms and faults[0].code == "TIMEOUT" else {}
+        return faulty(task, faults[0], seconds=prediction.seconds, **late)
     try:
         outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
     except AnswerFaultError:
@@ -150,9 +158,11 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     if isinstance(form, Fault):
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
+        if entry.marker.reads == "query":
+            form = form, _gold_tables(task, check)
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
-        if not takes_big:
+        if not takes_big and entry.marker.reads != "query":
             form = held_tables(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
@@ -171,6 +181,23 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
     return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
+
+
+def _gold_tables(task: Task, check: Check) -> Sequence[Table]:
+    """What gold's query gives on each database, in an own session; raises `FaultError` of gold."""
+    from evalsuite.sql.pairs import EVALUATORS, tables_of
+
+    query, evaluator = str(check.parameters["gold"]), EVALUATORS[str(check.parameters.get("evaluator", "bird-ex"))]
+    key = query, task.databases, evaluator.name
+    if key not in _GOLD_TABLES:
+        try:
+            found = tables_of(query, task.databases, evaluator, task.limits)
+        except FaultError as error:
+            side = error.side if error.side == "setup" else "gold"
+            raise FaultError(error.fault.code, f"gold's query: {error.fault.detail}", side=side) from None
+        _GOLD_TABLES.clear()
+        _GOLD_TABLES[key] = found
+    return _GOLD_TABLES[key]
 
 
 def _called(entry: Scorer, form: Any, parameters: dict[str, Any], helper: Helper | None) -> Score:

@@ -163,7 +163,8 @@ def _form(value: Any) -> Any:
     if isinstance(value, Table):
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
-        columns = held if plain else tuple([_neutral(cell) for cell in column] for column in held)
+        # SQLite's own cells all have a form.
+        columns = held if plain or set(value.types or ()) == {"ANY"} else tuple([_neutral(cell) for cell in column] for column in held)
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name]
     if isinstance(value, Fault):

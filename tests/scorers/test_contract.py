@@ -1,5 +1,6 @@
 """What holds for every scorer of the table: it explains itself, gold against itself is right, junk never raises."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -47,6 +48,16 @@ def database(folder: Path) -> Path:
     return path
 
 
+def sqlite(folder: Path) -> Path:
+    """A small SQLite database, of the name that the example has, with one table."""
+    place = folder / "shop.sqlite"
+    if not place.exists():
+        connection = sqlite3.connect(place)
+        connection.execute("create table sale (day text)")
+        connection.close()
+    return place
+
+
 # Parameters of an example that go with the example's own files.
 OF_ONE_FILE = ("condition_cols", "condition_tabs", "ignore_order", "ignore_orders")
 # Each call starts an interpreter: too slow for 60 examples, and tested in its own room.
@@ -57,6 +68,7 @@ GOLD: dict[str, Callable[[Path], Any]] = {
     "table": csv_file,
     "tables": lambda folder: [csv_file(folder), csv_file(folder)],
     "database": database,
+    "query": lambda folder: "SELECT day FROM sale" if sqlite(folder).exists() else "",
 }
 
 
@@ -111,10 +123,13 @@ def options(entry: Scorer) -> dict[str, Any]:
     return {key: value for key, value in help_of(entry).example["parameters"].items() if key not in ("gold", *OF_ONE_FILE)}
 
 
-def test_gold_is_right(entry: Scorer, folder: Path) -> None:
+def test_gold_is_right(entry: Scorer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Gold handed in as the answer gets 1 under both rules, without a flip or a fault; what has no gold gets some score or none."""
     if entry.marker.reads == "batch":
         pytest.skip("needs a judge: tests/judge asks one over HTTP")
+    if entry.marker.reads == "query":
+        # Its example names a database from where one stands.
+        monkeypatch.chdir(folder)
     answer = GOLD[entry.marker.reads](folder) if entry.marker.reads != "tree" else help_of(entry).example["parameters"]["gold"]
     given = {"gold": as_parameter(answer)} if "gold" in entry.parameters else {}
     score = evalsuite.score(entry.name, answer, allow_programs=True, **options(entry), **given)

@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 from evalsuite.errors import EvalsuiteError, FaultError, GoldError, describe
 from evalsuite.gold import spec as gold_reader
-from evalsuite.gold.layouts import layout_named, layout_of
+from evalsuite.gold.layouts import entries_of, layout_named, layout_of
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.answer_forms import read_gold_files
-from evalsuite.readers.gold_files import find_spec
+from evalsuite.readers.gold_files import find_spec, is_alone
 from evalsuite.readers.json_text import Obj
-from evalsuite.readers.jsonl import Layout, read_objects
+from evalsuite.readers.jsonl import Layout
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import inside, open_trusted
 from evalsuite.scorers import SCORERS
@@ -238,15 +238,16 @@ def open_book(folder: Path) -> Book:
         where, _, message = error.message.partition(": ")
         broken.append(Found(code="bad-suite", where=where, instance_id="", message=message, hint=error.hint))
         suite, limits = Suite(name=spec.resolve().parent.name), resolve_limits()
-    make = layout_named(layout_of(spec)).maker(spec)
-    book = Book(folder=spec.parent, spec=spec, name=name, suite=suite, limits=limits, broken=broken, make=make)
+    laid_out = layout_named(layout_of(spec))
+    make = laid_out.maker(spec)
+    book = Book(folder=spec if is_alone(spec) else spec.parent, spec=spec, name=name, suite=suite, limits=limits, broken=broken, make=make)
     layout = Layout()
     try:
         handle = open_trusted(spec, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
         raise GoldError(f"{name}: {describe(error.fault)}") from None
     with handle:
-        for entry in read_objects(handle, limits=limits, layout=layout):
+        for entry in entries_of(laid_out)(handle, limits=limits, layout=layout):
             if entry.fault is not None:
                 where = f"{name}:{entry.line}"
                 broken.append(

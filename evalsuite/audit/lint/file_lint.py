@@ -49,7 +49,8 @@ def find_stray_files(book: Book) -> Iterator[Found]:
     # In other layouts than the original all instances share a folder of tables, and one of queries.
     shared = {name.split("/")[0] for names in used.values() for name in names if isinstance(name, FromRoot)}
     shared |= {"sql"} if shared else set()
-    for folder in sorted(place for place in book.folder.iterdir() if place.is_dir() and not place.name.startswith(".")):
+    # Gold that is one file has no folder of its own, and nothing stands in it.
+    for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
         if folder.name in shared:
             continue
         if folder.name not in book.raw:
@@ -84,7 +85,7 @@ def _named_files(book: Book) -> dict[str, set[str]]:
 def find_misplaced_files(book: Book) -> Iterator[Found]:
     """Files at the top of the folder that nobody reads as gold: a second spec in the making, a table that lies one folder too high."""
     wanted = {str(name) for names in _named_files(book).values() for name in names}
-    for place in sorted(book.folder.iterdir()):
+    for place in sorted(book.folder.glob("*")):
         if place.is_file() and place.name in wanted and place not in (find_spec(book.spec), book.folder / SUITE_FILE):
             yield _found_at(book, "misplaced-file", "", f"{place.name} lies beside the spec", "gold files lie in <gold>/<instance_id>/")
 

@@ -1,0 +1,107 @@
+"""`sql_match`: an answer that is a query gives what gold's query gives, by the rules of a known evaluator and by our own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+from evalsuite.registry import scorer
+from evalsuite.sql.pairs import ordered_by
+from evalsuite.tables.result_sets import equal_as_bags, equal_as_sets, soft_f1
+from evalsuite.tables.strict_columns import PLAIN_TERMS
+from evalsuite.tables.strict_tables import join_verdicts, judge_table
+from evalsuite.tables.wording import count
+from evalsuite.texts.verdict import Strict
+from evalsuite.types import Problem, Score, Table
+
+Name = Literal["bird-ex", "test-suite"]
+# (what the answer gives on each database, what gold's query gives there)
+Results = tuple[Sequence[Table], Sequence[Table]]
+
+
+def query_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
+    """What keeps a pair from being run: a query or a name of a database that is empty."""
+    for key, hint in (("gold", "give gold's SQL"), ("database", "the name of a folder or file below --databases")):
+        if not str(parameters.get(key, "?")).strip(" \0"):
+            yield Problem(code="BAD_SPEC", message=f"{key} is empty", hint=hint)
+
+
+@scorer(reads="query", validate=query_problems)
+def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name = "bird-ex") -> Score:
+    """1 where the answer's query gives what gold's query gives on the same SQLite database, else 0.
+
+    Official: as the named evaluator decides. `bird-ex` compares sets of rows on the database alone; `test-suite` takes DISTINCT out of both
+    queries and compares bags of rows under some order of columns, in gold's order where its text says ORDER BY, on each file of the
+    database's folder.
+    Strict: on each of these files all rows as often as gold has them, each gold column by its own column, kept together in a row; in
+    gold's order where its outermost query says ORDER BY.
+
+    Args:
+        prediction: the query.
+        gold: gold's query.
+        database: the name of the database: `<name>/<name>.sqlite` or `<name>.sqlite` below --databases.
+        evaluator: whose rules the official ones are: `bird-ex` (BIRD) or `test-suite` (Spider).
+
+    Example:
+        `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
+    """
+    predicted, expected = prediction
+    official = _official(predicted, expected, gold=gold, evaluator=evaluator)
+    strict = _strict(predicted, expected, ordered_by(gold, expected[0].header))
+    details = {"soft_f1": round(soft_f1(_rows(expected[0]), _rows(predicted[0])), 6), "evaluator": evaluator, "database": database}
+    score = join_verdicts(official, strict)
+    return Score(
+        official=score.official,
+        strict=score.strict,
+        reason=score.reason,
+        strict_reason=score.strict_reason,
+        flip=score.flip,
+        details={**score.details, **details},
+    )
+
+
+def _rows(table: Table) -> list[tuple[Any, ...]]:
+    return list(zip(*table.columns, strict=True))
+
+
+def _official(predicted: Sequence[Table], expected: Sequence[Table], *, gold: str, evaluator: Name) -> Score:
+    """The evaluator's verdict, with the first database that decides it."""
+    ordered = evaluator == "test-suite" and "order by" in gold.lower()
+    for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
+        handed_in, rows = _rows(theirs), _rows(mine)
+        is_equal = equal_as_bags(rows, handed_in, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(rows, handed_in)
+        if not is_equal:
+            where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
+            return Score(official=0.0, reason=where + _difference(mine, theirs, rows, handed_in, ordered=ordered))
+    on = f" on {len(expected)} databases" if len(expected) > 1 else ""
+    how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
+    return Score(official=1.0, reason=f"{how}: {count(expected[0].n_rows, 'row')}{on}")
+
+
+def _difference(gold: Table, predicted: Table, rows: Sequence[Any], handed_in: Sequence[Any], *, ordered: bool) -> str:
+    if len(gold.header) != len(predicted.header):
+        return f"{count(len(predicted.header), 'column')}, gold's query gives {len(gold.header)}"
+    own, others = set(rows), set(handed_in)
+    if own != others:
+        lost, extra = len(own - others), len(others - own)
+        return (
+            f"{lost} of gold's {count(len(own), 'distinct row')} {'is' if lost == 1 else 'are'} not among the answer's, {extra} of its own"
+        )
+    if gold.n_rows != predicted.n_rows:
+        return f"{count(predicted.n_rows, 'row')}, gold's query gives {gold.n_rows}: the distinct ones are the same"
+    return "the same rows in another order than gold's" if ordered else "the same distinct rows, in other numbers"
+
+
+def _strict(predicted: Sequence[Table], expected: Sequence[Table], order: list[int] | None) -> Strict:
+    """The strict verdict on each database; the first that refuses decides."""
+    verdicts = []
+    for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
+        if theirs.columns == mine.columns and theirs.n_rows == mine.n_rows:
+            verdict = Strict(value=1.0, reason=f"the very same {count(mine.n_rows, 'row')}", cause="row pairing")
+        else:
+            verdict = judge_table(theirs, mine, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
+        if verdict.value != 1:
+            where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
+            return Strict(
+                value=verdict.value, reason=where + verdict.reason, kind=verdict.kind, details=verdict.details, fault=verdict.fault
+            )
+        verdicts.append(verdict)
+    return next((verdict for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0])

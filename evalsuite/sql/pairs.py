@@ -1,0 +1,173 @@
+"""What one query gives on each of some SQLite files, for the evaluators of pairs of queries; a session a file stays open.
+
+    tables = tables_of("SELECT 1", ["shop/shop.sqlite"], EVALUATORS["bird-ex"], limits)
+
+Both sides of a pair go this way, each in a process of its own: what prepares a query is the evaluator's, what refuses it is ours.
+"""
+
+import re
+import sqlite3
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import EvalsuiteError, FaultError
+from evalsuite.sql.cell_forms import ANY
+from evalsuite.sql.session import REASONS, Connection, QueryLimits
+from evalsuite.sql.sqlite import SqliteSession, open_session
+from evalsuite.sql.statement import SQLITE, blanked, only_statement
+from evalsuite.types import Table
+
+_DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
+_YEAR_NOW = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
+_GAP = re.compile(r"([<>!]) =")
+_ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
+_ORDER_ENDS = re.compile(r"\b(?:limit|offset)\b", re.IGNORECASE)
+_DIRECTION = re.compile(r"(?:\s+collate\s+\w+|\s+(?:asc|desc)|\s+nulls\s+(?:first|last))+\s*$", re.IGNORECASE)
+# Sessions that stay open: of more databases the one that was used longest ago is closed.
+_MOST_OPEN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluator:
+    """How a known evaluator takes a pair: what it does to both queries, on which files it runs them, how it reads texts that are no UTF-8.
+
+    `every_file` of the database's folder counts, or the database alone; `text_errors` is as `bytes.decode` has it.
+    """
+
+    name: str
+    every_file: bool
+    text_errors: str
+
+    def prepared(self, sql: str) -> str:
+        """The query as the evaluator runs it."""
+        if self.name != "test-suite":
+            return sql
+        # Upstream's own steps, in its order (`exec_eval.postprocess`, `remove_distinct`, `replace_cur_year`).
+        sql = _GAP.sub(r"\1=", sql)
+        hidden = blanked(sql, SQLITE)
+        words = list(_DISTINCT.finditer(hidden))
+        for word in reversed(words):
+            sql = sql[: word.start()] + sql[word.end() :]
+        return _YEAR_NOW.sub("2020", sql)
+
+
+EVALUATORS: Mapping[str, Evaluator] = {
+    "bird-ex": Evaluator("bird-ex", every_file=False, text_errors="strict"),
+    "test-suite": Evaluator("test-suite", every_file=True, text_errors="ignore"),
+}
+
+
+def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
+    """The files of a database below the folder of --databases: `<name>/<name>.sqlite`, or `<name>.sqlite` in the folder itself.
+
+    Where the evaluator takes every file, all in the database's own folder with `.sqlite` in their names. Empty where there is none.
+    Raises `FaultError` BAD_SPEC for a name that leads out of the folder.
+    """
+    if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
+        raise FaultError("BAD_SPEC", f"the database {name!r} leaves the folder of --databases")
+    own = next((place for place in (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite") if place.is_file()), None)
+    if own is None:
+        return []
+    if not evaluator.every_file or own.parent == folder:
+        return [own]
+    # The database itself first: where the queries differ on it nobody needs to look at the others.
+    return [own, *sorted(place for place in own.parent.iterdir() if ".sqlite" in place.name and place != own and place.is_file())]
+
+
+def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tuple[list[Table], list[Table]]:
+    """What the query and gold's give, on the file that the parameters of a `sql_match` name, or the database below the folder.
+
+    Raises:
+        FaultError: NEEDS_CONNECTION where there is no such database, and what either query is refused for.
+    """
+    name, evaluator = str(parameters["database"]), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+    files = [place] if (place := folder / name).is_file() else files_of(name, evaluator, folder)
+    if not files:
+        raise FaultError("NEEDS_CONNECTION", f"no database {name!r} here", side="setup")
+    sides = (query, str(parameters["gold"]))
+    predicted, gold = (tables_of(side, list(map(str, files)), evaluator, {}) for side in sides)
+    return predicted, gold
+
+
+def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapping[str, int | float]) -> list[Table]:
+    """The result on each file, in the order of the files. Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT."""
+    own = QueryLimits.of(limits)
+    statement = statement_of(sql, evaluator, own)
+    return [_table(statement, place, evaluator.text_errors, own) for place in files]
+
+
+def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
+    """The one statement that the evaluator runs of a query. Raises `FaultError` SQL_ERROR or SQL_NOT_ALLOWED."""
+    return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
+
+
+def _table(statement: str, place: str, text_errors: str, limits: QueryLimits) -> Table:
+    session = _session(place, limits)
+    session.connection.text_factory = str
+    try:
+        return _fetched(session, statement, limits)
+    except FaultError as error:
+        if text_errors == "strict" or error.fault.detail != REASONS["encoding"]:
+            raise
+    session.connection.text_factory = lambda raw: raw.decode("utf-8", text_errors)
+    return _fetched(session, statement, limits)
+
+
+def _fetched(session: SqliteSession, statement: str, limits: QueryLimits) -> Table:
+    stream = session.stream(statement)
+    rows: list[Sequence[object]] = []
+    for chunk in stream.chunks:
+        rows += chunk
+        if len(rows) > limits.rows:
+            raise FaultError("LIMIT", f"the result has more than {limits.rows} rows (limit rows)")
+    columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(stream.header)
+    return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(ANY,) * len(stream.header))
+
+
+@lru_cache(maxsize=_MOST_OPEN)
+def _session(place: str, limits: QueryLimits) -> SqliteSession:
+    """An open session; nothing that a SELECT may say stays in it."""
+    try:
+        return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits)
+    except (EvalsuiteError, sqlite3.Error) as error:
+        why = error.message if isinstance(error, EvalsuiteError) else "the database cannot be opened"
+        raise FaultError("NEEDS_CONNECTION", why, side="setup") from None
+
+
+def order_terms(sql: str) -> list[str] | None:
+    """The terms of the ORDER BY that the whole result of a query stands in, without ASC and DESC; None where it has none."""
+    hidden = blanked(sql, SQLITE)
+    depth, depths = 0, []
+    for character in hidden:
+        depth += (character == "(") - (character == ")")
+        depths.append(depth)
+    found = [match for match in _ORDER.finditer(hidden) if depths[match.start()] == 0]
+    if not found:
+        return None
+    start = found[-1].end()
+    end = next((match.start() for match in _ORDER_ENDS.finditer(hidden, start) if depths[match.start()] == 0), len(sql))
+    commas = [start - 1, *(at for at in range(start, end) if hidden[at] == "," and depths[at] == 0), end]
+    terms = [sql[before + 1 : after].strip() for before, after in pairwise(commas)]
+    return [_DIRECTION.sub("", f" {term}").strip() for term in terms]
+
+
+def ordered_by(sql: str, header: Sequence[str]) -> list[int] | None:
+    """The positions of the columns that a query's ORDER BY names; empty where a term is none of them, None where there is none."""
+    terms = order_terms(sql)
+    if terms is None:
+        return None
+    names = [name.casefold() for name in header]
+    found = []
+    for term in terms:
+        plain = term.strip('"`[]').casefold()
+        if term.isdecimal() and 0 < int(term) <= len(names):
+            found.append(int(term) - 1)
+        elif plain in names:
+            found.append(names.index(plain))
+        else:
+            return []
+    return found

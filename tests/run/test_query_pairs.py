@@ -1,0 +1,152 @@
+"""Files of queries as submission and gold: BIRD's and Spider's forms, groups by difficulty, what is absent, what cannot be meant."""
+
+import json
+import sqlite3
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+
+GOLD = (("SELECT name FROM t WHERE n > 1", "my shop"), ("SELECT count(*) FROM t", "my shop"), ("SELECT n FROM t ORDER BY n", "school"))
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with `dbs` and `gold.sql`."""
+    for name in ("my shop", "school"):
+        place = tmp_path / "dbs" / name / f"{name}.sqlite"
+        place.parent.mkdir(parents=True)
+        connection = sqlite3.connect(place)
+        connection.execute("create table t (name text, n integer)")
+        connection.executemany("insert into t values (?, ?)", [("a", 1), ("b", 2), ("c", 3)])
+        connection.commit()
+        connection.close()
+    write_gold(tmp_path / "gold.sql")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write_gold(place: Path, pairs: Sequence[tuple[str, str]] = GOLD) -> None:
+    """A file with a query and its database a line."""
+    place.write_text("".join(f"{query}\t{database}\n" for query, database in pairs), encoding="utf-8")
+
+
+def scored(handed_in: str, *words: str, gold: str = "gold.sql", code: int = 0) -> list[dict[str, Any]]:
+    """The lines of results of one run by the command, with its exit code held."""
+    out = Path("out")
+    n = len(list(out.iterdir())) if out.is_dir() else 0
+    place = out / str(n)
+    assert main(["run", handed_in, "--gold", gold, "--out", str(place), "-q", "--no-cache", *words]) == code
+    return [json.loads(line) for line in (place / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def with_queries(place: Path, queries: Mapping[str, Any]) -> str:
+    """A pred.json of these queries; its name."""
+    place.write_text(json.dumps(queries), encoding="utf-8")
+    return place.name
+
+
+def test_both_forms_of_answers_from_where_a_person_stands(here: Path) -> None:
+    """Relative paths, names with a space; a JSON object with BIRD's separator and a file of lines say the same."""
+    right = [query for query, _ in GOLD]
+    said = {str(n): f"{query}\t----- bird -----\telsewhere" for n, query in enumerate(right)}
+    by_json = scored(with_queries(here / "pred.json", said), "--databases", "dbs", "--rules", "bird-ex")
+    (here / "predict.txt").write_text("\n".join([*right[:2], "SELECT n FROM t ORDER BY n DESC"]) + "\n")
+    by_lines = scored("predict.txt", "--databases", "dbs", "--rules", "test-suite")
+    assert [row["score"] for row in by_json] == [1, 1, 1]
+    assert [(row["score"], row["strict"]) for row in by_lines] == [(1, 1), (1, 1), (0, 0)]
+    assert [row["instance_id"] for row in by_json] == ["0", "1", "2"]
+    (here / "list.json").write_text(json.dumps([right[0], None, right[2]]))
+    assert [row["score"] for row in scored("list.json", "--databases", "dbs", "--rules", "bird-ex")] == [1, 0, 1]
+
+
+def test_what_is_no_answer_and_what_fails(here: Path) -> None:
+    """null and an absent key are not handed in; an answer that fails, or is no text, is 0 and nobody else's fault."""
+    name = with_queries(here / "pred.json", {"0": "SELECT x FROM t", "1": None})
+    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex")
+    assert [(row["status"], row["score"]) for row in rows] == [("submission_fault", 0), ("missing", 0), ("missing", 0)]
+
+
+def test_an_endless_answer_is_late_and_costs_the_others_nothing(here: Path) -> None:
+    """The engine is stopped at the limit; the next answers are right."""
+    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
+    name = with_queries(here / "pred.json", {"0": endless, "1": GOLD[1][0], "2": GOLD[2][0]})
+    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", "--limit", "seconds=2", "--jobs", "1")
+    assert [(row["status"], row["score"]) for row in rows] == [("timeout", 0), ("scored", 1), ("scored", 1)]
+
+
+def test_what_is_absent_is_unscored(here: Path) -> None:
+    """Without --databases, or without one database's file, nobody is at fault: no score, exit 4; what can be judged is."""
+    name = with_queries(here / "pred.json", {str(n): query for n, (query, _) in enumerate(GOLD)})
+    (here / "dbs/school/school.sqlite").unlink()
+    rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", code=4)
+    assert [(row["status"], row["score"], row["official"], row["strict"], row["fault"]) for row in rows[2:]] == [
+        ("unscored", None, None, None, "NEEDS_CONNECTION")
+    ]
+    assert [row["score"] for row in rows[:2]] == [1, 1]
+    assert {row["fault"] for row in scored(name, "--rules", "bird-ex", code=4)} == {"NEEDS_CONNECTION"}
+    assert {row["status"] for row in scored(name, "--rules", "bird-ex", "--allow-unscored")} == {"unscored"}
+
+
+def test_a_gold_query_that_fails_is_golds_fault(here: Path) -> None:
+    """Where the answer runs; where it fails itself it is 0."""
+    write_gold(here / "gold.sql", [("SELECT x FROM t", "school"), ("SELECT x FROM t", "school")])
+    rows = scored(with_queries(here / "pred.json", {"0": "SELECT 1", "1": "SELECT"}), "--databases", "dbs", "--rules", "bird-ex")
+    assert [(row["status"], row["score"]) for row in rows] == [("gold_fault", None), ("submission_fault", 0)]
+
+
+def test_difficulties_are_groups(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """dev.json beside gold gives question and difficulty; one that does not fit is told of and not used."""
+    name = with_queries(here / "pred.json", {str(n): query for n, (query, _) in enumerate(GOLD)})
+    words = ("--databases", "dbs", "--rules", "bird-ex", "--no-save", "--no-cache")
+    about = [{"question_id": n, "db_id": database, "difficulty": "simple" if n else "challenging"} for n, (_, database) in enumerate(GOLD)]
+    (here / "dev.json").write_text(json.dumps(about))
+    assert main(["run", name, "--gold", "gold.sql", *words]) == 0
+    assert "challenging 1/1" in (shown := capsys.readouterr().out)
+    assert "simple 2/2" in shown
+    (here / "dev.json").write_text(json.dumps(about[:2]))
+    assert main(["run", name, "--gold", "gold.sql", *words]) == 0
+    assert "dev.json is not read" in (shown := capsys.readouterr().out)
+    assert "challenging" not in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "none.json", "--gold", "gold.sql"], "none.json"),
+        (["run", "dbs", "--gold", "gold.sql"], "a folder"),
+        (["run", "gold.sql", "--gold", "gold.sql"], "lies in the gold"),
+        (["run", "broken.json", "--gold", "gold.sql"], "BAD_JSON"),
+        (["run", "pred.json", "--gold", "bare.sql"], "bare.sql:1: no database behind the query"),
+        (["run", "pred.json", "--gold", "gold.sql", "--mode", "sql"], "--mode"),
+        (["run", "pred.json", "--gold", "gold.sql", "--databases", "nowhere"], "no such folder"),
+        (["run", "pred.json", "--gold", "outside.sql", "--databases", "dbs"], ""),
+    ],
+)
+def test_what_cannot_be_meant(words: list[str], message: str, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """An error that names the file, never an internal one; a database that leaves --databases is gold's fault."""
+    with_queries(here / "pred.json", {"0": "SELECT 1"})
+    (here / "broken.json").write_text('{"0": "SELECT 1"')
+    (here / "bare.sql").write_text("SELECT 1\n")
+    write_gold(here / "outside.sql", [("SELECT 1", "../dbs/school")])
+    code = main([*words, "--no-save", "--no-cache", "-q"])
+    said = capsys.readouterr()
+    assert "internal error" not in said.err
+    assert message in said.err
+    assert code == 2 if message else code in (0, 4)
+    assert message or "nothing judged" in said.out
+
+
+def test_other_commands_know_pairs(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """validate tells what will be refused; rescore finds both files again, and every verdict is the same."""
+    name = with_queries(here / "pred.json", {"0": "SELECT 1; SELECT 2", "1": GOLD[1][0], "2": GOLD[2][0]})
+    assert main(["validate", name, "--gold", "gold.sql"]) == 1
+    assert "SQL_NOT_ALLOWED" in capsys.readouterr().out
+    scored(name, "--databases", "dbs", "--rules", "bird-ex")
+    assert main(["rescore", "out/0", "--databases", "dbs"]) == 0
+    assert "0 of 3 verdicts changed" in capsys.readouterr().out
+    assert main(["gold", "lint", "gold.sql"]) == 0
+    assert main(["gold", "convert", "gold.sql", "--out", "made"]) == 2

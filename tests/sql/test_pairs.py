@@ -1,0 +1,115 @@
+"""One side of a pair of queries: what an evaluator does to the text, on which files it runs, what is refused, what orders gold."""
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.sql.pairs import EVALUATORS, files_of, order_terms, ordered_by, tables_of
+
+BIRD, SUITE = EVALUATORS["bird-ex"], EVALUATORS["test-suite"]
+
+
+def database(place: Path, *rows: Sequence[object]) -> str:
+    """A database with a table t(name, n) of these rows."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(place)
+    connection.execute("create table t (name text, n integer)")
+    connection.executemany("insert into t values (?, ?)", rows)
+    connection.commit()
+    connection.close()
+    return str(place)
+
+
+@pytest.mark.parametrize(
+    ("given", "prepared"),
+    [
+        ("SELECT DISTINCT a FROM t", "SELECT  a FROM t"),
+        ("SELECT count(distinct a), 'distinct' FROM t -- distinct", "SELECT count( a), 'distinct' FROM t -- distinct"),
+        ("SELECT a FROM t WHERE a > = 1 AND b ! = 2", "SELECT a FROM t WHERE a >= 1 AND b != 2"),
+        ("SELECT YEAR ( CURDATE() ) - 1", "SELECT 2020- 1"),
+    ],
+)
+def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None:
+    """DISTINCT is taken out where it is a word of SQL, gaps in operators are closed, this year is 2020; BIRD changes nothing."""
+    assert SUITE.prepared(given) == prepared
+    assert BIRD.prepared(given) == given
+
+
+def test_which_files_a_database_has(tmp_path: Path) -> None:
+    """Its own folder's or the one beside it; for the test suite each with .sqlite in its name, its own first; names may hold spaces."""
+    for name in ("my shop/my shop.sqlite", "my shop/a.sqlite", "my shop/b.sqlite.copy", "my shop/notes.txt", "flat.sqlite", "other.sqlite"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"")
+    assert [place.name for place in files_of("my shop", BIRD, tmp_path)] == ["my shop.sqlite"]
+    assert [place.name for place in files_of("my shop", SUITE, tmp_path)] == ["my shop.sqlite", "a.sqlite", "b.sqlite.copy"]
+    assert [place.name for place in files_of("flat", SUITE, tmp_path)] == ["flat.sqlite"]
+    assert files_of("nowhere", SUITE, tmp_path) == []
+
+
+def test_a_result_on_each_file(tmp_path: Path) -> None:
+    """Headers and cells as SQLite gives them, and a result without rows keeps its columns."""
+    files = [database(tmp_path / "a.sqlite", ("x", 1), (None, 2)), database(tmp_path / "b.sqlite")]
+    full, empty = tables_of("SELECT name, n * 0.5 AS half FROM t;", files, BIRD, resolve_limits())
+    assert (full.header, full.columns, full.n_rows) == (("name", "half"), (("x", None), (0.5, 1.0)), 2)
+    assert (empty.header, empty.columns, empty.n_rows) == (("name", "half"), ((), ()), 0)
+
+
+def test_texts_that_are_no_utf_8(tmp_path: Path) -> None:
+    """BIRD's evaluator fails on such a text, the test suite's leaves its bytes out."""
+    files = [database(tmp_path / "a.sqlite", ("x", 1))]
+    query = "SELECT CAST(x'61FF62' AS TEXT)"
+    assert tables_of(query, files, SUITE, resolve_limits())[0].columns == (("ab",),)
+    with pytest.raises(FaultError, match="not UTF-8") as error:
+        tables_of(query, files, BIRD, resolve_limits())
+    assert error.value.fault.code == "SQL_ERROR"
+
+
+@pytest.mark.parametrize(
+    ("query", "code"),
+    [
+        ("", "SQL_ERROR"),
+        ("SELECT nothing FROM t", "SQL_ERROR"),
+        ("SELECT 'open", "SQL_ERROR"),
+        ("SELECT 1; DROP TABLE t", "SQL_NOT_ALLOWED"),
+        ("DELETE FROM t", "SQL_NOT_ALLOWED"),
+        ("PRAGMA table_info(t)", "SQL_NOT_ALLOWED"),
+        ("ATTACH '/etc/passwd' AS p", "SQL_NOT_ALLOWED"),
+        ("WITH a AS (SELECT 1) INSERT INTO t SELECT 'y', 2", "SQL_NOT_ALLOWED"),
+        ("SELECT load_extension('x')", "SQL_ERROR SQL_NOT_ALLOWED"),
+        ("SELECT writefile('/tmp/x', 'y')", "SQL_ERROR SQL_NOT_ALLOWED"),
+        ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r", "TIMEOUT"),
+        ("WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT i FROM r", "LIMIT TIMEOUT"),
+    ],
+)
+@pytest.mark.parametrize("evaluator", [BIRD, SUITE], ids=["bird-ex", "test-suite"])
+def test_what_is_refused(query: str, code: str, evaluator: object, tmp_path: Path) -> None:
+    """Whatever is no SELECT of this database, and what has no end; the file is as it was."""
+    place = database(tmp_path / "a.sqlite", ("x", 1))
+    before = Path(place).read_bytes()
+    with pytest.raises(FaultError) as error:
+        tables_of(query, [place], evaluator, resolve_limits({"seconds": 0.4, "rows": 1000}))  # type: ignore[arg-type]
+    assert error.value.fault.code in code.split()
+    assert Path(place).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("query", "terms", "places"),
+    [
+        ("SELECT a FROM t", None, None),
+        ("SELECT a, b FROM t ORDER BY b DESC, a LIMIT 3", ["b", "a"], [1, 0]),
+        ("SELECT a, 'order by' FROM t", None, None),
+        ("SELECT a FROM t WHERE b IN (SELECT b FROM t ORDER BY b LIMIT 2)", None, None),
+        ("SELECT a, sum(b) OVER (ORDER BY c) FROM t", None, None),
+        ("SELECT a, b FROM t ORDER BY 2, max(a, b) ASC", ["2", "max(a, b)"], []),
+        ('SELECT a AS "the a", b FROM t ORDER BY "the a" COLLATE NOCASE DESC NULLS LAST', ['"the a"'], [0]),
+    ],
+)
+def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: list[int] | None) -> None:
+    """The outermost ORDER BY, with the columns of the result that it names."""
+    header = ["the a", "b"] if "the a" in query else ["a", "b"]
+    assert order_terms(query) == terms
+    assert ordered_by(query, header) == places
