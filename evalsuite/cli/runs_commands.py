@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -12,12 +13,14 @@ from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
 from evalsuite.cli.showing import Outputs, Reveal, Showing, print_document, run_report, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
-from evalsuite.store.history import RunEntry, find_runs, one_run, query, remove_run, tag_run
+from evalsuite.store.history import find_runs, one_run, remove_run, tag_run
 from evalsuite.types import Rule
 
 if TYPE_CHECKING:
     from evalsuite.types import Result
 
+if TYPE_CHECKING:
+    from evalsuite.types import Result
 
 _LOOPBACK = "127.0.0.1"
 _DAY = re.compile(r"\d{4}(-?\d{2}){0,2}")
@@ -145,15 +148,16 @@ def sql_command(
 ) -> int:
     """Ask the saved runs a question in SQL; nothing can be changed by it."""
     from evalsuite.reveal import check_level, default_level, reveal
+    from evalsuite.store.index import holds_runs, query
 
     check_level(level)
 
-    def cut(entry: RunEntry) -> "list[Result] | None":
-        allowed = level or default_level(hidden=bool(entry.run.get("gold", {}).get("hidden")))
-        return None if allowed == "cells" else [reveal(result, allowed) for result in entry.results()]
+    def cut(hidden: bool) -> Callable[["Result"], "Result"] | None:
+        allowed = level or default_level(hidden=hidden)
+        return None if allowed == "cells" else lambda result: reveal(result, allowed)
 
     names, rows = query(statement, runs, cut=cut)
-    if not find_runs(runs):
+    if not holds_runs(runs):
         print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:
         print("\t".join(clean(name) for name in names))

@@ -1,9 +1,9 @@
-"""The history is the run folders themselves: this reads them, and asks DuckDB about them."""
+"""The history is the run folders themselves: this finds, reads, tags and removes them."""
 
 import fnmatch
 import json
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,10 +55,6 @@ class RunEntry:
     def results(self) -> list[Result]:
         """The n results in gold order."""
         return list(read_results(self.folder / RESULTS))
-
-
-# What may be seen of a run's results; None for all of it.
-Cut = Callable[[RunEntry], Sequence[Result] | None]
 
 
 def read_run(folder: Path) -> RunEntry | None:
@@ -157,89 +153,3 @@ def read_contexts(submission: Path) -> Mapping[str, str]:
     """Instance id -> its context, cut at 20,000 characters; empty where none was kept or none can be read."""
     found = read_json(submission / CONTEXTS)
     return {id_: str(text)[:LONGEST] for id_, text in found.items()} if isinstance(found, dict) else {}
-
-
-def query(sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
-    """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
-
-    `cut` says what may be seen of a run's results; for runs where it gives None, everything. `results` has a row per run and instance,
-    `fields` one per run, instance and schema path of the tree scorers. The tables are copies in memory, so nothing that is asked can
-    change a run.
-    """
-    import duckdb
-
-    connection = duckdb.connect(config={"threads": "2"})
-    try:
-        _load(connection, root, cut)
-        for setting in ("enable_external_access = false", "lock_configuration = true"):
-            connection.execute(f"SET {setting}")
-        statements = connection.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
-        answer = connection.execute(statements[0])
-        return [column[0] for column in answer.description or ()], answer.fetchall()
-    except duckdb.Error as error:
-        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
-    finally:
-        connection.close()
-
-
-_RUN_COLUMNS = "run VARCHAR, suite VARCHAR, rules VARCHAR, score DOUBLE, official DOUBLE, strict DOUBLE, n_gold BIGINT, n_submitted BIGINT, signature VARCHAR, submission VARCHAR, model_name VARCHAR, model_version VARCHAR, tags VARCHAR[], run_name VARCHAR, foundation_model VARCHAR, prompt_template VARCHAR, description VARCHAR"  # noqa: E501
-_RESULT_COLUMNS = "run VARCHAR, instance_id VARCHAR, status VARCHAR, score DOUBLE, official DOUBLE, strict DOUBLE, scorer VARCHAR, reason VARCHAR, fault VARCHAR, details VARCHAR, seconds DOUBLE"  # noqa: E501
-_FIELD_COLUMNS = "run VARCHAR, instance_id VARCHAR, path VARCHAR, precision DOUBLE, recall DOUBLE, f1 DOUBLE"
-
-
-_INSERT_RESULTS = (
-    "INSERT INTO results SELECT ?, instance_id, status, score, official, strict, scorer, reason, fault, details, seconds FROM "
-    "read_json(?, format='newline_delimited', columns={instance_id: 'VARCHAR', status: 'VARCHAR', score: 'DOUBLE', "
-    "official: 'DOUBLE', strict: 'DOUBLE', scorer: 'VARCHAR', reason: 'VARCHAR', fault: 'VARCHAR', details: 'JSON', seconds: 'DOUBLE'})"
-)
-
-
-def _load(connection: Any, root: Path, cut: Cut | None) -> None:
-    import duckdb
-
-    for name, columns in (("runs", _RUN_COLUMNS), ("results", _RESULT_COLUMNS), ("fields", _FIELD_COLUMNS)):
-        connection.execute(f"CREATE TABLE {name} ({columns})")
-    for entry in _all(root):
-        try:
-            seen = cut(entry) if cut is not None else None
-            if seen:
-                rows = []
-                for r in seen:
-                    scored = [r.status, r.score, r.official, r.strict, r.scorer, r.reason, r.fault, json.dumps(r.details), r.seconds]
-                    rows.append([entry.name, r.instance_id, *scored])
-                connection.executemany(f"INSERT INTO results VALUES ({', '.join('?' * 11)})", rows)
-            elif seen is None:
-                # DuckDB reads the lines itself: millions of results never become Python objects.
-                connection.execute(_INSERT_RESULTS, [entry.name, str(entry.folder / RESULTS)])
-        except duckdb.Error:
-            # Deleted or begun anew since it was listed: a run that is not there now. Anything else is an error.
-            if read_run(entry.folder) is not None:
-                raise
-            continue
-        connection.execute(f"INSERT INTO runs VALUES ({', '.join('?' * 17)})", _run_row(entry))
-    connection.execute(
-        "INSERT INTO fields SELECT run, instance_id, field.value->>'path', (field.value->>'precision')::DOUBLE, "
-        "(field.value->>'recall')::DOUBLE, (field.value->>'f1')::DOUBLE "
-        "FROM results, json_each(details, '$.fields') AS field WHERE details LIKE '%\"fields\"%'"
-    )
-
-
-def _run_row(entry: RunEntry) -> list[Any]:
-    summary, options = entry.run.get("summary", {}), entry.run.get("options", {})
-    numbers = [summary.get(key) for key in ("score", "official", "strict", "n_gold", "n_submitted")]
-    about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
-    more = [entry.metadata.get(key) for key in ("run_name", "foundation_model", "prompt_template", "description")]
-    submission = entry.run.get("submission", {}).get("folder")
-    return [
-        entry.name,
-        entry.suite,
-        options.get("rules"),
-        *numbers,
-        entry.run.get("signature"),
-        submission,
-        *about,
-        list(entry.tags),
-        *more,
-    ]

@@ -10,7 +10,8 @@ import pytest
 
 from evalsuite.errors import UsageError
 from evalsuite.registry import UnknownScorerError
-from evalsuite.store.history import find_runs, one_run, query, tag_run
+from evalsuite.store.history import find_runs, one_run, tag_run
+from evalsuite.store.index import query
 from evalsuite.suites.stored_suites import SuiteError, delete_suite, list_suites, load_suite, rename_suite, save_suite, slug
 from evalsuite.suites.test_suite import TestSuite
 from tests.processes import finished

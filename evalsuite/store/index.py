@@ -1,0 +1,250 @@
+"""One DuckDB file beside the runs that holds what they say in rows, so that a question over thousands of runs reads only what is new.
+
+It saves time and nothing else: one that is lost, broken, of another version or in use by somebody who writes is made anew, or in memory.
+"""
+
+import contextlib
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.errors import UsageError
+from evalsuite.store.history import RUNS_FOLDER, TAGS, RunEntry, read_run
+from evalsuite.store.run_folder import RESULTS, RUN
+from evalsuite.types import Result
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+# What may be seen of each result of a run whose gold is hidden, or is not; None for all of it.
+Cut = Callable[[bool], Callable[[Result], Result] | None]
+
+INDEX = ".index.duckdb"
+# The first column of each table is the run's name.
+_TABLES: Mapping[str, Mapping[str, str]] = {
+    "runs": {
+        **dict.fromkeys(("run", "suite", "rules"), "VARCHAR"),
+        **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
+        **dict.fromkeys(("n_gold", "n_submitted"), "BIGINT"),
+        **dict.fromkeys(("signature", "submission", "model_name", "model_version"), "VARCHAR"),
+        "tags": "VARCHAR[]",
+        **dict.fromkeys(("run_name", "foundation_model", "prompt_template", "description"), "VARCHAR"),
+    },
+    "results": {
+        **dict.fromkeys(("run", "instance_id", "status"), "VARCHAR"),
+        **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
+        **dict.fromkeys(("scorer", "reason", "fault", "details"), "VARCHAR"),
+        "seconds": "DOUBLE",
+    },
+    "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
+}
+# What is known of which state of a run's files; a new layout of the tables has another name.
+_STATE, _STATE_COLUMNS = "state_1", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
+_IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name != "run"}
+# So many files DuckDB reads in one go.
+_AT_ONCE = 500
+
+
+def query(sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
+
+    `cut` says what may be seen of results. `results` has a row per run and instance,
+    `fields` one per run, instance and schema path of the tree scorers. The index is only read, so nothing that is asked can change it.
+    """
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": "2"})
+    try:
+        _fill(connection, root, cut)
+        for setting in ("enable_external_access = false", "lock_configuration = true"):
+            connection.execute(f"SET {setting}")
+        statements = connection.extract_statements(sql)
+        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+            raise UsageError("only one SELECT statement is answered", hint="tables: runs, results, fields")
+        answer = connection.execute(statements[0])
+        return [column[0] for column in answer.description or ()], answer.fetchall()
+    except duckdb.Error as error:
+        raise UsageError(f"the query failed: {str(error).splitlines()[0]}", hint="tables: runs, results, fields") from error
+    finally:
+        connection.close()
+
+
+def holds_runs(root: Path) -> bool:
+    """Whether a folder holds a finished run."""
+    return any(_stamps(root))
+
+
+def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> None:
+    """Give the connection the three tables: views of the index, or copies of what of it may be seen."""
+    stamps = dict(_stamps(root))
+    name = _attached(connection, root, stamps)
+    if name is None:
+        _make_tables(connection, "memory")
+        _take_over(connection, "memory", root, stamps)
+        name = "memory"
+    states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE}").fetchall()
+    shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
+    less = {run: shown for run, hidden in states if (shown := shown_as.get(bool(hidden))) is not None}
+    if name != "memory":
+        kind = "TABLE" if less else "VIEW"
+        for table in _TABLES:
+            connection.execute(f"CREATE {kind} {table} AS FROM {name}.{table}")
+    if not less:
+        return
+    if name != "memory":
+        # What is kept back must not be asked for by another name.
+        connection.execute(f"DETACH {name}")
+    for table in ("results", "fields"):
+        connection.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [list(less)])
+    for run, shown in less.items():
+        entry = read_run(root / run)
+        seen = list(map(shown, entry.results())) if entry is not None else []
+        rows = [
+            [run, r.instance_id, r.status, r.score, r.official, r.strict, r.scorer, r.reason, r.fault, json.dumps(r.details), r.seconds]
+            for r in seen
+        ]
+        _insert(connection, "results", _TABLES["results"], rows)
+    _add_fields(connection, "memory", list(less))
+
+
+def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
+    """The name under which the index is attached, to be read, as new as the runs are; None where there can be none."""
+    import duckdb
+
+    place = root / INDEX
+    if not stamps or not os.access(root, os.W_OK if not place.exists() else os.R_OK):
+        return None
+    quoted = str(place).replace("'", "''")
+    for _ in range(2):
+        with contextlib.suppress(duckdb.Error):
+            if place.exists():
+                connection.execute(f"ATTACH '{quoted}' AS index (READ_ONLY)")
+                if dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall()) == stamps:
+                    return "index"
+        connection.execute("DETACH DATABASE IF EXISTS index")
+        try:
+            _update(quoted, root, stamps)
+        except duckdb.IOException:
+            # Somebody else writes it, or it is no index: this time without.
+            if _is_broken(place):
+                place.unlink(missing_ok=True)
+                continue
+            return None
+        except (duckdb.Error, OSError):
+            place.unlink(missing_ok=True)
+    return None
+
+
+def _is_broken(place: Path) -> bool:
+    """Whether a file that cannot be attached is none of DuckDB's."""
+    with contextlib.suppress(OSError), place.open("rb") as handle:
+        return handle.read(12)[8:] != b"DUCK"
+    return False
+
+
+def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
+    import duckdb
+
+    connection = duckdb.connect(config={"threads": "2"})
+    try:
+        connection.execute(f"ATTACH '{quoted}' AS index")
+        _make_tables(connection, "index")
+        known = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
+        outdated = [run for run, stamp in known.items() if stamps.get(run) != stamp]
+        connection.execute("BEGIN")
+        for table in (*_TABLES, _STATE):
+            connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [outdated])
+        _take_over(connection, "index", root, {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp})
+        connection.execute("COMMIT")
+    finally:
+        connection.close()
+
+
+def _make_tables(connection: "DuckDBPyConnection", database: str) -> None:
+    for table, columns in {**_TABLES, _STATE: _STATE_COLUMNS}.items():
+        described = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+        connection.execute(f"CREATE TABLE IF NOT EXISTS {database}.{table} ({described})")
+
+
+def _stamps(root: Path) -> Iterator[tuple[str, str]]:
+    """(run, the state of its files) of each folder that holds a finished run."""
+    if not root.is_dir():
+        return
+    for folder in sorted(os.scandir(root), key=lambda found: found.name):
+        parts = []
+        for name in (RUN, RESULTS, TAGS):
+            try:
+                status = os.stat(f"{folder.path}/{name}")  # noqa: PTH116 - of ten thousand runs
+                parts.append(f"{status.st_mtime_ns}-{status.st_size}-{status.st_ino}")
+            except OSError:
+                parts.append("")
+        if parts[0] and parts[1]:
+            yield folder.name, " ".join(parts)
+
+
+def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stamps: Mapping[str, str]) -> None:
+    """Add runs to the tables; DuckDB reads the lines itself, so that millions of results never become Python objects."""
+    runs = list(stamps)
+    for at in range(0, len(runs), _AT_ONCE):
+        entries = [entry for run in runs[at : at + _AT_ONCE] if (entry := read_run(root / run)) is not None]
+        if not entries:
+            continue
+        there = _insert_results(connection, database, entries)
+        rows = [_run_row(entry) for entry in entries if entry.name in there]
+        if rows:
+            connection.executemany(f"INSERT INTO {database}.runs VALUES ({', '.join('?' * len(_TABLES['runs']))})", rows)
+        states = [
+            [entry.name, stamps[entry.name], bool(entry.run.get("gold", {}).get("hidden"))] for entry in entries if entry.name in there
+        ]
+        if states:
+            connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
+        _add_fields(connection, database, sorted(there))
+
+
+def _insert(connection: "DuckDBPyConnection", table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
+    """Insert all rows at once: one statement a row costs a hundred times as much."""
+    lists = [list(column) for column in zip(*rows, strict=True)]
+    if lists:
+        connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in columns.values())}", lists)
+
+
+def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+    """The names of the runs whose results were added: one that was deleted or begun anew meanwhile is not there."""
+    import duckdb
+
+    names = ", ".join(_IN_A_LINE)
+    columns = ", ".join(f"{name}: '{kind}'" for name, kind in _IN_A_LINE.items())
+    code = (
+        f"INSERT INTO {database}.results SELECT parse_path(filename)[-2], {names} FROM "
+        f"read_json(?, format='newline_delimited', filename=true, columns={{{columns}}})"
+    )
+    try:
+        connection.execute(code, [[str(entry.folder.absolute() / RESULTS) for entry in entries]])
+        return {entry.name for entry in entries}
+    except duckdb.Error:
+        if len(entries) > 1:
+            halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
+            return {name for half in halves for name in _insert_results(connection, database, half)}
+        if read_run(entries[0].folder) is not None:
+            raise
+        return set()
+
+
+def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:
+    connection.execute(
+        f"INSERT INTO {database}.fields SELECT run, instance_id, field.value->>'path', (field.value->>'precision')::DOUBLE, "
+        f"(field.value->>'recall')::DOUBLE, (field.value->>'f1')::DOUBLE FROM {database}.results, "
+        "json_each(details, '$.fields') AS field WHERE details LIKE '%\"fields\"%' AND run IN (SELECT unnest(?))",
+        [list(runs)],
+    )
+
+
+def _run_row(entry: RunEntry) -> list[Any]:
+    summary = entry.run.get("summary", {})
+    numbers = [summary.get(key) for key in ("score", "official", "strict", "n_gold", "n_submitted")]
+    about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
+    more = [entry.metadata.get(key) for key in ("run_name", "foundation_model", "prompt_template", "description")]
+    places = [entry.run.get("signature"), entry.run.get("submission", {}).get("folder")]
+    return [entry.name, entry.suite, entry.run.get("options", {}).get("rules"), *numbers, *places, *about, list(entry.tags), *more]

@@ -1,0 +1,162 @@
+"""The index beside the runs: it says what the folders say, whatever became of it or of them since."""
+
+import json
+import os
+import shutil
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.errors import UsageError
+from evalsuite.run.scoring import Options, run
+from evalsuite.store import index
+from evalsuite.store.history import one_run, tag_run
+from evalsuite.store.index import INDEX, query
+from tests.cli.test_run import text_gold, text_submission
+
+ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """A folder of three runs of two instances."""
+    gold = text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    root = tmp_path / "runs"
+    for name, answer in (("r1", "Paris"), ("r2", "Oslo"), ("r3", "Paris")):
+        submission = text_submission(tmp_path / name, a=answer, b="Rome")
+        run(submission, gold, Options(out=root / name))
+    return root
+
+
+def as_it_is(root: Path) -> list[tuple[Any, ...]]:
+    """What the folders say, read plainly."""
+    lines = []
+    for folder in sorted(root.iterdir()):
+        if (folder / "run.json").exists():
+            results = [json.loads(line) for line in (folder / "results.jsonl").read_text(encoding="utf-8").splitlines()]
+            lines += [(folder.name, result["instance_id"], result["score"]) for result in results]
+    return sorted(lines)
+
+
+def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the runs whose folders are read from here on."""
+    names: list[str] = []
+    plainly = index.read_run
+
+    def noted(folder: Path) -> Any:
+        names.append(folder.name)
+        return plainly(folder)
+
+    monkeypatch.setattr(index, "read_run", noted)
+    return names
+
+
+def test_a_second_question_reads_no_run(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first question reads every run, the second none, and both get the same answer."""
+    names = read(monkeypatch)
+    assert query(ALL, runs)[1] == as_it_is(runs)
+    assert sorted(names) == ["r1", "r2", "r3"]
+    names.clear()
+    assert query(ALL, runs)[1] == as_it_is(runs)
+    assert names == []
+
+
+@pytest.mark.parametrize(
+    ("change", "again"),
+    [
+        (lambda root: shutil.rmtree(root / "r2"), []),
+        (lambda root: shutil.copytree(root / "r1", root / "r4"), ["r4"]),
+        (lambda root: tag_run(one_run("r1", root), add=["best"]), ["r1"]),
+        (lambda root: (root / "r3/results.jsonl").write_text((root / "r2/results.jsonl").read_text()), ["r3"]),
+        (lambda root: (root / "r3/run.json").unlink(), []),
+    ],
+    ids=["deleted", "added", "tagged", "rewritten", "begun anew"],
+)
+def test_only_what_changed_is_read_again(
+    change: Callable[[Path], object], again: list[str], runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that came, went or changed is seen by the next question, which reads that one alone."""
+    query(ALL, runs)
+    change(runs)
+    names = read(monkeypatch)
+    assert query(ALL, runs)[1] == as_it_is(runs)
+    assert names == again
+    assert query("SELECT run FROM runs WHERE list_contains(tags, 'best')", runs)[1] == ([("r1",)] if again == ["r1"] else [])
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 4096])
+def test_a_broken_index_is_made_anew(content: bytes, runs: Path) -> None:
+    """An index that is none is replaced, and the answer is right."""
+    (runs / INDEX).write_bytes(content)
+    assert query(ALL, runs)[1] == as_it_is(runs)
+    assert query(ALL, runs)[1] == as_it_is(runs)
+    assert (runs / INDEX).read_bytes()[8:12] == b"DUCK"
+
+
+def test_an_index_of_other_tables_is_made_anew(runs: Path) -> None:
+    """A file of DuckDB with other tables of the same names is replaced."""
+    with duckdb.connect(str(runs / INDEX)) as connection:
+        connection.execute("CREATE TABLE results (x INT)")
+    assert query(ALL, runs)[1] == as_it_is(runs)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser writes anywhere")
+def test_a_folder_that_may_only_be_read(runs: Path) -> None:
+    """Without the right to write there is no index, and the same answer."""
+    runs.chmod(0o555)
+    try:
+        assert query(ALL, runs)[1] == as_it_is(runs)
+    finally:
+        runs.chmod(0o755)
+    assert not (runs / INDEX).exists()
+
+
+def test_many_at_once(runs: Path) -> None:
+    """Questions asked side by side, with no index at first, all get the answer."""
+    answers: list[Any] = []
+    threads = [threading.Thread(target=lambda: answers.append(query(ALL, runs)[1])) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [as_it_is(runs)] * 6
+
+
+def test_somebody_else_writes_it(runs: Path) -> None:
+    """While another process holds the index for writing, the answer comes without it."""
+    from tests.processes import started
+
+    query(ALL, runs)
+    shutil.rmtree(runs / "r1")
+    code = f"import duckdb; c = duckdb.connect({str(runs / INDEX)!r}); print('held', flush=True); input()"
+    import subprocess
+    import sys
+
+    with started([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        assert query(ALL, runs)[1] == as_it_is(runs)
+
+
+def test_what_is_hidden_stays_so(runs: Path) -> None:
+    """What `cut` takes from the results of hidden gold is in no table that can be asked, under no name."""
+    document = json.loads((runs / "r2/run.json").read_text(encoding="utf-8"))
+    document["gold"]["hidden"] = True
+    (runs / "r2/run.json").write_text(json.dumps(document), encoding="utf-8")
+    query(ALL, runs)
+    from dataclasses import replace
+
+    def cut(hidden: bool) -> Any:
+        return (lambda result: replace(result, reason="", details={})) if hidden else None
+
+    shown = dict(query("SELECT run, string_agg(reason, '') FROM results GROUP BY run", runs, cut=cut)[1])
+    assert shown["r2"] == ""
+    assert shown["r1"] != ""
+    for table in ("index.results", "index.main.results", "memory.state_1"):
+        with pytest.raises(UsageError):
+            query(f"SELECT * FROM {table}", runs, cut=cut)
+    assert all("r2" not in str(row) or "Rome" not in str(row) for row in query("SELECT * FROM results", runs, cut=cut)[1])
