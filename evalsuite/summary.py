@@ -7,7 +7,9 @@ from typing import Any, Literal
 
 from evalsuite.errors import GoldError
 from evalsuite.outcome import STATUSES, is_ungraded
-from evalsuite.stats.intervals import score_interval
+from evalsuite.stats.intervals import interval_of_units, score_interval
+from evalsuite.stats.pooled_fields import pooled_fields
+from evalsuite.stats.units import n_units, units_of
 from evalsuite.types import Result, Rule
 
 N_BINS = 10
@@ -50,9 +52,10 @@ class Summary:
 
     `n_gold` are the instances that were scored, `n_instances` all those of gold: more, where a part of gold was asked for.
 
-    `interval` is the 95 % interval of the score over the instances that it is over: Wilson's for 0/1 scores, `stats.bounded_interval` for
-    graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2 standard error and interval where the
-    suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say. `histogram` counts the judged scores in ten
+    `interval` is the 95 % interval of the score over the instances that it is over, or over the units of the only one: Wilson's for 0/1
+    scores, `stats.bounded_interval` for graded ones (`interval_method`); `se` is its standard error. `clusters` is None, or the CR2
+    standard error and interval where the suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say.
+    `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
     equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
     was left of what the whole run might take, by limit (run_seconds, run_bytes).
     """
@@ -70,6 +73,7 @@ class Summary:
     se: float | None
     interval: tuple[float, float] | None
     interval_method: str
+    n_units: int
     clusters: Mapping[str, Any] | None
     histogram: tuple[int, ...] | None
     reference_ratio: float | None
@@ -77,6 +81,7 @@ class Summary:
     flips: tuple[Mapping[str, Any], ...]
     by_scorer: Mapping[str, Mapping[str, Any]]
     by_group: Mapping[str, Mapping[str, Any]]
+    by_field: Mapping[str, Mapping[str, Any]]
     over_budget: Mapping[str, int]
 
     @property
@@ -115,6 +120,7 @@ class Summary:
             "se": self.se,
             "interval_95": list(self.interval) if self.interval else None,
             "interval_method": self.interval_method,
+            "n_units": self.n_units,
             "clusters": dict(self.clusters) if self.clusters else None,
             "histogram": list(self.histogram) if self.histogram else None,
             "reference_ratio": self.reference_ratio,
@@ -124,6 +130,7 @@ class Summary:
             "flips": [dict(flip) for flip in self.flips],
             "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
             "by_group": {name: dict(row) for name, row in self.by_group.items()},
+            "by_field": {path: dict(row) for path, row in self.by_field.items()},
         }
 
 
@@ -160,6 +167,7 @@ def summarise(
         se=se,
         interval=interval,
         interval_method=method,
+        n_units=n_units(results),
         clusters=_clustered(results, groups or {}, clusters),
         histogram=_histogram([r.score for r in results if r.score is not None]),
         reference_ratio=sum(r.official == 1 for r in reference) / len(reference)
@@ -169,6 +177,7 @@ def summarise(
         flips=tuple(_flips(results)),
         by_scorer=_by(results, lambda r: (r.scorer,) if r.scorer else ()),
         by_group=_by(results, lambda r: (groups or {}).get(r.instance_id, ())),
+        by_field=pooled_fields(results),
         over_budget=Counter(str(r.details["budget"]) for r in results if r.status == "timeout" and "budget" in r.details),
     )
 
@@ -186,7 +195,10 @@ def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float
     """Standard error, 95 % interval and its method for the mean of the scores; nothing of nothing judged."""
     if all(result.score is None for result in results):
         return None, None, ""
-    found = score_interval([result.score or 0.0 for result in results if not is_ungraded(result)])
+    judged = [result for result in results if not is_ungraded(result)]
+    units = units_of(judged[0]) if len(judged) == 1 else None
+    known = [score for score in units or () if score is not None]
+    found = interval_of_units(judged[0].score or 0.0, known) if known else score_interval([result.score or 0.0 for result in judged])
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     return found.se, interval, found.method
 

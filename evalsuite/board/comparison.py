@@ -5,16 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from evalsuite.board.paired_units import FieldDifference, field_differences, fields_by_unit, paired_units
 from evalsuite.board.pairing import (
-    FieldDifference,
     Pair,
     Paired,
     PairingOptions,
     cluster_of_each,
     cluster_tags,
     difference_bounds,
-    field_differences,
-    fields_by_path,
     fields_of,
     flipped_instances,
     paired_instances,
@@ -175,9 +173,8 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     groups = base.groups or other.groups
 
     def paired(name: str, chosen: Sequence[Pair]) -> PairedDifference:
-        values = [(float(how.value(a) or 0), float(how.value(b) or 0)) for a, b in chosen]
-        names = None if cluster_of is None else [cluster_of[a.instance_id] for a, _ in chosen]
-        return paired_difference(name, [a for a, _ in values], [b for _, b in values], alpha=how.alpha, clusters=names)
+        units = paired_units(chosen, how)
+        return paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
 
     total = paired(other.label, pairs)
 
@@ -218,11 +215,11 @@ def _shifts(base: Side, other: Side, how: PairingOptions) -> tuple[ScoreShift, .
     pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
     judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
     by_fields = shows(how.level, "shape")
-    fields = fields_by_path(judged) if by_fields else {}
+    fields = fields_by_unit(judged) if by_fields else {}
     if fields:
         columns = {
-            path: ({name: a[2] for name, (a, _) in rows.items()}, {name: b[2] for name, (_, b) in rows.items()})
-            for path, rows in fields.items()
+            path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
+            for path, units in fields.items()
         }
     else:
         left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.board.sides import Side
-from evalsuite.board.tested_differences import PairedDifference, paired_difference
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of
 from evalsuite.reveal import reveal, shows
@@ -144,24 +143,6 @@ _FIELD_KEYS = ("precision", "recall", "f1")
 _NOTHING_MATCHED: FieldNumbers = (0.0, 0.0, 0.0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FieldDifference:
-    """One schema path over the n instances on which both have it: the tested difference of F1, and (a, b) means of the other two."""
-
-    f1: PairedDifference
-    precision: tuple[float, float]
-    recall: tuple[float, float]
-
-    @property
-    def path(self) -> str:
-        """The schema path, indexes folded (`steps[].n`)."""
-        return self.f1.name
-
-    def with_f1(self, f1: PairedDifference) -> "FieldDifference":
-        """The same with another row, such as one with an adjusted p-value."""
-        return replace(self, f1=f1)
-
-
 def fields_of(result: Result) -> dict[str, FieldNumbers]:
     """Path -> (precision, recall, F1) of one result; empty for what no tree scorer made. Paths without a number are left out."""
     found = result.details.get("fields", result.details.get("per_field"))
@@ -185,20 +166,3 @@ def fields_by_path(pairs: Sequence[tuple[Result, Result]]) -> dict[str, dict[str
             if here is not None and there is not None:
                 found.setdefault(path, {})[a.instance_id] = (here, there)
     return found
-
-
-def field_differences(
-    pairs: Sequence[tuple[Result, Result]], *, alpha: float, clusters: Mapping[str, str] | None = None
-) -> list[FieldDifference]:
-    """A row for each schema path, the largest loss of F1 first."""
-    rows = []
-    for path, numbers in fields_by_path(pairs).items():
-        sides = list(numbers.values())
-        names = [clusters[name] for name in numbers] if clusters is not None else None
-        f1 = paired_difference(path, [a[2] for a, _ in sides], [b[2] for _, b in sides], alpha=alpha, clusters=names)
-        rows.append(FieldDifference(f1=f1, precision=_two_means(sides, 0), recall=_two_means(sides, 1)))
-    return sorted(rows, key=lambda one: one.f1.difference or 0.0)
-
-
-def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
-    return sum(a[at] for a, _ in sides) / len(sides), sum(b[at] for _, b in sides) / len(sides)

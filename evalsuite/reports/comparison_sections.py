@@ -10,7 +10,8 @@ from evalsuite.reports.words import counted, p_value, percent, points, some
 
 if TYPE_CHECKING:
     from evalsuite.board import Candidate, Comparison
-    from evalsuite.board.pairing import FieldDifference, Paired
+    from evalsuite.board.paired_units import FieldDifference
+    from evalsuite.board.pairing import Paired
     from evalsuite.board.tested_differences import PairedDifference, ScoreShift
 
 MOST_FLIPS = 10
@@ -30,9 +31,10 @@ def comparison_heading(comparison: "Comparison") -> str:
 
 
 def pairs_in_words(comparison: "Comparison") -> str:
-    """How many pairs the candidate with the most has: `40 instances`, or `27 of 40 instances` where a side was scored on a part of gold."""
-    n = max(one.total.n for one in comparison.candidates)
-    return f"{n} instances" if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
+    """How many pairs the candidate with the most has: `40 instances`, `27 of 40 instances` of a part of gold, `1 instance, 200 records`."""
+    n, n_units = max((sum(one.right), one.total.n) for one in comparison.candidates)
+    text = counted(n, "instance") if comparison.part_of is None else f"{n} of {comparison.part_of} instances"
+    return f"{text}, {n_units} records" if n_units > n else text
 
 
 def comparison_verdict(comparison: "Comparison", *, gate: bool = False) -> str:
@@ -84,10 +86,11 @@ def _totals_section(comparison: "Comparison") -> Section:
 def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
     label, base = clean(one.label), clean(comparison.baseline)
     if one.detectable is not None:
-        seen = f"{counted(one.total.n, 'instance')} that differ as these do"
+        unit = "instance" if one.total.n == sum(one.right) else "record"
+        seen = f"{counted(one.total.n, unit)} that differ as these do"
         text = f"{label}: {seen} show a difference of {one.detectable * 100:.1f} points with 80 % power"
         if one.n_needed is not None:
-            text += f"; {points(one.total.difference)} would take about {counted(one.n_needed, 'instance')}"
+            text += f"; {points(one.total.difference)} would take about {counted(one.n_needed, unit)}"
         yield text
     if one.unjudged:
         span = f": the difference over all lies in {_span(*one.bounds)}" if one.bounds else ""

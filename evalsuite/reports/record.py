@@ -91,7 +91,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
 
     The totals stay those of the uncut results. Raises `UsageError` for an unknown level.
     """
-    from evalsuite.reveal import check_level, corrections_without_words, default_level, reveal
+    from evalsuite.reveal import check_level, corrections_without_words, default_level, reveal, shows
 
     check_level(level)
     level = level or default_level(hidden=record.hidden)
@@ -101,7 +101,11 @@ def revealed(record: Record, level: str | None = None) -> Record:
     causes = {result.instance_id: str(result.details.get("flip", "")) for result in results}
     flips = tuple({**flip, "kind": (cause := causes[flip["instance_id"]]), "cause": cause} for flip in record.summary.flips)
     summary = replace(record.summary, flips=() if level == "none" else flips)
-    run = {**record.run, "summary": {**record.run["summary"], "flips": list(summary.flips)}, "warnings": _own_warnings(record, level)}
+    if not shows(level, "shape"):
+        # The paths of a schema are places in gold.
+        summary = replace(summary, by_field={})
+    own = {"flips": list(summary.flips), "by_field": dict(summary.by_field)}
+    run = {**record.run, "summary": {**record.run["summary"], **own}, "warnings": _own_warnings(record, level)}
     if run.get("corrections"):
         run["corrections"] = corrections_without_words(run["corrections"])
     if level == "none":

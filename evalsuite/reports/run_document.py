@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite import __version__
 from evalsuite.outcome import FAULTY, kind_of
 from evalsuite.reports.document import Code, Column, Document, Form, Own, Section, Strong, Table
+from evalsuite.reports.field_sections import field_sections
 from evalsuite.reports.run_columns import results_suite, results_table
 from evalsuite.reports.words import (
     caused_by,
@@ -104,6 +105,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         slowest = sorted(record.results, key=lambda result: -result.seconds)[:durations]
         lines = [f"{result.seconds:9.3f} s  {result.instance_id}  {result.scorer or result.status}" for result in slowest]
         yield Section(title=f"slowest {len(slowest)}", look="quiet", lines=lines)
+    yield from field_sections(record, "text")
     yield Section(pairs=list(faults_by_hint(record.results)))
     yield Section(pairs=list(_number_lines(record)))
     notes = [f"  {kind}  {some(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
@@ -161,7 +163,8 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
 
 def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     s = record.summary
-    yield counted(s.n_gold, "instance"), counts_line(s)
+    units = f", {counted(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
+    yield counted(s.n_gold, "instance") + units, counts_line(s)
     if s.n_gold:
         text = share(s.chosen)
         if cause := caused_by(s):
@@ -211,6 +214,7 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
     else:
         yield Section(prose=("no instance to score",))
     yield from _worst_group_sections(record)
+    yield from field_sections(record, "markdown")
     yield from _folded_sections(record)
     yield Section(look="foot", lines=((Own(f"evalsuite {__version__} · "), Code(str(record.run["signature"]))),))
 

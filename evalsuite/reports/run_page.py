@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite import __version__
 from evalsuite.outcome import KINDS, RANKS, failing_rule, kind_of
 from evalsuite.reports.document import Code, Picture, Section, Tile
+from evalsuite.reports.field_sections import field_sections
 from evalsuite.reports.page_list import instance_list
 from evalsuite.reports.words import (
     caused_by,
@@ -52,6 +53,7 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     flips = [(way, text) for way, down in (("lost", True), ("gained", False)) if (text := flips_by_kind(s, down=down))]
     about_flips = {"title": "Flips", "note": "Where the reference's verdict and a careful judge's part."} if flips else {}
     yield Section(look="cards", pictures=list(run_figures(record)), pairs=flips, values=about_flips)
+    yield from field_sections(record, "html")
     yield Section(look="card", title="Faults", pairs=[(Code(code), words) for code, words in faults_by_hint(record.results)])
     yield Section(look="card", title="Warnings", lines=_first_warnings(record))
     yield Section(below=list(_what_is_not_shown(record, evidence.note if evidence is not None else "")))

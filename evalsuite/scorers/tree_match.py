@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.registry import scorer
+from evalsuite.stats.units import unit_details
 from evalsuite.trees.batch_comparators import CompoundComparator
 from evalsuite.trees.comparators import PROTECTED
 from evalsuite.trees.eval_schema import SchemaError, effective_type
@@ -23,7 +24,7 @@ from evalsuite.trees.registries import UnknownNameError, post_processor
 from evalsuite.trees.resolve_compat import JsonRefError
 from evalsuite.trees.schema_conversion import is_treeval_schema, json_schema_of
 from evalsuite.trees.schema_sources import as_json_schema, infer_schema
-from evalsuite.trees.score_details import field_details, field_reason
+from evalsuite.trees.score_details import field_details, field_reason, match_units
 from evalsuite.trees.semantic_judges import SemanticBatchComparator
 from evalsuite.trees.tree_margin import tree_margin
 from evalsuite.types import Fault, Problem, Score
@@ -98,9 +99,9 @@ def tree_match(
     notices: list[Notice] = []
     run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
-    official, why, fault = _official(upstream, expected, found)
+    official, why, fault, by_record = _official(upstream, expected, found)
     if compat:
-        return Score(official=official, strict=official, reason=why, fault=fault, strict_fault=fault)
+        return Score(official=official, strict=official, reason=why, fault=fault, strict_fault=fault, details=unit_details(by_record))
     if id_field is None or not any(isinstance(record, dict) and id_field in record for record in found):
         expected, found = pair_by_position(expected, found)
     try:
@@ -125,6 +126,7 @@ def tree_match(
             **field_details(result),
             "n_repaired": n_repaired,
             "margin": tree_margin(prediction, gold, id_field),
+            **match_units(result, by_record),
             **({"warnings": unread} if (unread := _unread(notices)) else {}),
         },
     )
@@ -156,27 +158,28 @@ class _Run:
         return result
 
 
-def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None]:
-    """(score, why, fault) of the reference: 0 where the prediction makes it crash, None where gold or the schema does."""
+def _official(run: _Run, gold: list[Any], found: list[Any]) -> tuple[float | None, str, Fault | None, list[float | None]]:
+    """(score, why, fault, F1 of each record) of the reference: 0 where the prediction makes it crash, None where gold does."""
+    nothing: list[float | None] = [0.0] * len(gold)
     run = replace(run, schema=_annotated(run.schema))
     lost = next((record for record in found if isinstance(record, Lost) and record.cause), None)
     if lost is not None:
-        return 0.0, f"the reference cannot read {lost.reason}", None
+        return 0.0, f"the reference cannot read {lost.reason}", None, nothing
     found = [record for record in found if not isinstance(record, Lost)]
     try:
         result = run.score(gold, found, compat=True)
-        return result.mean_f1, _official_reason(result, run.id_field), None
+        return result.mean_f1, _official_reason(result, run.id_field), None, [record.f1 for record in result.records]
     except TreeLimitError as error:
-        return 0.0, str(error), Fault(code="LIMIT", detail=str(error))
+        return 0.0, str(error), Fault(code="LIMIT", detail=str(error)), nothing
     except (SchemaError, JsonRefError) as error:
-        return None, str(error), Fault(code="BAD_SPEC", detail=str(error))
+        return None, str(error), Fault(code="BAD_SPEC", detail=str(error)), []
     except _CRASHES as error:
         text = f"the reference fails: {type(error).__name__}: {error}"[:200]
     try:
         run.score(gold, gold, compat=True)
     except (*_CRASHES, SchemaError, JsonRefError):
-        return None, text, Fault(code="BAD_SPEC", detail=text)
-    return 0.0, text, None
+        return None, text, Fault(code="BAD_SPEC", detail=text), []
+    return 0.0, text, None, nothing
 
 
 def _official_reason(result: RunResult, id_field: str | None) -> str:

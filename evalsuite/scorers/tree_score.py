@@ -110,7 +110,11 @@ def tree_score(
         reason=reason,
         strict_reason="; ".join([treeval_reason(strict), *notes]),
         flip=flip,
-        details={**treeval_details(strict), "n_repaired": n_repaired, "margin": tree_margin(prediction, gold, id_field)},
+        details={
+            **treeval_details(strict, len(references)),
+            "n_repaired": n_repaired,
+            "margin": tree_margin(prediction, gold, id_field),
+        },
     )
 
 

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from evalsuite.stats.samples import StatsError, checked, is_binary, mean, sample_sd, share, t_value, z_value
@@ -158,6 +158,19 @@ def score_interval(scores: Sequence[float], *, confidence: float = 0.95, low: fl
     if low <= min(values) and max(values) <= high:
         return bounded_interval(values, confidence=confidence, low=low, high=high)
     return t_interval(values, confidence=confidence)
+
+
+def interval_of_units(score: float, units: Sequence[float], *, confidence: float = 0.95) -> Interval:
+    """The interval of one instance's score in [0, 1] from the scores of its n units.
+
+    That of their mean where the score is their mean; else the score has their error, at the effective size that it gives.
+    """
+    found = score_interval(units, confidence=confidence)
+    if abs(found.estimate - score) <= SMALLEST_SPREAD or not found.se or not 0 < score < 1:
+        return replace(found, estimate=score, low=min(score, found.low or 0.0), high=max(score, found.high or 1.0))
+    effective = max(1.0, score * (1 - score) / found.se**2)
+    low, high = wilson_interval(score * effective, effective, z=t_value(confidence, len(units) - 1))
+    return replace(found, estimate=score, low=min(score, low), high=max(score, high), method="effective size of units")
 
 
 def named_interval(scores: Sequence[float], method: str, *, confidence: float = 0.95) -> Interval:

@@ -4,10 +4,11 @@ import math
 import re
 from array import array
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from typing import Any
 
+from evalsuite.stats.units import unit_details
 from evalsuite.trees.field_results import COLUMNS, PathScore, RunResult
 from evalsuite.trees.field_totals import Tally
 from evalsuite.trees.json_values import json_name
@@ -15,10 +16,12 @@ from evalsuite.trees.record_scoring import rows_of
 from evalsuite.trees.treeval import TreevalResult
 from evalsuite.trees.treeval_rows import Row
 
-MAX_FIELDS = 100
+MAX_FIELDS = 1000
+MAX_RECORDS = 100
 N_WORST = 5
 N_ROWS = 100
 N_CONFUSIONS = 10
+_PAIRED = frozenset({"match", "partial", "mismatch"})
 _CONFUSED = ("mismatch", "omission", "hallucination")
 LONGEST_TEXT = 200
 _COLUMNS = {
@@ -49,7 +52,7 @@ def _worst(result: RunResult) -> list[tuple[str, PathScore]]:
 
 
 def field_details(result: RunResult) -> dict[str, Any]:
-    """Numbers, the fields worst first (at most 100) and the first rows that are not right (at most 100)."""
+    """Numbers, the fields worst first (at most 1,000) and the first rows that are not right (at most 100)."""
     fields = [
         {
             "path": path,
@@ -86,6 +89,52 @@ def field_details(result: RunResult) -> dict[str, Any]:
         "n_wrong": len(wrong),
         "wrong": [_shown(row) for row in wrong[:N_ROWS]],
     }
+
+
+def match_units(result: RunResult, official: Sequence[float | None]) -> dict[str, Any]:
+    """The F1 of each record and of its fields, for details; `official` are the reference's of each record."""
+    units = _UnitSums(len(result.records))
+    for at, record in enumerate(result.records):
+        for row in record.field_results if record.f1 is not None else ():
+            if row.status in _COLUMNS:
+                units.add(at, row.schema_path, row.status, row.score)
+    return unit_details([record.f1 for record in result.records], official=official, fields=units.of_fields())
+
+
+class _UnitSums:
+    """What the fields of each of n records reached: F1 is twice the scores over twice the fields on both sides and those on one."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.sums: dict[str, tuple[array[float], array[int]]] = {}
+
+    def add(self, record: int, path: str, status: str, score: float) -> None:
+        """Count one field."""
+        reached, whole = self.sums.setdefault(path, (array("d"), array("L")))
+        if record >= len(whole):
+            self.n = max(self.n, record + 1)
+            reached.extend([0.0] * (self.n - len(reached)))
+            whole.extend([0] * (self.n - len(whole)))
+        is_paired = status in _PAIRED
+        reached[record] += 2 * score * is_paired
+        whole[record] += 1 + is_paired
+
+    def of_fields(self) -> dict[str, list[float | None]]:
+        """Path -> F1 by record, None where a record has no such field."""
+        found = {}
+        for path, (reached, whole) in self.sums.items():
+            column = [own / n if n else None for own, n in zip(reached, whole, strict=True)]
+            found[path] = [*column, *[None] * (self.n - len(column))]
+        return found
+
+    def of_records(self) -> list[float]:
+        """F1 by record; 1 where nothing was expected and nothing found."""
+        reached, whole = [0.0] * self.n, [0] * self.n
+        for sums, counts in self.sums.values():
+            for at, (own, n) in enumerate(zip(sums, counts, strict=True)):
+                reached[at] += own
+                whole[at] += n
+        return [own / n if n else 1.0 for own, n in zip(reached, whole, strict=True)]
 
 
 def _tree_of_scores(result: RunResult) -> dict[str, Any]:
@@ -174,8 +223,12 @@ def treeval_reason(result: TreevalResult) -> str:
     return f"{text}; {n_wrong} of {n_rows} leaves differ, first record {first.record} {first.path or 'itself'}: {first.status}"
 
 
-def treeval_details(result: TreevalResult) -> dict[str, Any]:
-    """The seven numbers, means per metric and type, counts, fields and records (at most 100), what differs by record (at most 200)."""
+def treeval_details(result: TreevalResult, n_gold: int = 0) -> dict[str, Any]:
+    """The seven numbers, means per metric and type, counts, fields (at most 1,000) and records (100), what differs by record (200).
+
+    The unit of a batch of `n_gold` records is the F1 of a record's leaves: the score itself is no mean over records.
+    """
+    units = _UnitSums(n_gold)
     fields: dict[str, _Shares] = {}
     records: dict[int, _Shares] = {}
     wrong: list[Row] = []
@@ -183,8 +236,10 @@ def treeval_details(result: TreevalResult) -> dict[str, Any]:
     for row in result.rows:
         n_rows += 1
         if row.status in _COLUMNS:
-            fields.setdefault(_folded(row), _Shares()).add(row)
+            path = _folded(row)
+            fields.setdefault(path, _Shares()).add(row)
             records.setdefault(row.record, _Shares()).add(row)
+            units.add(row.record, path, row.status, row.score or 0.0)
         if row.status not in _RIGHT:
             wrong.append(row)
     confused = [
@@ -206,11 +261,12 @@ def treeval_details(result: TreevalResult) -> dict[str, Any]:
         "confusions": _confusions(confused),
         "rows": [row._asdict() for row in sorted(wrong, key=lambda row: row.record)[:MAX_ROWS]],
         "signature": result.signature,
+        **unit_details(units.of_records(), fields=units.of_fields()),
     }
 
 
 def _worst_records(records: Iterable[dict[str, Any]], n: int) -> list[dict[str, Any]]:
     """The n records in their order; of more than a report holds (100) the worst, worst first."""
-    if n <= MAX_FIELDS:
+    if n <= MAX_RECORDS:
         return list(records)
-    return nsmallest(MAX_FIELDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])
+    return nsmallest(MAX_RECORDS, records, key=lambda record: 2.0 if record["f1"] is None else record["f1"])

@@ -1,0 +1,60 @@
+"""Units of statistics: what gold calls one question is an instance, or each record of an instance that holds many."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from evalsuite.types import Result, Rule
+
+UnitScore = float | None
+"""The score of one unit in [0, 1], None where nobody judged it."""
+
+
+def unit_details(
+    scores: Sequence[UnitScore], *, official: Sequence[UnitScore] | None = None, fields: Mapping[str, Sequence[UnitScore]] | None = None
+) -> dict[str, Any]:
+    """`{"units": {"n", "scores", "official", "fields"}}` for the details of a result with n > 1 units in gold's order, else nothing.
+
+    `scores` are those of the strict rules, `official` the others where they differ; `fields` holds the F1 of each schema path unit by unit,
+    None where the unit has no such field. Whole numbers are kept as such: they take one character.
+    """
+    if len(scores) < 2:
+        return {}
+    units: dict[str, Any] = {"n": len(scores), "scores": list(map(_short, scores))}
+    if official is not None and list(official) != list(scores):
+        units["official"] = list(map(_short, official))
+    if fields:
+        units["fields"] = {path: list(map(_short, column)) for path, column in fields.items()}
+    return {"units": units}
+
+
+def _short(score: UnitScore) -> UnitScore:
+    return int(score) if score is not None and score in (0, 1) else score
+
+
+def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | None:
+    """The scores of a result's units under the rules (None: those of its score), None for a result that is one unit itself.
+
+    A list that a scorer of somebody else's left in `details["units"]` counts too, under both rules.
+    """
+    units = result.details.get("units")
+    listed = units if isinstance(units, list) else units.get("scores") if isinstance(units, Mapping) else None
+    if isinstance(units, Mapping) and "official" in units:
+        own = rules or ("strict" if result.score == result.strict else "official")
+        listed = units["official"] if own == "official" else listed
+    return listed if isinstance(listed, list) and len(listed) > 1 and all(map(_is_unit_score, listed)) else None
+
+
+def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
+    """Schema path -> the F1 of each of the n units; empty where no tree scorer kept them."""
+    units = result.details.get("units")
+    fields = units.get("fields") if isinstance(units, Mapping) else None
+    return dict(fields) if isinstance(fields, Mapping) else {}
+
+
+def _is_unit_score(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
+
+
+def n_units(results: Sequence[Result]) -> int:
+    """How many units the results hold: as many as there are results where each is one."""
+    return sum(len(units_of(result) or (0,)) for result in results)
