@@ -32,8 +32,8 @@ class EvalsuiteError(Exception):
         self.hint = hint
 
 
-class UsageError(EvalsuiteError):
-    """Arguments that cannot be meant."""
+class UsageError(EvalsuiteError, ValueError):
+    """Arguments that cannot be meant; a `ValueError`, as callers of Python code know it."""
 
 
 class GoldError(EvalsuiteError):

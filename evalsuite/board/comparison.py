@@ -15,6 +15,8 @@ from evalsuite.board.pairing import (
     difference_bounds,
     fields_of,
     flipped_instances,
+    is_lower_better,
+    on_own_scale,
     paired_instances,
     pairs_by_group,
     pairs_by_scorer,
@@ -167,6 +169,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
+    how = on_own_scale(shared, how)
     pairs = [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
     ids = [a.instance_id for a, _ in pairs]
     cluster_of = cluster_of_each(base, how, ids) if pairs else None
@@ -174,7 +177,10 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
 
     def paired(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         units = paired_units(chosen, how)
-        return paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
+        row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
+        lower = is_lower_better(chosen)
+        wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
+        return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
 
     total = paired(other.label, pairs)
 

@@ -1,5 +1,6 @@
 """Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups, clusters and fields."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,7 +16,10 @@ Pair = tuple[Result, Result]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Paired:
-    """An instance that both sides have: both scores in [0, 1], None where one was not judged or may not be seen, and both reasons."""
+    """An instance that both sides have: both scores, None where one was not judged or may not be seen, and both reasons.
+
+    Scores are in [0, 1], those of a metric without bounds on its own scale. Of a stored score that is `lower_is_better` less is a gain.
+    """
 
     instance_id: str
     scorer: str
@@ -24,6 +28,12 @@ class Paired:
     b: float | None
     reason_a: str
     reason_b: str
+    lower_is_better: bool = False
+
+    @property
+    def gain(self) -> float | None:
+        """The change to the better, a loss below 0; None where a score is None."""
+        return None if self.change is None else -self.change if self.lower_is_better else self.change
 
     @property
     def change(self) -> float | None:
@@ -42,10 +52,31 @@ class PairingOptions:
     cluster: str | None
     shift: bool
     level: str
+    raw: bool = False
 
     def value(self, result: Result) -> float | None:
-        """The score under the rules that were chosen, else under the run's own."""
+        """The score under the rules that were chosen, else under the run's own; with `raw` the value on the metric's own scale."""
+        if self.raw:
+            return _raw_value(result)
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
+
+
+def _raw_value(result: Result) -> float | None:
+    """The value on the metric's own scale; Bench's -1 is none."""
+    value = result.details.get("raw")
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value != -1 else None
+
+
+def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
+    """The options that hold a metric without bounds to another by its raw values: where no score but these is there on both sides."""
+    results = [result for pair in shared for result in pair]
+    unscored = bool(results) and all(how.value(result) is None for result in results)
+    return replace(how, raw=True) if unscored and all(_raw_value(result) is not None for result in results) else how
+
+
+def is_lower_better(pairs: Sequence[Pair]) -> bool:
+    """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`)."""
+    return bool(pairs) and all(result.details.get("better") == "lower" for pair in pairs for result in pair)
 
 
 def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
@@ -103,6 +134,7 @@ def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]]
             b=how.value(b) if seen else None,
             reason_a=_reason_shown(a, how),
             reason_b=_reason_shown(b, how),
+            lower_is_better=is_lower_better([(a, b)]),
         )
         for a, b in shared
     )
@@ -110,7 +142,7 @@ def paired_instances(shared: Sequence[Pair], groups: Mapping[str, Sequence[str]]
 
 def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
     """The instances whose scores differ, the largest loss first, then the largest gain."""
-    changed = [(change, one) for one in found if (change := one.change)]
+    changed = [(gain, one) for one in found if (gain := one.gain)]
     return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
 
 

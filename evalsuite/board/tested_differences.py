@@ -25,7 +25,8 @@ class PairedDifference:
     `a` and `b` are means in [0, 1]. `low` and `high` are the limits of the difference at confidence 1 - alpha (Bonett and Price for 0/1
     scores, else t, which covers graded differences at least as well as BCa at n = 15 to 100; with clusters t by CR2) and are not
     adjusted. `p` is two-sided: exact McNemar for 0/1, else sign flips (of whole clusters with clusters); `p_adjusted` is Holm's over the
-    part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better.
+    part of the comparison it stands in. `effect` is Cohen's d_z. `wins` counts the instances on which b is better, which of a stored score
+    that is `lower_is_better` is where it is less. `is_raw` says that all numbers are on the own scale of a metric without bounds.
     """
 
     name: str
@@ -48,6 +49,8 @@ class PairedDifference:
     seed: int | None = None
     n_resamples: int | None = None
     note: str = ""
+    lower_is_better: bool = False
+    is_raw: bool = False
 
     def is_significant(self, alpha: float) -> bool:
         """Whether the adjusted p-value is at most alpha."""
@@ -55,7 +58,7 @@ class PairedDifference:
 
     def is_regression(self, alpha: float) -> bool:
         """Whether b is worse than a at alpha."""
-        return self.is_significant(alpha) and (self.difference or 0.0) < 0
+        return self.is_significant(alpha) and (self.difference or 0.0) * (-1 if self.lower_is_better else 1) < 0
 
 
 def paired_difference(

@@ -109,6 +109,8 @@ def _naming(path: Path) -> Iterator[None]:
         yield
     except JsonRefError as error:
         raise UsageError(f"{path}: {error}", hint="only references inside the file are followed: #/$defs/NAME") from None
+    except UsageError:
+        raise
     except (SchemaError, TreeLimitError, ValueError) as error:
         raise UsageError(f"{path}: {error}") from None
 

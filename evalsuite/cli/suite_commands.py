@@ -223,11 +223,16 @@ def suite_export(name: SuiteName, path: Annotated[Path, typer.Argument(help="the
     return EXIT_OK
 
 
-def suite_import(path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or our own export")]) -> int:
-    """Read suites (and their runs) from a Bench folder, a Bench suite JSON, or our own export."""
+def suite_import(
+    path: Annotated[Path, typer.Argument(help="a Bench folder, a Bench suite JSON, or our own export")],
+    force_new_version: Annotated[
+        bool, typer.Option("--force-new-version", help="keep a suite of a known name and other cases under a name with a number")
+    ] = False,
+) -> int:
+    """Read suites (and their runs) from a Bench folder, a Bench suite JSON, or our own export; what is known already stays."""
     from evalsuite.suites.transfer import import_suites
 
-    for name in import_suites(path):
+    for name in import_suites(path, force_new_version=force_new_version):
         print(f"imported suite {name!r}")
     return EXIT_OK
 

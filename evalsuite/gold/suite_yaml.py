@@ -113,6 +113,8 @@ def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
     except yaml.MarkedYAMLError as error:
         line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
         raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
+    except EvalsuiteError:
+        raise
     except (yaml.YAMLError, UnicodeDecodeError, ValueError):
         raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
     except OSError:

@@ -3,17 +3,23 @@
 The vectors come from a transformers model in a local folder, or from anything with `embed`.
 """
 
+import re
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 from evalsuite.errors import MissingExtraError
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError, best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+TINY: Final = "tiny"
+MODEL_HINT: Final = "nothing is downloaded: config={'model': FOLDER} of a suite, model in gold; 'tiny' compares spellings, to try it out"
 
 
 class Embedder(Protocol):
@@ -60,7 +66,7 @@ class TransformersEmbedder:
     @cached_property
     def _loaded(self) -> tuple[Any, Any]:
         if not Path(self.folder).is_dir():
-            raise MetricError("bertscore: the model is no local folder", code="no_model", hint="download it once and name its folder")
+            raise MetricError("bertscore: the model is no local folder", code="no_model", hint=MODEL_HINT)
         try:
             import torch  # noqa: F401
             from transformers import AutoModel, AutoTokenizer  # type: ignore[import-not-found, unused-ignore]
@@ -68,6 +74,30 @@ class TransformersEmbedder:
             raise MissingExtraError("bertscore needs transformers and torch", extra="bertscore") from error
         tokenizer = AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
         return tokenizer, AutoModel.from_pretrained(self.folder, local_files_only=True).eval()
+
+
+@dataclass(frozen=True)
+class TinyEmbedder:
+    """Vectors out of the letters of each word, without any model: to try things out. It knows spellings and no meaning."""
+
+    size: int = 256
+
+    @property
+    def signature(self) -> str:
+        """`tiny-256`."""
+        return f"{TINY}-{self.size}"
+
+    def embed(self, text: str) -> "NDArray[Any]":
+        """One vector for each word, which counts its runs of three letters."""
+        import numpy as np
+
+        words = re.findall(r"\w+", text.casefold())
+        rows = np.zeros((len(words), self.size))
+        for row, word in zip(rows, words, strict=True):
+            padded = f"^{word}$"
+            for start in range(len(padded) - 2):
+                row[zlib.crc32(padded[start : start + 3].encode("utf-8", "surrogatepass")) % self.size] += 1
+        return rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,10 +134,10 @@ def greedy_match(prediction: Any, reference: Any) -> Greedy:
 class BertScore(Metric):
     """`w * precision + (1 - w) * recall` of greedily matched token vectors, the best over several references.
 
-    Nothing is downloaded; needs the extra `bertscore`.
+    Nothing is downloaded; needs the extra `bertscore`, but for the model `tiny`, which compares spellings and is there to try things out.
 
     Args:
-        model: the folder of a local model.
+        model: the folder of a local model, or `tiny`.
         layer: the hidden layer whose vectors are taken.
         precision_weight: w; null scores F1.
         embedder: anything with `embed`, in the place of a model.
@@ -143,9 +173,19 @@ class BertScore(Metric):
         """The embedder in use; raises `MetricError` where none was given."""
         if self.embedder is not None:
             return self.embedder
-        if self.model is None:
-            raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint="nothing is downloaded")
-        return TransformersEmbedder(self.model, self.layer)
+        return embedder_of(self.model, self.layer)
+
+    @property
+    def label(self) -> str:
+        """The name, and that no meaning was compared where that is so."""
+        return f"{self.name} ({TINY}: spellings only)" if self.embedder is None and self.model == TINY else self.name
+
+
+def embedder_of(model: str | None, layer: int = -1) -> Embedder:
+    """The embedder of a model's name. Raises `MetricError` where there is none."""
+    if model is None:
+        raise MetricError("bertscore needs `model`, the folder of a local model", code="no_model", hint=MODEL_HINT)
+    return TinyEmbedder() if model == TINY else TransformersEmbedder(model, layer)
 
 
 def _unit_rows(matrix: Any) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.errors import MissingExtraError
 from evalsuite.metrics.base import IN_PYTHON, Direction, Measure, Metric, best
-from evalsuite.metrics.bertscore import Embedder, TransformersEmbedder, greedy_match
+from evalsuite.metrics.bertscore import Embedder, embedder_of, greedy_match
 
 # Apostrophes of contractions stay, every other sign goes (textstat 0.7.3, remove_punctuation).
 _APOSTROPHE: Final = re.compile(r"\'(?![tsd]\b|ve\b|ll\b|re\b)")
@@ -188,7 +188,7 @@ class HedgingLanguage(Metric):
 
     Args:
         threshold: the likeness from which on the category is `hedging`.
-        model: the folder of a local model (extra `bertscore`); then the likeness is BERTScore F1.
+        model: the folder of a local model (extra `bertscore`), or `tiny`; then the likeness is BERTScore F1.
         layer: the hidden layer whose vectors are taken.
         hedging_language: another disclaimer.
         embedder: anything with `embed`, in the place of a model.
@@ -222,4 +222,4 @@ class HedgingLanguage(Metric):
     @cached_property
     def vectors(self) -> Embedder | None:
         """The embedder in use, None where the phrase list decides."""
-        return self.embedder or (TransformersEmbedder(self.model, self.layer) if self.model else None)
+        return self.embedder or (embedder_of(self.model, self.layer) if self.model else None)

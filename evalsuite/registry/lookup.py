@@ -15,7 +15,7 @@ from evalsuite.registry.plugins import PART_MODULES, OneByOne, WholeBatch, as_sc
 from evalsuite.types import Score
 
 
-class UnknownScorerError(EvalsuiteError):
+class UnknownScorerError(EvalsuiteError, ValueError):
     """A name that no table, plugin or entry point knows."""
 
 

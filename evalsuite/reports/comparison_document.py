@@ -11,10 +11,11 @@ from evalsuite.reports.comparison_sections import (
     comparison_sections,
     comparison_verdict,
     how_it_was_made,
+    own_points,
     pairs_in_words,
 )
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
-from evalsuite.reports.words import p_value, points
+from evalsuite.reports.words import p_value
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -108,16 +109,19 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
 
 def paired_outcome(comparison: "Comparison", one: "Paired") -> str:
     """`lost`, `won` or `tied`; `unjudged` where one side was not judged, `not_shown` where nobody may know."""
-    if one.change is None:
+    if one.gain is None:
         return "not_shown" if comparison.level == "none" else "unjudged"
-    return "lost" if one.change < 0 else "won" if one.change > 0 else "tied"
+    return "lost" if one.gain < 0 else "won" if one.gain > 0 else "tied"
 
 
 def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     """A case for each instance of both sides; what was lost is a failure."""
     total = candidate.total
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
-    properties += [("points", points(total.difference)), ("p", "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}")]
+    properties += [
+        ("points", own_points(total)),
+        ("p", "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}"),
+    ]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
     return Suite(name=candidate.label, cases=[_instance_case(comparison, one) for one in candidate.instances], properties=properties)
 
@@ -138,7 +142,7 @@ MOST_DRAWN = 24
 def comparison_page_sections(comparison: "Comparison", sections: Sequence[Section]) -> Iterator[Section]:
     """The parts of the page; `sections` are those of every form for people."""
     one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
-    large = points(one.total.difference) if one else f"{len(comparison.candidates)} candidates"
+    large = own_points(one.total) if one else f"{len(comparison.candidates)} candidates"
     overview = differences_picture([one.total for one in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}")
     yield Section(
         look="hero",
@@ -201,7 +205,7 @@ def differences_picture(rows: "Sequence[PairedDifference]", comparison: "Compari
 
 
 def _points_and_p(row: "PairedDifference") -> str:
-    return f"{points(row.difference)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
+    return f"{own_points(row)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
 
 
 def flips_picture(one: "Candidate", baseline: str) -> "Markup":

@@ -56,7 +56,7 @@ def candidates_in_words(comparison: "Comparison") -> str:
 
 
 def _candidate_in_words(one: "Candidate") -> str:
-    judged = f" ({points(one.total.difference)} points, p {p_value(one.total.p_adjusted)})" if one.verdict in ("better", "worse") else ""
+    judged = f" ({own_points(one.total)} points, p {p_value(one.total.p_adjusted)})" if one.verdict in ("better", "worse") else ""
     return f"{clean(one.label)}: {one.verdict}{judged}"
 
 
@@ -88,9 +88,9 @@ def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
     if one.detectable is not None:
         unit = "instance" if one.total.n == sum(one.right) else "record"
         seen = f"{counted(one.total.n, unit)} that differ as these do"
-        text = f"{label}: {seen} show a difference of {one.detectable * 100:.1f} points with 80 % power"
+        text = f"{label}: {seen} show a difference of {_detectable(one)} with 80 % power"
         if one.n_needed is not None:
-            text += f"; {points(one.total.difference)} would take about {counted(one.n_needed, unit)}"
+            text += f"; {own_points(one.total)} would take about {counted(one.n_needed, unit)}"
         yield text
     if one.unjudged:
         span = f": the difference over all lies in {_span(*one.bounds)}" if one.bounds else ""
@@ -102,11 +102,15 @@ def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
         yield f"{label}: {one.total.note}"
 
 
+def _detectable(one: "Candidate") -> str:
+    return f"{one.detectable:.4g}" if one.total.is_raw else f"{(one.detectable or 0) * 100:.1f} points"
+
+
 def _flip_sections(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
     base, label = clean(comparison.baseline), clean(one.label)
     for word, flips in (
-        ("lost", [flip for flip in one.flips if (flip.change or 0) < 0]),
-        ("won", [flip for flip in one.flips if (flip.change or 0) > 0]),
+        ("lost", [flip for flip in one.flips if (flip.gain or 0) < 0]),
+        ("won", [flip for flip in one.flips if (flip.gain or 0) > 0]),
     ):
         shown = flips if everything else flips[:MOST_FLIPS]
         if shown:
@@ -216,17 +220,31 @@ def _difference_columns(
     return [
         Column(name=name, words=lambda one: row_of(one).name or "(root)", role="name"),
         number("n", "n", lambda row: str(row.n)),
-        number("baseline", clean(comparison.baseline), lambda row: "-" if row.a is None else percent(row.a)),
-        number("score", second, lambda row: "-" if row.b is None else percent(row.b)),
-        number("difference", "points", lambda row: points(row.difference)),
-        number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _span(row.low, row.high)),
+        number("baseline", clean(comparison.baseline), lambda row: _own_mean(row, row.a)),
+        number("score", second, lambda row: _own_mean(row, row.b)),
+        number("difference", "points", lambda row: own_points(row)),
+        number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _span(row.low, row.high, row)),
         number("p", "p", lambda row: p_value(row.p)),
         *([number("p_adjusted", f"p (Holm, {family})", lambda row: p_value(row.p_adjusted))] if family > 1 else []),
     ]
 
 
-def _span(low: float | None, high: float | None) -> str:
-    return "-" if low is None or high is None else f"[{points(low)}, {points(high)}]"
+def _own_mean(row: "PairedDifference", value: float | None) -> str:
+    """A mean as percent, or on the metric's own scale; a dash for none."""
+    return "-" if value is None else f"{value:.4g}" if row.is_raw else percent(value)
+
+
+def own_points(row: "PairedDifference") -> str:
+    """The difference in points, or on the metric's own scale; a dash for none."""
+    return _own_points(row, row.difference)
+
+
+def _own_points(row: "PairedDifference | None", value: float | None) -> str:
+    return f"{value:+.4g}" if row is not None and row.is_raw and value else points(value)
+
+
+def _span(low: float | None, high: float | None, row: "PairedDifference | None" = None) -> str:
+    return "-" if low is None or high is None else f"[{_own_points(row, low)}, {_own_points(row, high)}]"
 
 
 def _signed(value: float | None) -> str:

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.suites.data_tables import Columns, read_columns
-from evalsuite.suites.stored_suites import StoredSuite, counted_ids
+from evalsuite.suites.stored_suites import counted_ids
+from evalsuite.suites.suite_record import StoredSuite
 from evalsuite.tables.wording import shorten
 
 INPUT_COLUMN: Final = "input"

@@ -8,7 +8,7 @@ import shutil
 import unicodedata
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import read_json, write_atomically
+from evalsuite.suites.suite_record import Case, ScoringMethod, StoredSuite, from_json
 
 ROOT = Path(".evalsuite")
 SPEC = "suite_eval.jsonl"
@@ -25,41 +26,8 @@ MAX_SLUG = 60
 _FILES = frozenset({"table", "tables", "database"})
 
 
-class SuiteError(EvalsuiteError):
+class SuiteError(EvalsuiteError, ValueError):
     """A suite or run by name that is not there, is there already, or is not what was asked for."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """One test case: its id, the input, and the reference output (None where the scorer needs none)."""
-
-    id: str
-    input: str
-    reference_output: str | None = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredSuite:
-    """A suite as `suite.json` keeps it; `scoring_method` is {name, type, config}."""
-
-    id: str
-    name: str
-    description: str
-    scoring_method: Mapping[str, Any]
-    test_cases: tuple[Case, ...]
-    created_at: str
-    updated_at: str
-    data_hash: str
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_json(self) -> dict[str, Any]:
-        """The object of `suite.json`."""
-        return {**asdict(self), "test_cases": [asdict(case) for case in self.test_cases]}
-
-    @property
-    def scorer(self) -> str:
-        """The name of the scorer."""
-        return str(self.scoring_method["name"])
 
 
 def new_suite(
@@ -103,7 +71,7 @@ def new_suite(
         id=suite_id or str(uuid.uuid4()),
         name=name,
         description=description,
-        scoring_method={"name": scorer, "type": kind, "config": dict(config or {})},
+        scoring_method=ScoringMethod(name=scorer, type=kind, config=dict(config or {})),
         test_cases=cases,
         created_at=now,
         updated_at=updated_at or now,
@@ -144,7 +112,26 @@ def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
     given = {**config, **({"context": ""} if needs(scorer, "context") else {}), **_own_parameters(scorer, case)}
     blocked = [p for p in check_parameters(SCORERS.load(scorer), given) if p.blocks]
     if blocked:
-        raise UsageError(blocked[0].message, hint=blocked[0].hint)
+        hint = blocked[0].hint or f"config={{...}} gives a suite's scorer its parameters; `evalsuite scorers {scorer}` explains them"
+        raise UsageError(blocked[0].message, hint=hint)
+
+
+def config_of(scorer: str | None, config: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The parameters of a new suite: the reading ease is counted as Bench counts it, unless something else is asked for."""
+    return {"variant": "upstream"} if scorer == "readability" and config is None else config
+
+
+def settings_of(scorer: Any) -> dict[str, Any]:
+    """What a scorer of one's own was made with, as far as it is JSON: the attributes named like its constructor's arguments."""
+    if inspect.isfunction(scorer):
+        return {}
+    made = scorer.to_dict() if callable(getattr(scorer, "to_dict", None)) else getattr(scorer, "__dict__", {})
+    wanted = inspect.signature(type(scorer)).parameters
+    plain = {
+        key: value for key, value in made.items() if key in wanted and isinstance(value, str | int | float | bool | list | dict | None)
+    }
+    copy: dict[str, Any] = json.loads(json.dumps(plain, default=str))
+    return copy
 
 
 def data_hash(inputs: Sequence[str], references: Sequence[str] | None) -> str:
@@ -227,12 +214,6 @@ def load_suite(name: str, root: Path = ROOT) -> StoredSuite:
     if (suite := read_suite_file(path)) is None:
         raise SuiteError(f"{path}: not a suite file")
     return suite
-
-
-def from_json(data: Mapping[str, Any]) -> StoredSuite:
-    """A suite from the object of its `suite.json`. Raises `KeyError` or `TypeError` where it is none."""
-    cases = tuple(Case(**{key: case.get(key) for key in ("id", "input", "reference_output")}) for case in data["test_cases"])
-    return StoredSuite(**{**data, "test_cases": cases})
 
 
 def read_suite_file(path: Path) -> StoredSuite | None:

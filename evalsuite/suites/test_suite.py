@@ -1,25 +1,23 @@
 """`TestSuite`: Arthur Bench's class. A suite by name, made once from data and reloaded without; a run scores candidates."""
 
-import inspect
+import asyncio
 import json
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, Literal
 
 from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
-from evalsuite.registry import UnknownScorerError
+from evalsuite.registry import Scorer, UnknownScorerError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, find_runs
 from evalsuite.store.run_files import write_atomically
-from evalsuite.store.run_folder import RunFolder, new_folder
 from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData, candidates_of, reference_data_of
 from evalsuite.suites.stored_suites import (
     ROOT,
-    StoredSuite,
     SuiteError,
+    config_of,
     data_hash,
     folder_of,
     gold_of,
@@ -27,49 +25,12 @@ from evalsuite.suites.stored_suites import (
     needs,
     new_suite,
     save_suite,
+    settings_of,
     slug,
     write_gold,
 )
-
-if TYPE_CHECKING:
-    from evalsuite.run.scoring import Run
-
-
-@dataclass(slots=True, kw_only=True)
-class TestRun:
-    """One run of a suite: n scores in case order, the candidate outputs, and the `Run` behind them."""
-
-    __test__: ClassVar[bool] = False  # not a test class for pytest
-
-    name: str
-    run: "Run"
-    output: tuple[str, ...]
-
-    def save(self) -> Path:
-        """The folder of a run that was made with `save=False`, now saved in the history. Raises `SuiteError` where it is saved already."""
-        from evalsuite.readers.submission_files import submission_hash
-
-        if self.run.folder is not None:
-            raise SuiteError(f"the run {self.name!r} is saved already, in {self.run.folder}", hint="a run is saved once")
-        folder = new_folder(self.run.options.runs_folder, slug(self.name))
-        self.run = replace(self.run, folder=folder, submission_hash=submission_hash(self.run.submission))
-        RunFolder(folder).open({"submission": self.run.submission_hash}).finish(self.run.results, self.run.to_json())
-        return folder
-
-    @property
-    def id(self) -> str:
-        """The run folder's name, by which `evalsuite runs show` knows it."""
-        return self.run.folder.name if self.run.folder is not None else ""
-
-    @property
-    def scores(self) -> list[float | None]:
-        """The score of each case; None where nobody could judge, never -1."""
-        return [result.score for result in self.run.results]
-
-    @property
-    def categories(self) -> list[str | None]:
-        """The category of each case for scorers that have them, else None."""
-        return [result.details.get("category") for result in self.run.results]
+from evalsuite.suites.suite_record import Case, ScoringMethod, StoredSuite
+from evalsuite.suites.test_run import TestRun
 
 
 class TestSuite:
@@ -84,6 +45,7 @@ class TestSuite:
         reference_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file; its column `id`, where it has one, names the cases.
         input_text_list: n inputs, with `reference_output_list` of n references.
         input_column, reference_column: their names in a frame or file.
+        client: only None: there is no service, suites lie below `root`.
         config: further parameters of the scorer, the same for each case.
         judge: the `judge` section of suite.yaml for scorers that ask a model: base_url, model, key_env, ...
         allow_empty: blank cells of a frame or file are empty texts and no error.
@@ -101,29 +63,32 @@ class TestSuite:
         self,
         name: str,
         scoring_method: Any = None,
-        description: str = "",
-        *,
+        description: str | None = "",
         reference_data: Any = None,
         reference_data_path: str | Path | None = None,
         input_text_list: Sequence[str] | None = None,
         reference_output_list: Sequence[str] | None = None,
         input_column: str = INPUT_COLUMN,
         reference_column: str = REFERENCE_COLUMN,
+        client: object = None,
+        *,
         config: Mapping[str, Any] | None = None,
         judge: Mapping[str, Any] | None = None,
         allow_empty: bool = False,
         root: Path = ROOT,
     ) -> None:
+        if client is not None:
+            raise UsageError("there is no client: suites are kept in files", hint="leave `client` out; `root` says where they lie")
         self._root = root
         own = scoring_method is not None and not isinstance(scoring_method, str)
         scorer = SCORERS.bring_object(scoring_method) if own else scoring_method
-        config = _settings_of(scoring_method) if own else config
+        config = settings_of(scoring_method) if own else config
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
         extra = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
         self._suite = self._reload(name, scorer, given, config, own=own) or self._create(
-            name, scorer, description, given, config, judge, extra
+            name, scorer, description or "", given, config_of(scorer, config), judge, extra
         )
 
     @property
@@ -131,23 +96,63 @@ class TestSuite:
         """The suite as it is stored."""
         return self._suite
 
+    @property
+    def name(self) -> str:
+        """The suite's name."""
+        return self._suite.name
+
+    @property
+    def description(self) -> str:
+        """What the suite's maker said of it."""
+        return self._suite.description
+
+    @property
+    def test_cases(self) -> tuple[Case, ...]:
+        """The n cases."""
+        return self._suite.test_cases
+
+    @property
+    def input_texts(self) -> list[str]:
+        """The inputs of the n cases."""
+        return self._suite.input_texts
+
+    @property
+    def reference_outputs(self) -> list[str] | None:
+        """The references of the n cases; None where there are none."""
+        return self._suite.reference_outputs
+
+    @property
+    def scoring_method(self) -> ScoringMethod:
+        """The scorer with its type and configuration; it equals its name."""
+        return self._suite.scoring_method
+
+    @property
+    def scorer(self) -> Scorer:
+        """The scorer itself. Raises `UnknownScorerError` where one of the maker's own is not here."""
+        return SCORERS.load(self._suite.scorer)
+
+    async def arun(self, run_name: str, *data: Any, **options: Any) -> TestRun:
+        """`run` in a thread of its own, so that a loop goes on meanwhile; it takes what `run` takes."""
+        return await asyncio.to_thread(self.run, run_name, *data, **options)
+
     def run(
         self,
         run_name: str,
-        *,
         candidate_data: Any = None,
         candidate_data_path: str | Path | None = None,
         candidate_output_list: Sequence[str] | None = None,
         candidate_column: str = "candidate_output",
         context_column: str | None = None,
         context_list: Sequence[str] | None = None,
-        input_column: str | None = None,
         save: bool = True,
-        model_name: str = "",
-        model_version: str = "",
-        foundation_model: str = "",
-        prompt_template: str = "",
-        description: str = "",
+        batch_size: int = 1,
+        model_name: str | None = "",
+        model_version: str | None = "",
+        foundation_model: str | None = "",
+        prompt_template: str | None = "",
+        *,
+        input_column: str | None = None,
+        description: str | None = "",
         allow_programs: bool = False,
         invalid_as: Literal["zero"] | None = None,
     ) -> TestRun:
@@ -164,6 +169,7 @@ class TestSuite:
             input_column: the column of inputs to join by, by default the suite's.
             context_list: n contexts beside `candidate_output_list`. Runs with other contexts have another signature.
             save: whether the run goes to the history; `TestRun.save()` does it later.
+            batch_size: at least 1. Judges are asked as many at once as their settings say, whatever it is; it moves no score.
             model_name, model_version, foundation_model, prompt_template, description: kept and shown.
             allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
             invalid_as: "zero" counts a candidate that the judge gave no verdict on as wrong; else its score is None.
@@ -172,6 +178,8 @@ class TestSuite:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
             SuiteError: the run name is taken, or the suite's own scorer was not given.
         """
+        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+            raise UsageError(f"batch_size cannot be {batch_size!r}", hint="a whole number of at least 1")
         given = (model_name, model_version, foundation_model, prompt_template, description)
         metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
         outputs, contexts = candidates_of(
@@ -193,7 +201,7 @@ class TestSuite:
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
         options = Options(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
-        return TestRun(name=run_name, run=run(submission, gold, options), output=tuple(outputs))
+        return TestRun(name=run_name, run=run(submission, gold, options), suite=self._suite, output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""
@@ -278,16 +286,3 @@ class TestSuite:
             by_case = {case.id: context for case, context in zip(self._suite.test_cases, contexts, strict=True)}
             write_atomically(folder / "contexts.json", json.dumps(by_case, ensure_ascii=False, indent=1) + "\n")
         return folder
-
-
-def _settings_of(scorer: Any) -> dict[str, Any]:
-    """What a scorer of one's own was made with, as far as it is JSON: the attributes named like its constructor's arguments."""
-    if inspect.isfunction(scorer):
-        return {}
-    made = scorer.to_dict() if callable(getattr(scorer, "to_dict", None)) else getattr(scorer, "__dict__", {})
-    wanted = inspect.signature(type(scorer)).parameters
-    plain = {
-        key: value for key, value in made.items() if key in wanted and isinstance(value, str | int | float | bool | list | dict | None)
-    }
-    copy: dict[str, Any] = json.loads(json.dumps(plain, default=str))
-    return copy

@@ -2,7 +2,9 @@
 
 import json
 import re
+import uuid
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -11,10 +13,13 @@ from evalsuite.errors import UsageError, cannot_write
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.store.run_files import result_line, write_atomically
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
-from evalsuite.suites.stored_suites import ROOT, StoredSuite, folder_of, from_json, load_suite, new_suite, save_suite, slug
+from evalsuite.suites.stored_suites import ROOT, SuiteError, folder_of, list_suites, load_suite, new_suite, save_suite, slug
+from evalsuite.suites.suite_record import StoredSuite, from_json
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 
+# What Bench stores of these is the larger the worse it is; it is kept so.
+LOWER_IS_BETTER = frozenset({"hedging_language"})
 # What of a submission of ours lies beside its answers.
 _PARTS = ("results_metadata.jsonl", "contexts.json")
 # A run folder's name as runs are named; any other one is not taken over.
@@ -45,10 +50,18 @@ def _run_json(entry: RunEntry) -> dict[str, Any]:
     return {"name": entry.name, "run": dict(entry.run), "results": results, "tags": list(entry.tags), "submission": parts}
 
 
-def import_suites(path: Path, root: Path = ROOT) -> list[str]:
-    """The names of the suites imported from a Bench folder, a Bench suite JSON, or our own export. Raises `UsageError`."""
+def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = False) -> list[str]:
+    """The names of the suites imported from a Bench folder, a Bench suite JSON, or our own export.
+
+    What is known already stays: a suite of the same cases and scorer takes the runs that it does not have. One of the same name that is
+    another is refused, or with `force_new_version` kept beside it under the name with a number.
+
+    Raises:
+        UsageError: nothing that can be read.
+        SuiteError: a suite of that name holds other cases, or has another scorer.
+    """
     if path.is_dir():
-        return _import_bench_folder(path, root)
+        return _import_bench_folder(path, root, force_new_version)
     data = _read_json(path)
     if "evalsuite_suite" in data:
         try:
@@ -56,13 +69,40 @@ def import_suites(path: Path, root: Path = ROOT) -> list[str]:
             runs = [(item, [Result(**row) for row in item["results"]]) for item in data.get("runs", ())]
         except (AttributeError, KeyError, TypeError) as error:
             raise UsageError(f"{path}: not a whole export of a suite", hint="write it again with `evalsuite suite export`") from error
-        save_suite(suite, root)
+        suite = _kept_suite(suite, root, force_new_version)
+        known = _known_runs(suite, root)
         for item, results in runs:
-            _take_run(suite, item, results, root)
+            if _key_of(item["run"].get("metadata", {})) not in known:
+                _take_run(suite, item, results, root)
         return [suite.name]
-    suite = bench_suite(data, path)
-    save_suite(suite, root)
-    return [suite.name]
+    return [_kept_suite(bench_suite(data, path), root, force_new_version).name]
+
+
+def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> StoredSuite:
+    """The suite as it is kept now: saved where its name is free, the known one where that is the same. Raises `SuiteError`."""
+    name, number = suite.name, 1
+    while folder_of(name, root).exists():
+        known = load_suite(name, root)
+        if (known.test_cases, known.scorer) == (suite.test_cases, suite.scorer):
+            return known
+        if not force_new_version:
+            hint = "--force-new-version keeps both, the new one under a name with a number"
+            raise SuiteError(f"there is a suite {name!r} already, of other cases or another scorer", hint=hint)
+        number += 1
+        name = f"{suite.name} {number}"
+    taken = {known.id for known in list_suites(root)}
+    kept = replace(suite, name=name, id=str(uuid.uuid4()) if suite.id in taken else suite.id)
+    save_suite(kept, root)
+    return kept
+
+
+def _key_of(metadata: Mapping[str, Any]) -> str:
+    """What tells a run of a suite from the others, wherever it was scored."""
+    return str(metadata.get("bench_id") or metadata.get("run_name", ""))
+
+
+def _known_runs(suite: StoredSuite, root: Path) -> set[str]:
+    return {_key_of(entry.metadata) for entry in find_runs(root / "runs") if entry.metadata.get("suite_id") == suite.id}
 
 
 def _take_run(suite: StoredSuite, item: Mapping[str, Any], results: list[Result], root: Path) -> None:
@@ -116,15 +156,17 @@ def _bench_config(name: str, config: Mapping[str, Any]) -> dict[str, Any]:
     return {"variant": "upstream"} if name == "readability" else {}
 
 
-def _import_bench_folder(folder: Path, root: Path) -> list[str]:
+def _import_bench_folder(folder: Path, root: Path, force_new_version: bool) -> list[str]:
     """Every `<suite>/suite.json` below a Bench folder, and every `<suite>/<run>/run.json` as a run of ours."""
     names = []
     for path in sorted(folder.glob("*/suite.json")):
-        suite = bench_suite(_read_json(path), path)
-        save_suite(suite, root)
+        suite = _kept_suite(bench_suite(_read_json(path), path), root, force_new_version)
+        known = _known_runs(suite, root)
         for run_path in sorted(path.parent.glob("*/run.json")):
             data = _read_json(run_path)
             run, results = bench_run(suite, data, run_path)
+            if _key_of(run["metadata"]) in known:
+                continue
             try:
                 now = datetime.fromisoformat(str(data.get("created_at")))
             except ValueError:
@@ -171,6 +213,7 @@ def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | No
         "output": case.get("output", ""),
         **({"category": category} if category else {}),
         **({"raw": score} if score is not None else {}),
+        **({"better": "lower"} if suite.scorer in LOWER_IS_BETTER else {}),
     }
     inside = score is not None and 0 <= score <= 1
     return _recorded(suite, case_id, score if inside else None, status="scored" if inside else "unscored", details=details)
@@ -180,9 +223,15 @@ def _recorded(suite: StoredSuite, case_id: str, score: float | None, *, status: 
     value = 0.0 if status == "missing" else score
     return Result(
         instance_id=case_id, status=status, score=value, official=value, strict=value, scorer=suite.scorer,
-        reason="recorded by Bench" if status != "missing" else "not handed in",
+        reason=_reason(suite, status),
         fault="MISSING_INSTANCE" if status == "missing" else None, details=details,
     )  # fmt: skip
+
+
+def _reason(suite: StoredSuite, status: str) -> str:
+    if status == "missing":
+        return "not handed in"
+    return "recorded by Bench: 1 is hedging, less is better" if suite.scorer in LOWER_IS_BETTER else "recorded by Bench"
 
 
 def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, name: str = "", now: datetime | None = None) -> Path:

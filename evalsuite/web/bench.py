@@ -8,7 +8,8 @@ from evalsuite.errors import EvalsuiteError
 from evalsuite.reports.record import Record
 from evalsuite.store.history import RunEntry
 from evalsuite.store.run_files import read_json
-from evalsuite.suites.stored_suites import Case, StoredSuite, data_hash
+from evalsuite.suites.stored_suites import data_hash
+from evalsuite.suites.suite_record import Case, ScoringMethod, StoredSuite
 from evalsuite.suites.transfer import bench_run
 from evalsuite.summary import summarise
 from evalsuite.web.query import safe_id, utc
@@ -54,7 +55,7 @@ def _read_suite(path: Path) -> StoredSuite | None:
     data = _read(path)
     try:
         method = data["scoring_method"]
-        method = {"name": method, "type": "built_in", "config": {}} if isinstance(method, str) else dict(method)
+        method = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
         method["name"] = str(method["name"])
         cases = tuple(
             Case(

@@ -11,7 +11,8 @@ from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
-from evalsuite.suites.stored_suites import StoredSuite, read_suite_file
+from evalsuite.suites.stored_suites import read_suite_file
+from evalsuite.suites.suite_record import StoredSuite
 from evalsuite.types import Check
 from evalsuite.web.bench import BenchFolder, is_bench, shown_suite
 from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc

@@ -1,0 +1,124 @@
+"""`TestRun`: what `TestSuite.run` gives. The scores of a run with the names that Arthur Bench's code reads them by."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from evalsuite.store.run_folder import RunFolder, new_folder
+from evalsuite.suites.stored_suites import SuiteError, slug
+from evalsuite.suites.suite_record import StoredSuite
+
+if TYPE_CHECKING:
+    from evalsuite.run.scoring import Run
+    from evalsuite.types import Result
+
+# Bench gives these on their own scale: hedging 1 where the answer hedges, specificity up to 0.99, the reading ease without bounds.
+ON_THEIR_OWN_SCALE: Final = frozenset({"hedging_language", "readability", "specificity"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCase:
+    """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge."""
+
+    id: str
+    input: str
+    reference_output: str | None
+    output: str
+    score: float | None
+    category: str | None
+    reason: str
+
+
+@dataclass(slots=True, kw_only=True)
+class TestRun:
+    """One run of a suite: n cases in the suite's order, and the `Run` behind them."""
+
+    __test__: ClassVar[bool] = False  # not a test class for pytest
+
+    name: str
+    run: "Run"
+    suite: StoredSuite
+    output: tuple[str, ...]
+
+    def save(self) -> Path:
+        """The folder of a run that was made with `save=False`, now saved in the history. Raises `SuiteError` where it is saved already."""
+        from evalsuite.readers.submission_files import submission_hash
+
+        if self.run.folder is not None:
+            raise SuiteError(f"the run {self.name!r} is saved already, in {self.run.folder}", hint="a run is saved once")
+        folder = new_folder(self.run.options.runs_folder, slug(self.name))
+        self.run = replace(self.run, folder=folder, submission_hash=submission_hash(self.run.submission))
+        RunFolder(folder).open({"submission": self.run.submission_hash}).finish(self.run.results, self.run.to_json())
+        return folder
+
+    @property
+    def id(self) -> str:
+        """The run folder's name, by which `evalsuite runs show` knows it; empty where it is not saved."""
+        return self.run.folder.name if self.run.folder is not None else ""
+
+    @property
+    def test_suite_id(self) -> str:
+        """The id of the suite."""
+        return self.suite.id
+
+    @property
+    def scores(self) -> list[float | None]:
+        """The score of each case; None where nobody could judge, never -1. Hedging, reading ease and specificity are on their own scale."""
+        return [_score_of(result) for result in self.run.results]
+
+    @property
+    def categories(self) -> list[str | None]:
+        """The category of each case for scorers that have them, else None."""
+        return [result.details.get("category") for result in self.run.results]
+
+    @property
+    def test_cases(self) -> list[RunCase]:
+        """The n cases with their outputs and scores."""
+        cases = zip(self.suite.test_cases, self.output, self.run.results, strict=True)
+        return [
+            RunCase(
+                id=case.id,
+                input=case.input,
+                reference_output=case.reference_output,
+                output=output,
+                score=_score_of(result),
+                category=result.details.get("category"),
+                reason=result.reason,
+            )
+            for case, output, result in cases
+        ]
+
+    def _told(self, key: str) -> str:
+        metadata: Mapping[str, Any] = self.run.options.metadata
+        return str(metadata.get(key, ""))
+
+    @property
+    def model_name(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._told("model_name")
+
+    @property
+    def model_version(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._told("model_version")
+
+    @property
+    def foundation_model(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._told("foundation_model")
+
+    @property
+    def prompt_template(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._told("prompt_template")
+
+    @property
+    def description(self) -> str:
+        """What `run` was told; empty where it was not."""
+        return self._told("description")
+
+
+def _score_of(result: "Result") -> float | None:
+    raw = result.details.get("raw") if result.scorer in ON_THEIR_OWN_SCALE else None
+    return result.score if raw is None else float(raw)
