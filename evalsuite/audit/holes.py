@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from evalsuite.audit.made_answers import OWN
@@ -11,11 +11,17 @@ from evalsuite.types import RULES, Rule
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a made answer was taken, by rule; None where that rule could not judge it."""
+    """Whether a made answer was taken, by rule; None where that rule could not judge it.
+
+    `size` is by which share of itself a number was changed, None where something else was; `lines` have for each rule that is wrong about
+    the answer the line of spec that was tried and closes that hole, "" where none does.
+    """
 
     kind: str
     right: bool
     taken: Mapping[Rule, bool | None]
+    size: float | None = None
+    lines: Mapping[Rule, str] = field(default_factory=dict)
 
     def fails(self, rule: Rule) -> bool:
         """Whether the check is wrong about it: takes a wrong answer, or refuses a right one."""
@@ -47,9 +53,10 @@ class Audited:
         """The share of wrong answers taken and that of right ones refused, added: 0 to 2, and 0 where nothing counts."""
         return sum(share(self.counted(rule, right=right), rule) or 0.0 for right in (False, True))
 
-    def advice(self, kind: str, rule: Rule, *, right: bool) -> str:
-        """What closes a hole of this check."""
-        return advice(kind, rule, self.scorer, right=right)
+    def advice(self, hole: Verdict, rule: Rule) -> str:
+        """The line that closes a hole of this check, as it was tried; else what may help, and that it was not tried."""
+        line = hole.lines.get(rule, "")
+        return line or f"{advice(hole.kind, rule, self.scorer, right=hole.right)} (no line that was tried closes it)"
 
     def to_json(self) -> dict[str, Any]:
         """As data: the counts, and each hole with what closes it."""
@@ -62,7 +69,14 @@ class Audited:
                 "n_right": len(right),
                 "n_right_refused": sum(one.fails(rule) for one in right),
                 "holes": [
-                    {"kind": hole.kind, "right": hole.right, "advice": self.advice(hole.kind, rule, right=hole.right)}
+                    {
+                        "kind": hole.kind,
+                        "right": hole.right,
+                        "rule": rule,
+                        "size": hole.size,
+                        "line": hole.lines.get(rule, ""),
+                        "advice": self.advice(hole, rule),
+                    }
                     for hole in self.holes(rule)
                 ],
             }
@@ -97,6 +111,20 @@ class Audit:
                         counts["fails"] += one.fails(rule)
         return {key: {rule: (counts["fails"], counts["n"]) for rule, counts in by_rule.items()} for key, by_rule in found.items()}
 
+    def sizes(self) -> dict[str, dict[Rule, tuple[int, int]]]:
+        """Size of change -> rule -> (wrong numbers taken, wrong numbers that count), the smallest first; only sizes that were made."""
+        found: dict[str, dict[Rule, tuple[int, int]]] = {}
+        for at, (words, _) in enumerate(SIZES):
+            low, high = SIZES[at - 1][1] if at else 0.0, SIZES[at][1]
+            by_rule: dict[Rule, tuple[int, int]] = {}
+            for rule in RULES:
+                wrong = [one for check in self.checks for one in check.counted(rule, right=False)]
+                sized = [one for one in wrong if one.size is not None and low <= one.size < high]
+                by_rule[rule] = sum(one.fails(rule) for one in sized), len(sized)
+            if any(n for _, n in by_rule.values()):
+                found[words] = by_rule
+        return found
+
     def weakest(self, rule: Rule) -> list[Audited]:
         """The checks with a hole under a rule, the weakest first, then in gold's order."""
         return sorted((check for check in self.checks if check.holes(rule)), key=lambda check: -check.weakness(rule))
@@ -115,6 +143,10 @@ class Audit:
                 {"kind": kind, "right": right, **{rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}}
                 for (kind, right), by_rule in self.kinds().items()
             ],
+            "sizes": [
+                {"size": size, **{rule: {"n": n, "n_failed": failed} for rule, (failed, n) in by_rule.items()}}
+                for size, by_rule in self.sizes().items()
+            ],
             "checks": [check.to_json() for check in (*weakest, *(check for check in self.checks if check not in weakest))],
             "untried": [{"check": name, "reason": why} for name, why in self.untried],
         }
@@ -132,6 +164,14 @@ class Audit:
         return dict(sorted(counted.items(), key=lambda item: -item[1]))
 
 
+# Sizes of change of a number, each up to the share of the number that stands beside it.
+SIZES: Final = (
+    ("below 1e-6", 1e-6),
+    ("1e-6 to 1e-4", 1e-4),
+    ("1e-4 to 1 %", 1e-2),
+    ("1 % to 100 %", 1.0),
+    ("100 % and more", float("inf")),
+)
 _STRICT: Final = "--rules strict"
 # (kind, a scorer or a rule) -> advice; "" stands for every one.
 _TAKEN: Final[dict[tuple[str, str], str]] = {

@@ -1,47 +1,38 @@
 """Mutation testing of specs: what each check of a gold folder takes of wrong answers, and refuses of right ones, under both rules.
 
-`wrong_answers` and `right_answers` make them from gold, `made_answers` hands them in, `audited_checks` does that for one check, `holes`
-says what a check took or refused and what closes it.
+`wrong_answers`, `small_changes` and `right_answers` make them from gold, `audited_checks` has them scored in the worker that reads gold and
+tries which line of the spec closes a hole (`closing_lines`); `holes` counts what was taken or refused.
 """
 
 import random
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from evalsuite.audit.audited_checks import NotAuditedError, Others, all_golds, subject
+from evalsuite.audit.audited_checks import KEY, ORDER, Asked, NotAuditedError, all_golds, check_auditable
 from evalsuite.audit.holes import Audit, Audited, Verdict
-from evalsuite.audit.made_answers import OWN, NotMadeError
+from evalsuite.audit.made_answers import OWN
+from evalsuite.audit.own_answers import NoOwnAnswerError, own_answers
+from evalsuite.errors import FaultError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import check_ids
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.types import RULES, Check, Gold, GoldInstance, Result, Task
+from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Task
 from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.workers.executors import default_jobs
 from evalsuite.workers.pool import Pool
 
 Progress = Callable[[int, int], None]
 MOST_ANSWERS: Final = 24
-# Answers are written, scored and removed in batches: a batch costs a start of workers, its files lie on the disk.
-BATCH_BYTES: Final = 200_000_000
-BATCH_TASKS: Final = 3_000
-BATCH_SECONDS: Final = 5.0
-# A graded scorer's 1 may miss it by the rounding of its sums.
+# Of all golds of a suite so many are candidates for another instance's answer.
+MOST_OTHERS: Final = 60
+# A worker scores some dozens of answers for each check, and tries lines that close its holes.
+ROOM: Final = 10
 _FULL: Final = 1 - 1e-9
-
-
-@dataclass(slots=True)
-class _Waiting:
-    """A check whose answers are being scored."""
-
-    instance: GoldInstance
-    check: Check
-    results: dict[str, tuple[str, bool]]
-    verdicts: list[Verdict] = field(default_factory=list)
 
 
 def audit_gold(
@@ -56,120 +47,128 @@ def audit_gold(
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Audit:
-    """Make wrong and right answers from each gold, have them scored like a submission, and count what each check says of them.
+    """Make wrong and right answers from each gold, have them scored, and count what each check says of them.
 
     `only` names the instances and `kinds` the kinds of answers that are looked at (empty: all), `most` is how many a check gets at most,
-    `seconds` when no further check is begun; then the checks are taken in an order that `seed` sets, which also chooses cells and rows.
-    Gold itself is always among the answers. Raises `GoldError`, `UsageError` for an unknown id.
+    `seconds` when no further answer is scored; then the checks are taken in an order that `seed` sets, which also chooses cells and rows.
+    Gold itself is handed in like a submission; what is made of it is scored where gold is read. Raises `GoldError`, `UsageError` for an
+    unknown id.
     """
     gold = read_gold(folder)
     check_ids(gold, only)
     work = [(one, check) for one in gold.instances for check in one.checks if not only or one.instance_id in only]
-    places = {id(check): i for i, (_, check) in enumerate(work)}
     if seconds is not None:
         random.Random(seed).shuffle(work)
     until = None if seconds is None else time.monotonic() + seconds
-    maker = _Maker(gold, resolve_limits(gold.suite.limits), all_golds(gold), frozenset(kinds), most, seed)
-    done, n_begun = list[_Waiting](), 0
-    pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder))
+    asked = _Asking(gold, resolve_limits(gold.suite.limits), Asked(seed=seed, most=most, kinds=tuple(kinds), until=until))
+    places = {id(check): i for i, check in enumerate(check for one in gold.instances for check in one.checks)}
+    audited: dict[int, Audited] = {}
+    untried = dict[int, tuple[str, str]]()
+    pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
     with ScratchFolder() as scratch:
-        left = iter(work)
-        while (batch := maker.next_batch(left, scratch, until)).tasks:
-            by_task = {name: waiting for waiting in batch.checks for name in waiting.results}
-            for n, result in enumerate(pool.results(batch.tasks), 1):
-                waiting = by_task[result.instance_id]
-                waiting.verdicts.append(_verdict(result, *waiting.results[result.instance_id]))
+        for instance, check in work:
+            if until is not None and time.monotonic() > until:
+                break
+            try:
+                asked.add(instance, check, scratch)
+            except NotAuditedError as why:
+                untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", str(why))
+        try:
+            for n, result in enumerate(pool.results(list(asked.tasks.values())), 1):
+                instance, check = asked.about[result.instance_id]
+                found = result.details.get(KEY) or {"verdicts": []}
+                if "untried" in found:
+                    untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", found["untried"])
+                elif found["verdicts"] or until is None:
+                    audited[places[id(check)]] = _audited(instance, check, result, found["verdicts"])
                 if progress is not None:
-                    progress(n_begun + batch.n_taken * n // len(batch.tasks), len(work))
-            n_begun += batch.n_taken
-            done += batch.checks
-            for written in scratch.iterdir():
-                shutil.rmtree(written)
-    done.sort(key=lambda waiting: places[id(waiting.check)])
-    checks = tuple(_audited(waiting) for waiting in done if waiting.verdicts)
+                    progress(n + len(untried), len(work))
+                if until is not None and time.monotonic() > until:
+                    break
+        finally:
+            pool.close()
+    checks = tuple(audited[at] for at in sorted(audited))
     return Audit(
         name=gold.suite.name,
         checks=checks,
-        untried=tuple(maker.untried),
+        untried=tuple(untried[at] for at in sorted(untried)),
         n_answers=sum(len(check.verdicts) for check in checks),
-        n_left=len(work) - len(checks) - len(maker.untried),
+        n_left=len(work) - len(checks) - len(untried),
         seed=seed,
     )
 
 
-def _verdict(result: Result, kind: str, right: bool) -> Verdict:
-    return Verdict(kind, right, {rule: None if (value := getattr(result, rule)) is None else value >= _FULL for rule in RULES})
-
-
-def _audited(waiting: _Waiting) -> Audited:
-    own = next((one for one in waiting.verdicts if one.kind == OWN), None)
-    unfit = tuple(rule for rule in RULES if own is None or own.taken[rule] is not True)
-    order = {kind: i for i, (kind, _) in enumerate(waiting.results.values())}
+def _audited(instance: GoldInstance, check: Check, result: Result, verdicts: Sequence[Mapping[str, Any]]) -> Audited:
+    """The check with the verdict on gold itself first."""
+    own = {rule: None if (value := getattr(result, rule)) is None else value >= _FULL for rule in RULES}
+    made = [Verdict(one["kind"], one["right"], one["taken"], one["size"], one["lines"]) for one in verdicts]
     return Audited(
-        instance_id=waiting.instance.instance_id,
-        scorer=waiting.check.scorer,
-        where=waiting.check.where,
-        verdicts=tuple(sorted(waiting.verdicts, key=lambda one: order[one.kind])),
-        unfit=unfit,
+        instance_id=instance.instance_id,
+        scorer=check.scorer,
+        where=check.where,
+        verdicts=(Verdict(OWN, True, own), *made),
+        unfit=tuple(rule for rule in RULES if own[rule] is not True),
     )
 
 
 @dataclass(slots=True)
-class _Batch:
-    """Checks with the tasks that hand their answers in; `n_taken` checks were looked at for them."""
-
-    checks: list[_Waiting] = field(default_factory=list)
-    tasks: list[Task] = field(default_factory=list)
-    n_taken: int = 0
-
-
-@dataclass(slots=True)
-class _Maker:
-    """Makes the answers of many checks; `untried` is what could not be audited, and why."""
+class _Asking:
+    """The tasks of an audit by name, each of which hands gold in to one check, and what each is about."""
 
     gold: Gold
     limits: Mapping[str, int | float]
-    others: Others
-    kinds: frozenset[str]
-    most: int
-    seed: int
-    untried: list[tuple[str, str]] = field(default_factory=list)
+    asked: Asked
+    tasks: dict[str, Task] = field(default_factory=dict)
+    about: dict[str, tuple[GoldInstance, Check]] = field(default_factory=dict)
+    _golds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
-    def next_batch(self, left: Iterator[tuple[GoldInstance, Check]], scratch: Path, until: float | None) -> _Batch:
-        """The next of the checks that are left, their answers written below `scratch`; without tasks where the work or the time is over."""
-        batch, begun = _Batch(), time.monotonic()
-        for instance, check in left:
-            if until is not None and time.monotonic() > until:
-                break
-            batch.n_taken += 1
-            self._add_answers(batch, instance, check, scratch)
-            large = len(batch.tasks) >= BATCH_TASKS
-            if not large and batch.n_taken % 20 == 0:
-                large = sum(path.stat().st_size for path in scratch.rglob("*") if path.is_file()) > BATCH_BYTES
-            # Where time is short the answers that are made are scored soon.
-            if batch.tasks and (large or (until is not None and time.monotonic() - begun > BATCH_SECONDS)):
-                break
-        return batch
-
-    def _add_answers(self, batch: _Batch, instance: GoldInstance, check: Check, scratch: Path) -> None:
-        name = f"{instance.instance_id} {check.scorer}"
+    def add(self, instance: GoldInstance, check: Check, scratch: Path) -> None:
+        """Hand gold in to a check, its files copied below `scratch`. Raises `NotAuditedError`."""
+        check_auditable(check)
         try:
-            about = subject(self.gold, instance, check, self.others, self.limits, seed=self.seed)
-        except NotAuditedError as why:
-            self.untried.append((name, str(why)))
-            return
-        # Gold itself goes first.
-        wanted = [i for i, made in enumerate(about.answers) if i and (not self.kinds or made.kind in self.kinds)]
-        chosen = [0, *wanted][: self.most + 1]
-        if len(chosen) < 2:
-            self.untried.append((name, "no such answer can be made"))
-            return
-        waiting = _Waiting(instance, check, {})
-        for i in chosen:
-            try:
-                task = about.task(i, self.gold, scratch, self.limits)
-            except NotMadeError:
-                continue
-            batch.tasks.append(task)
-            waiting.results[task.instance.instance_id] = (about.answers[i].kind, about.answers[i].right)
-        batch.checks.append(waiting)
+            answer = own_answers(self.gold, instance, check, scratch, self.limits)[0]
+        except (NoOwnAnswerError, IndexError) as why:
+            raise NotAuditedError(str(why) or "has no gold") from None
+        name = f"{instance.instance_id}.{check.scorer}.{len(self.tasks)}"
+        # Answers of other instances; a few are as good as all.
+        random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
+        self._golds = self._golds or all_golds(self.gold)
+        texts, numbers = (tuple(random_.sample(golds, min(len(golds), MOST_OTHERS))) for golds in self._golds)
+        asked = replace(self.asked, texts=texts, numbers=numbers)
+        rooted = replace(check, parameters=_rooted(check.parameters, self.gold.folder, instance.instance_id))
+        self.about[name] = instance, check
+        self.tasks[name] = Task(
+            instance=replace(instance, instance_id=name, checks=(rooted,), extra={KEY: asked}),
+            answer=_answer_from_root(answer, instance.instance_id, name),
+            gold_folder=self.gold.folder.absolute(),
+            submission_folder=scratch,
+            rules="official",
+            limits={**self.limits, "seconds": ROOM * self.limits["seconds"]},
+        )
+
+
+def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:
+    """The answer under another name, its files where they are."""
+    value: Any = answer.value
+    if answer.answer_type == "file":
+        value = FromRoot(f"{instance_id}/{value}")
+    elif answer.answer_type == "files":
+        value = tuple(FromRoot(f"{instance_id}/{one}") for one in value)
+    return replace(answer, instance_id=name, value=value)
+
+
+def _rooted(parameters: Mapping[str, Any], folder: Path, instance_id: str) -> dict[str, Any]:
+    """The parameters with the names of gold files from gold's own folder on."""
+
+    def from_root(value: Any) -> Any:
+        if isinstance(value, list):
+            return [from_root(item) for item in value]
+        if not isinstance(value, str) or isinstance(value, FromRoot):
+            return value
+        try:
+            place = inside(instance_id, value)
+        except FaultError:
+            return value
+        return FromRoot(place) if (folder / place).is_file() else value
+
+    return {key: from_root(value) if key in ("gold", "schema") else value for key, value in parameters.items()}

@@ -24,6 +24,10 @@ def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         rows = list(range(gold.n_rows))
         random_.shuffle(rows)
         yield Edit(kind="rows reordered", rows=rows)
+    if (tied := _ties(pair)) is not None:
+        rows = list(range(gold.n_rows))
+        rows[tied], rows[tied + 1] = rows[tied + 1], rows[tied]
+        yield Edit(kind="ties the other way", rows=rows)
     yield Edit(kind="headers renamed", header=[f"c{k + 1}" for k in range(width)])
     if width > 1:
         yield Edit(kind="columns reordered", columns=list(range(width))[::-1])
@@ -41,6 +45,32 @@ def table_variants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         yield Edit(kind="jitter inside tolerance", cells=noise)
     if zeros:
         yield Edit(kind="zeros at the end", cells=zeros)
+
+
+def _ties(pair: TablePair) -> int | None:
+    """The first of two rows that tie in the one column that gold is ranked by, where no other column orders those that tie."""
+    if not pair.ordered or pair.gold.n_rows < 3:
+        return None
+    native = pair.gold.types is not None
+    columns = [[number(value, native=native) for value in column] for column in pair.gold.columns]
+    texts = [list(map(str, column)) for column in pair.gold.columns]
+    ranked = [k for k, column in enumerate(columns) if None not in column and len(set(column)) > 1 and _is_sorted(column)]
+    if len(ranked) != 1:
+        return None
+    keys = columns[ranked[0]]
+    ties = [row for row in range(len(keys) - 1) if keys[row] == keys[row + 1]]
+    for k, cells in enumerate(texts):
+        steps = {cells[row] < cells[row + 1] for row in ties if cells[row] != cells[row + 1]}
+        numeric: list[Any] = columns[k]
+        if None not in numeric:
+            steps = {numeric[row] < numeric[row + 1] for row in ties if numeric[row] != numeric[row + 1]}
+        if k != ranked[0] and len(steps) == 1:
+            return None
+    return next((row for row in ties if any(cells[row] != cells[row + 1] for cells in texts)), None)
+
+
+def _is_sorted(column: Sequence[Any]) -> bool:
+    return list(column) in (sorted(column), sorted(column, reverse=True))
 
 
 def _decimals(pair: TablePair) -> Iterator[tuple[int, int, Any, Decimal]]:

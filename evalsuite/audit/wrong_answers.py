@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from evalsuite.audit.made_answers import Edit, Made, clear
+from evalsuite.audit.small_changes import small_changes, small_numbers
 from evalsuite.causes import law
 from evalsuite.causes.plants import NOTHING
 from evalsuite.causes.table_pairs import TablePair
@@ -30,9 +31,11 @@ def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
         gone = random_.randrange(n)
         yield Edit(kind="row dropped", rows=[row for row in range(n) if row != gone])
         yield Edit(kind="row doubled", rows=sorted([*range(n), random_.randrange(n)]))
-    yield from _one_cell(pair, random_)
+    alone = _alone(pair)
+    yield from _one_cell(pair, alone, random_)
     for name in COLUMN_LAWS:
-        yield from _planted(pair, name, random_)
+        yield from _planted(pair, alone, name, random_)
+    yield from small_changes(pair, alone, random_)
     if pair.ordered and n > 1 and len(set(_clear_rows(pair))) > 1 and _clear_rows(pair) != _clear_rows(pair)[::-1]:
         yield Edit(kind="wrong order", rows=list(range(n))[::-1])
 
@@ -79,9 +82,9 @@ def scrambled(pair: TablePair, random_: random.Random) -> Edit | None:
     return None
 
 
-def _one_cell(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
+def _one_cell(pair: TablePair, alone: Sequence[int], random_: random.Random) -> Iterator[Edit]:
     """One cell with another value, and one emptied."""
-    places = [(k, row) for k in _alone(pair) for row in random_.sample(range(pair.gold.n_rows), min(3, pair.gold.n_rows))]
+    places = [(k, row) for k in alone for row in random_.sample(range(pair.gold.n_rows), min(3, pair.gold.n_rows))]
     random_.shuffle(places)
     changed = lost = False
     for k, row in places:
@@ -107,10 +110,9 @@ def _another(value: Any, *, native: bool) -> Any:
     return f"{value} x" if isinstance(value, str) else NOTHING
 
 
-def _planted(pair: TablePair, name: str, random_: random.Random) -> Iterator[Edit]:
+def _planted(pair: TablePair, alone: Sequence[int], name: str, random_: random.Random) -> Iterator[Edit]:
     """A law's error in the cells of one needed column, the first of a random order in which it makes clearly other values."""
-    columns, native = _alone(pair), _native(pair)
-    random_.shuffle(columns)
+    columns, native = random_.sample(alone, len(alone)), _native(pair)
     plant = law(name).plant
     assert plant is not None
     for k in columns:
@@ -165,6 +167,7 @@ def number_mutants(
         wrong = [change(gold) for gold in golds]
         if not any(_near(w, gold) for w in wrong for gold in golds):
             yield Made(kind=name, right=False, value=_written_out(wrong if every else wrong[:1]))
+    yield from small_numbers(golds, every=every)
     apart = [other for other in others if not any(_near(other, gold) or _near(other, 100 * gold) for gold in golds)]
     random_.shuffle(apart)
     if apart:

@@ -46,7 +46,7 @@ def gold_audit(
     rules: Rules = None,
     only: Annotated[list[str] | None, typer.Option("--only", help="only this instance; may be repeated", metavar="ID")] = None,
     most: Annotated[int, typer.Option("--most", min=1, help="how many answers are made for a check at most", metavar="N")] = 24,
-    seconds: Annotated[float | None, typer.Option(help="begin no further check after this time", metavar="S", show_default=False)] = None,
+    seconds: Annotated[float | None, typer.Option(help="score no further answer after this time", metavar="S", show_default=False)] = None,
     seed: Annotated[int, typer.Option(help="what chooses the rows and cells that are changed")] = 0,
     top: Annotated[int, typer.Option("--top", min=0, help="how many of the weakest checks are shown", metavar="N")] = 20,
     form: Annotated[str, typer.Option("--format", help="how the audit is written", metavar="text|json|md")] = "text",

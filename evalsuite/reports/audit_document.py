@@ -1,6 +1,6 @@
 """What an audit of specs found, as a document: how many of each kind of answer are caught or refused, and the weakest checks."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from evalsuite.reports.document import MACHINES, PEOPLE, Case, Code, Column, Document, Form, Section, Suite, Table
@@ -42,6 +42,9 @@ def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
         for title, right in _TITLES:
             if rows := _kind_rows(found, right=right):
                 yield _kinds_section(title, rows, form)
+        if sizes := found.sizes():
+            sized = [(size, *_shares(by_rule, right=False)) for size, by_rule in sizes.items()]
+            yield _kinds_section("numbers changed by, caught", sized, form)
         said = f"{len(weakest)} of {len(found.checks)} checks have a hole under {rules} rules" + (", the weakest first" if weakest else "")
         more = len(weakest) - most
         yield Section(
@@ -88,9 +91,14 @@ def _kind_rows(found: "Audit", *, right: bool) -> list[KindRow]:
     rows = []
     for (kind, is_right), by_rule in found.kinds().items():
         if is_right is right:
-            official, strict = (_part_of(failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
-            rows.append((kind, str(max(n for _, n in by_rule.values())), official, strict))
+            rows.append((kind, *_shares(by_rule, right=right)))
     return rows
+
+
+def _shares(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
+    """How many were made, and how many of them were caught, or refused, under official and strict rules."""
+    official, strict = (_part_of(failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
+    return str(max(n for _, n in by_rule.values())), official, strict
 
 
 def _part_of(part: int, n: int) -> str:
@@ -113,8 +121,9 @@ def _verdict_words(check: "Audited") -> str:
 
 def _hole_lines(check: "Audited", rules: Rule) -> Iterator[str]:
     """Each kind of hole with what closes it."""
+    holes = {(one.kind, one.right): one for one in reversed(check.holes(rules))}
     for kind, right in dict.fromkeys((one.kind, one.right) for one in check.holes(rules)):
-        yield f"{'refuses' if right else 'takes'} {kind} -> {check.advice(kind, rules, right=right)}"
+        yield f"{'refuses' if right else 'takes'} {kind} -> {check.advice(holes[kind, right], rules)}"
 
 
 def _weak_lines(check: "Audited", rules: Rule) -> list[str]:

@@ -18,6 +18,7 @@ from evalsuite.tables.remainders import cells_of
 from evalsuite.tables.strict_cells import Cell, key
 from evalsuite.tables.strict_columns import read_columns
 from evalsuite.tables.strict_tables import chosen_columns, columns_for, order_for
+from evalsuite.tables.wording import is_worded
 from evalsuite.texts.numbers import Number, as_margin, exact_of, upward
 from evalsuite.types import Fault, Score, Table
 
@@ -35,6 +36,8 @@ def with_margin(
     any_gold: bool = False,
 ) -> Score:
     """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
+    if not is_worded():
+        return score
     margins = []
     for at, gold in enumerate(golds):
         prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")

@@ -9,7 +9,7 @@ from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Un
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
 from evalsuite.tables.packed import packed_of
 from evalsuite.tables.pandas_typing import Typed, official_frame, raw_column, typed_column
-from evalsuite.tables.wording import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, no_equal, shorten, shown
+from evalsuite.tables.wording import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, is_worded, no_equal, shorten, shown
 from evalsuite.types import Score, Table
 
 
@@ -149,6 +149,8 @@ def _explain(expected: "Side", predicted: "Side", evidence: Evidence, n_found: i
     i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
     gold, ignore_order = evidence.gold, expected.ignore_order
     details: dict[str, Any] = {"n_found": n_found, "n_needed": len(expected), "gold_column": i + 1, "n_rows": n_rows}
+    if not is_worded():
+        return Score(official=0.0, reason="", details=details)
     if not n_predicted:
         return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
     n_ranked = min(n_rows, max(1, (RANKED_CELLS if packed is None else FEW_RANKED_CELLS) // n_predicted))

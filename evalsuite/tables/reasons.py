@@ -13,7 +13,7 @@ from evalsuite.tables.remainders import cells_of
 from evalsuite.tables.strict_cells import Cell, equal, show
 from evalsuite.tables.strict_matching import crossed
 from evalsuite.tables.unmatched import Unmatched, n_unmatched_by_key, unmatched_in_any_order, unmatched_in_bags, unmatched_in_order
-from evalsuite.tables.wording import FEW_RANKED_CELLS, MAX_SHOWN, RANKED_CELLS, count, no_equal, shorten
+from evalsuite.tables.wording import FEW_RANKED_CELLS, MAX_SHOWN, RANKED_CELLS, count, is_worded, no_equal, shorten
 from evalsuite.texts.verdict import Strict
 from evalsuite.types import Fault
 
@@ -31,6 +31,8 @@ def explain(
     ordered: bool,
 ) -> Strict:
     """The strict 0 with its reason and the kind of fact that decides it."""
+    if not is_worded() and matching.verdict != "limit":
+        return Strict(value=0.0, reason="", kind=matching.verdict)
     if matching.verdict == "shape":
         return _shape(gold, predicted, n_gold, n_predicted)
     if matching.verdict == "limit":

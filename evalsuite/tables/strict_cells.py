@@ -14,12 +14,14 @@ import unicodedata
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any, Final, Literal, NamedTuple
 
 from evalsuite.texts.numbers import Number, Tolerance, exact_of, number_of, numbers_equal
 
 _NA_AS_WRITTEN: Final = frozenset({"NA", "N/A", "n/a", "#NA", "#N/A", "#N/A N/A", "<NA>"})
 _ANY_CASE: Final = frozenset({"null", "none", "nan", "-nan", "1.#ind", "1.#qnan", "-1.#ind", "-1.#qnan", ""})
+_SHORT: Final = 40
 _INTEGER: Final = re.compile(r"[+-]?(0|[1-9][0-9]*)")
 _DECIMAL: Final = re.compile(r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?")
 _INFINITY: Final = {"inf": math.inf, "+inf": math.inf, "-inf": -math.inf, "infinity": math.inf, "-infinity": -math.inf}
@@ -48,6 +50,11 @@ def read_text(text: str | None, *, percentage: bool = False) -> Cell:
     """The cell behind a CSV field; with `percentage` a number with a percent sign is a `Percent`."""
     if text is None:
         return None
+    # Both sides of a comparison, and all answers to one gold, hold the same texts; long ones would fill the memory.
+    return _known(text, percentage) if len(text) <= _SHORT else _cell_of(text, percentage)
+
+
+def _cell_of(text: str, percentage: bool) -> Cell:
     text = text.strip()
     if text in _NA_AS_WRITTEN or text.lower() in _ANY_CASE:
         return None
@@ -62,6 +69,9 @@ def read_text(text: str | None, *, percentage: bool = False) -> Cell:
     if lowered in _INFINITY:
         return ("inf", _INFINITY[lowered])
     return ("text", text if text.isascii() else unicodedata.normalize("NFC", text))
+
+
+_known: Final = lru_cache(maxsize=1 << 14)(_cell_of)
 
 
 def is_written_form(text: str) -> bool:

@@ -1,6 +1,8 @@
 """How reasons speak of tables: counts, cells and headers in a few characters, and the sentence of a full match."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any, Final, Protocol
 
@@ -13,6 +15,24 @@ RANKED_CELLS: Final = 20_000
 FEW_RANKED_CELLS: Final = 5_000
 LONGEST_FLOAT: Final = 308
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
+
+
+_WORDED: Final = ContextVar("worded", default=True)
+
+
+@contextmanager
+def verdicts_only() -> Iterator[None]:
+    """While it lasts no table is told why it is refused, nor how near it was: whoever scores a thousand asks for the verdicts alone."""
+    token = _WORDED.set(False)
+    try:
+        yield
+    finally:
+        _WORDED.reset(token)
+
+
+def is_worded() -> bool:
+    """Whether reasons and margins are wanted."""
+    return _WORDED.get()
 
 
 def all_found(n_rows: int, pairs: Sequence[tuple[int, int]]) -> Score:

@@ -223,7 +223,8 @@ class Pool:
         request, started = read_request(task), now()
         files = files_of(request, self.gold_inodes)
         try:
-            with files.open(str(request.value)) as source:
+            # As it is, for a name may count from the folder's root.
+            with files.open(request.value if isinstance(request.value, str) else str(request.value)) as source:
                 lane.private[task.instance.instance_id] = unnamed_copy(source, int(request.limits["file_bytes"])), files.digests()
         except FaultError as error:
             return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())

@@ -4,11 +4,13 @@ import json
 import random
 from decimal import Decimal
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import pytest
 
 from evalsuite.audit.holes import Audit, advice
-from evalsuite.audit.made_answers import OWN, Edit, edited
+from evalsuite.audit.made_answers import OWN, edited
 from evalsuite.audit.mutation import audit_gold
 from evalsuite.audit.right_answers import number_variants, table_variants, text_variants, tree_variants
 from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
@@ -48,7 +50,21 @@ def test_wrong_tables_are_wrong(seed: int, ordered: bool) -> None:
     about = pair(ordered=ordered)
     wrong = [*table_mutants(about, random.Random(seed)), scrambled(about, random.Random(seed))]
     kinds = {edit.kind for edit in wrong if edit is not None}
-    always = {"rows scrambled", "row dropped", "row doubled", "one cell", "value lost", "times 100", "sign", "off by one", "off by one day"}
+    always = {
+        "plus one",
+        "last digit",
+        "one row short in a sum",
+        "labels exchanged",
+        "rows scrambled",
+        "row dropped",
+        "row doubled",
+        "one cell",
+        "value lost",
+        "times 100",
+        "sign",
+        "off by one",
+        "off by one day",
+    }
     assert kinds == always | {"NULL to 0"} | ({"wrong order"} if ordered else set())
     for edit in wrong:
         assert edit is not None
@@ -155,25 +171,71 @@ def test_limits(example: Audit) -> None:
         audit_gold(ROOT / "gold", only=("nobody",))
 
 
-def test_a_database_keeps_its_types(tmp_path: Path) -> None:
-    """An edited copy of a gold database has the edit, and the types and the other tables as they were."""
-    import duckdb
+def test_small_changes_are_made_and_sized() -> None:
+    """The last digit, one more of a whole number of any size, and a row short in a sum say by which share a number changes."""
+    big = Table(
+        header=("name", "orders", "weight", "share"),
+        columns=(["a", "b", "c"], ["1234567", "7654321", "4444444"], ["12.0", "13.0", "14.0"], ["512.25", "600.75", "701.01"]),
+        n_rows=3,
+    )
+    edits = {edit.kind: edit for edit in table_mutants(TablePair(big, big, (), False), random.Random(1))}
+    assert {"last digit", "plus one", "plus one on x.0", "one row short in a sum", "labels exchanged"} <= set(edits)
+    assert [edits[kind].size for kind in ("labels exchanged", "row dropped")] == [None, None]
+    assert 1e-5 < (edits["last digit"].size or 0) < 1e-4
+    assert (edits["plus one"].size or 0) < 1e-6
+    ((cells),) = edits["plus one on x.0"].cells.values()
+    assert next(iter(cells.values())) in ("13.0", "14.0", "15.0")
+    kinds = {
+        made.kind: made.value for made in number_mutants([Decimal(10)], every=False, percentage=False, others=[], random_=random.Random(0))
+    }
+    assert kinds["inside a longer number"] == "-10,000"
+    assert kinds["plus one"] == "11"
 
-    from evalsuite.audit.made_answers import Made, NotMadeError, write_database
 
-    gold = tmp_path / "gold.duckdb"
-    with duckdb.connect(str(gold)) as made:
-        made.execute('CREATE TABLE "a b" AS SELECT 1::TINYINT AS x, 2.50::DECIMAL(5, 2) AS y UNION ALL SELECT 2::TINYINT, 7.25')
-        made.execute("CREATE TABLE other AS SELECT DATE '2024-01-01' AS d")
-    edit = Edit(kind="one cell", rows=[1, 0, 0], cells={1: {0: Decimal("9.5")}}, header=["p", "q"], columns=[1, 0])
-    answer = write_database(Made(kind="one cell", right=False, value=edit, table="a b"), gold, tmp_path, "i")
-    with duckdb.connect(str(tmp_path / "i" / str(answer.value)), read_only=True) as seen:
-        assert seen.execute('SELECT * FROM "a b"').fetchall() == [(Decimal("9.50"), 2), (Decimal("2.50"), 1), (Decimal("2.50"), 1)]
-        assert [row[:2] for row in seen.execute('DESCRIBE "a b"').fetchall()] == [("q", "DECIMAL(5,2)"), ("p", "TINYINT")]
-        assert seen.execute("SELECT count(*) FROM other").fetchall() == [(1,)]
-    too_large = Edit(kind="times 100", cells={0: {0: 100000}})
-    with pytest.raises(NotMadeError):
-        write_database(Made(kind="times 100", right=False, value=too_large, table="a b"), gold, tmp_path, "j")
+def test_ties_are_broken_the_other_way() -> None:
+    """Rows that tie in the one column that gold is ranked by may change places: refused, and told with the line that was tried."""
+    found = audit_of({"gold": "g.csv"}, "name,n\nc,9\na,9\nb,7\nz,5\nm,5\nn,5\n")
+    holes = {one["kind"]: one for one in found["checks"][0]["strict"]["holes"]}
+    assert (holes["ties the other way"]["right"], holes["ties the other way"]["line"]) == (True, "order_by: [1]")
+
+
+def audit_of(parameters: dict[str, object], table: str, scorer: str = "table_match") -> dict[str, Any]:
+    """The audit, as data under strict rules, of one check of a gold folder with one table."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "q").mkdir()
+        (folder / "q" / "g.csv").write_text(table)
+        line = {"instance_id": "q", "evaluation": {"func": scorer, "parameters": parameters}}
+        (folder / "a_eval.jsonl").write_text(json.dumps(line) + "\n")
+        return audit_gold(folder, isolation="none").to_json("strict")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "kinds", "line"),
+    [
+        ({"condition_cols": [1], "rel_tol": 0.01}, {"last digit", "one row short in a sum"}, "rel_tol: null, abs_tol: null"),
+        ({"ignore_order": True, "abs_tol": 5}, {"plus one", "off by one"}, "rel_tol: null, abs_tol: null"),
+        ({"labels": "ignore"}, {"labels exchanged"}, 'labels: "judge"'),
+        ({"ignore_order": True, "labels": "ignore", "rel_tol": 0.002}, {"last digit", "labels exchanged"}, ""),
+    ],
+)
+def test_planted_holes_are_named_with_the_line_that_closes_them(parameters: dict[str, object], kinds: set[str], line: str) -> None:
+    """A spec that is too lenient takes small changes: instance, kind and rule are named, and the line was tried."""
+    table = "name,total,orders\na,1512.25,400\nb,1600.75,500\nc,1701.01,700\n"
+    found = audit_of({"gold": "g.csv", **parameters}, table)
+    (check,) = found["checks"]
+    holes = {one["kind"]: one for one in check["strict"]["holes"] if not one["right"]}
+    assert kinds <= set(holes)
+    assert check["instance_id"] == "q"
+    assert {one["rule"] for one in holes.values()} == {"strict"}
+    assert not line or {holes[kind]["line"] for kind in kinds} == {line}
+    assert sum(one["strict"]["n_failed"] for one in found["sizes"]) == sum(one["size"] is not None for one in holes.values())
+
+
+def test_a_plain_spec_has_no_small_holes() -> None:
+    """Strict rules without a tolerance of the spec's own refuse each small change of a shown digit, and no right variant."""
+    found = audit_of({"gold": "g.csv", "ignore_order": True}, "name,total,orders\na,1512.25,400\nb,1600.75,500\nc,1701.01,700\n")
+    assert found["checks"][0]["strict"]["holes"] == []
 
 
 def test_advice_names_a_parameter() -> None:
