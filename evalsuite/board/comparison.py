@@ -20,6 +20,7 @@ from evalsuite.board.pairing import (
     paired_instances,
     pairs_by_group,
     pairs_by_scorer,
+    with_texts,
 )
 from evalsuite.board.sides import Side, what_differs
 from evalsuite.board.tested_differences import (
@@ -200,7 +201,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         detectable=None,
         n_needed=None,
         instances=both,
-        flips=flipped_instances(both),
+        flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
         by_scorer=tuple(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),

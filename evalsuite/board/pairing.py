@@ -7,6 +7,7 @@ from typing import Any
 
 from evalsuite.board.sides import Side
 from evalsuite.errors import UsageError, did_you_mean
+from evalsuite.gold.exchanges import NOTHING
 from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
@@ -19,6 +20,8 @@ class Paired:
     """An instance that both sides have: both scores, None where one was not judged or may not be seen, and both reasons.
 
     Scores are in [0, 1], those of a metric without bounds on its own scale. Of a stored score that is `lower_is_better` less is a gain.
+
+    Of a change in an instance of texts also what was asked, what is right, and both answers.
     """
 
     instance_id: str
@@ -29,6 +32,10 @@ class Paired:
     reason_a: str
     reason_b: str
     lower_is_better: bool = False
+    question: str = ""
+    reference: str = ""
+    answer_a: str = ""
+    answer_b: str = ""
 
     @property
     def gain(self) -> float | None:
@@ -144,6 +151,13 @@ def flipped_instances(found: Sequence[Paired]) -> tuple[Paired, ...]:
     """The instances whose scores differ, the largest loss first, then the largest gain."""
     changed = [(gain, one) for one in found if (gain := one.gain)]
     return tuple(one for _, one in sorted(changed, key=lambda pair: (pair[0] > 0, -abs(pair[0]))))
+
+
+def with_texts(flip: Paired, base: Side, other: Side) -> Paired:
+    """The instance with its texts, where the folders of its run are still as they were."""
+    mine, theirs = (NOTHING if side.exchanges is None else side.exchanges.of(flip.instance_id) for side in (base, other))
+    question, reference = mine.question or theirs.question, mine.reference or theirs.reference
+    return replace(flip, question=question, reference=reference, answer_a=mine.answer, answer_b=theirs.answer)
 
 
 def _reason_shown(result: Result, how: PairingOptions) -> str:

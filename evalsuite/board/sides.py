@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run
-from evalsuite.store.run_folder import STARTED, is_submission
+from evalsuite.gold.exchanges import Exchanges, exchanges_of, saved_exchanges
+from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run, submission_folder
+from evalsuite.store.run_folder import RUN, STARTED, is_submission
 from evalsuite.types import Result, Rule
 
 
@@ -17,7 +18,7 @@ class Side:
     """One scored submission: its n results by instance id in gold order, and what `run.json` says of it.
 
     `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
-    `n_instances` are those of all of gold, 0 where nobody knows.
+    `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
     """
 
     label: str
@@ -31,6 +32,7 @@ class Side:
     metadata: Mapping[str, str] = field(default_factory=dict)
     source: str = ""
     n_instances: int = 0
+    exchanges: Exchanges | None = None
 
     @property
     def is_part(self) -> bool:
@@ -38,7 +40,7 @@ class Side:
         return len(self.results) < self.n_instances
 
 
-def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, source: str = "") -> Side:
+def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, source: str = "", exchanges: Exchanges | None = None) -> Side:
     """The side made of a `run.json` object and its results; keys that an older run lacks are left empty."""
     gold = run.get("gold", {})
     return Side(
@@ -53,6 +55,7 @@ def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, so
         metadata=run.get("metadata") or {},
         source=source,
         n_instances=int(gold.get("n_instances") or 0),
+        exchanges=exchanges,
     )
 
 
@@ -75,7 +78,8 @@ def load_sides(
     for name, entry in zip(names, saved, strict=True):
         if entry is not None:
             label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
-            sides.append(side_of(label, entry.run, entry.results(), source=str(entry.folder)))
+            texts = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
+            sides.append(side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=texts))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))
     # Where several share a label, the number in the order given is added.
@@ -106,7 +110,8 @@ def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule 
         raise UsageError(
             f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"
         )
-    return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder))
+    texts = exchanges_of(done.gold, done.submission)
+    return side_of(folder.resolve().name, done.to_json(), done.results, source=str(folder), exchanges=texts)
 
 
 def what_differs(a: Side, b: Side, *, rules: Rule | None = None) -> list[str]:

@@ -133,7 +133,9 @@ def console(width_in_a_file: int = 150, *, stderr: bool = False) -> "Console":
 
     stream = sys.stderr if stderr else sys.stdout
     width = None if stream.isatty() else width_in_a_file
-    return Console(stderr=stderr, width=width, highlight=False, color_system=None if os.environ.get("NO_COLOR") else "auto")
+    colors: Any = None if os.environ.get("NO_COLOR") else "auto"
+    # Nothing that is piped is cut: the soft wrap says so.
+    return Console(stderr=stderr, width=width, soft_wrap=width is not None, highlight=False, color_system=colors)
 
 
 class ProgressBar:

@@ -41,6 +41,7 @@ def suite_try(
     """
     from evalsuite.board import compare
     from evalsuite.board.sides import side_of
+    from evalsuite.gold.exchanges import exchanges_of
     from evalsuite.reports.comparison_document import comparison_document
     from evalsuite.reports.comparison_sections import comparison_verdict
     from evalsuite.reports.record import record_of_run
@@ -68,7 +69,10 @@ def suite_try(
         )
         runs = [suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None).run for name in candidates]
         if len(runs) > 1:
-            sides = [side_of(name, run.to_json(), run.results) for name, run in zip(candidates, runs, strict=True)]
+            sides = [
+                side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission))
+                for name, run in zip(candidates, runs, strict=True)
+            ]
             found = compare(sides, alpha=alpha)
             document, line = comparison_document(found, everything=all_), comparison_verdict(found)
         else:

@@ -42,7 +42,7 @@ class MetricError(EvalsuiteError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """A metric's value on its own scale, None where it is undefined (`reason` says why), and JSON-safe details.
+    """A metric's value on its own scale, None where it is undefined, and JSON-safe details. `reason` says why, in a person's words.
 
     `fault` says that it is not the answer that has no value: something that measuring needs is not there.
     """
@@ -211,6 +211,8 @@ class Metric(ABC):
         if measure.value is None:
             return f"{self.label} is undefined: {measure.reason}"
         shown = f"{self.label} {measure.value:.4g}"
+        if measure.reason:
+            return measure.reason if measure.value in (0, 1) else f"{measure.reason}: {shown}"
         if value is None:
             return f"{shown}, which has no fixed range: give `scale` to score it"
         better = ", less is better" if self.direction == "lower" else ""

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.metrics.base import Direction, Measure, Metric, MetricError, best
 from evalsuite.metrics.tokens import squad, unicode_tokens
+from evalsuite.texts.text_rules import shorten
 
 ASCII_SPACES: Final = " \t\n\v\f\r\0"
 # What Ruby's [[:punct:]] holds beside Unicode's category P.
@@ -80,7 +81,8 @@ class ExactMatch(Metric):
         # Two texts of nothing but punctuation are equal once it is dropped: said, because nobody means it.
         empty = equal and not own and prediction != reference
         note = {"note": "both texts are empty after normalisation"} if empty else {}
-        return Measure(value=float(equal), details={"category": "match" if equal else "non match"} | note)
+        reason = f"the answer is {'' if equal else 'not '}{shorten(reference)}"
+        return Measure(value=float(equal), reason=reason, details={"category": "match" if equal else "non match"} | note)
 
 
 def without_punctuation(text: str) -> str:
@@ -142,19 +144,25 @@ class TokenF1(Metric):
         if not own or not other:
             empty_pair = 0.0 if self.variant == "desiru_repo" else 1.0
             share = empty_pair if not own and not other else 0.0
-            return _measure(share, share, share)
+            return _measure(share, share, share, f"0 of {len(other)} {self._unit}")
         if self.variant in ("squad", "multiset"):
             overlap = sum((Counter(own) & Counter(other)).values())
         else:
             overlap = len(set(own) & set(other))
         if not overlap:
-            return _measure(0.0, 0.0, 0.0)
+            return _measure(0.0, 0.0, 0.0, f"0 of {len(other)} {self._unit}")
         precision, recall = overlap / len(own), overlap / len(other)
-        return _measure(precision, recall, 2 * precision * recall / (precision + recall))
+        f1 = 2 * precision * recall / (precision + recall)
+        more = f", {len(own) - overlap} more" if len(own) > overlap else ""
+        return _measure(precision, recall, f1, f"{overlap} of {len(other)} {self._unit}{more}")
+
+    @property
+    def _unit(self) -> str:
+        return "characters" if self.tokens == "char" else "words"
 
 
-def _measure(precision: float, recall: float, f1: float) -> Measure:
-    return Measure(value=f1, details={"precision": precision, "recall": recall})
+def _measure(precision: float, recall: float, f1: float, reason: str) -> Measure:
+    return Measure(value=f1, reason=reason, details={"precision": precision, "recall": recall})
 
 
 Edits = Literal["levenshtein", "damerau", "indel"]

@@ -3,6 +3,7 @@
 Everything else that is printed in a job is fenced by a token nobody can guess: a line of an answer that looks like a command stays a line.
 """
 
+import html
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
@@ -56,7 +57,9 @@ def _case_element(case: Case) -> str:
         message = f"{case.points}: {case.message}" if case.points else case.message
         named = f"{case.type}: {message}" if skipped else message
         typed = "" if skipped else f" type={_xml_attribute(case.type)}"
-        inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}/>\n"
+        body = "\n".join(html.escape(clean(line), quote=False) for line in case.body.split("\n"))
+        end = f">{body}</{case.kind}>" if body else "/>"
+        inside += f"      <{case.kind}{typed} message={_xml_attribute(named)}{end}\n"
     return f"{head}>\n{inside}    </testcase>\n" if inside else f"{head}/>\n"
 
 

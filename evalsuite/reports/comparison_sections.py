@@ -118,17 +118,26 @@ def _flip_sections(comparison: "Comparison", one: "Candidate", everything: bool)
                 title=f"{label} against {base}: {counted(len(flips), 'instance')} {word}",
                 kind=word,
                 of=one.label,
-                table=Table(columns=_flip_columns(base, label), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"),
+                table=Table(
+                    columns=_flip_columns(base, label, shown), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"
+                ),
                 below=_and_more(len(flips) - len(shown), word),
                 is_folded=True,
             )
 
 
-def _flip_columns(base: str, label: str) -> "list[Column[Paired]]":
+def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Column[Paired]]":
+    texts: list[Column[Paired]] = [
+        Column(name="question", words=lambda flip: flip.question, wraps=True),
+        Column(name="reference", words=lambda flip: flip.reference, wraps=True),
+        Column(name="baseline_answer", title=base, words=lambda flip: flip.answer_a, wraps=True),
+        Column(name="answer", title=label, words=lambda flip: flip.answer_b, wraps=True),
+    ]
     return [
         Column(name="instance", words=lambda flip: flip.instance_id, role="name"),
         Column(name="scorer", words=lambda flip: flip.scorer),
         Column(name="scores", words=lambda flip: f"{flip.a:.4g} -> {flip.b:.4g}"),
+        *(texts if any(flip.answer_a or flip.answer_b for flip in flips) else ()),
         Column(name="baseline_reason", title=f"why {base}", words=lambda flip: flip.reason_a, role="why", wraps=True),
         Column(name="reason", title=f"why {label}", words=lambda flip: flip.reason_b, role="why", wraps=True),
     ]

@@ -102,7 +102,8 @@ class Table(Generic[R]):
     """Rows under columns. `is_long` says that there may be any number of rows; `style` gives a row's look: dim, or nothing.
 
     In a `listed` table no row needs more than a line (or a bullet): its reasons are cut, its names are not. `lines` says how a row reads
-    on a terminal where it stands in lines of its own instead of columns.
+    on a terminal where it stands in lines of its own instead of columns, `below` what stands under a
+    listed row: (label, text, another text), the words marked that the other one lacks.
     """
 
     columns: Sequence[Column[R]]
@@ -112,6 +113,7 @@ class Table(Generic[R]):
     is_long: bool = False
     is_listed: bool = False
     lines: Callable[[R], Sequence[str]] | None = None
+    below: Callable[[R], Sequence[tuple[str, str, str]]] | None = None
 
     def of(self, form: Form) -> list[Column[R]]:
         """The columns of a form; side by side, a person reads names first, then marks, and reasons last."""
@@ -180,7 +182,7 @@ class Case:
 
     `points` stands before the message of what is partly right, `seconds` is None where nothing was timed. `place` is `file:line` (or
     `file`) for an annotation, `level` how bad it is there (error, warning, notice; empty: none), `title` its title where that is not
-    name and type.
+    name and type; `body` are further lines.
     """
 
     name: str
@@ -192,6 +194,7 @@ class Case:
     place: str = ""
     level: str = ""
     title: str = ""
+    body: str = ""
     seconds: float | None = None
     properties: Sequence[tuple[str, str]] = ()
 

@@ -35,7 +35,7 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
 
     The first rows stand in the document, all of them wait as JSON in short lists as `script.js` reads them.
     """
-    more = [column for column in table.of("html") if column.role == "more"]
+    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(one)) for one in table.rows)]
     rows = [
         {**closed_row(one.result, groups=one.groups), "more": [(column.head, clean(text_of(column.cell(one)))) for column in more]}
         for one in table.rows

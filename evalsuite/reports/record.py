@@ -5,6 +5,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of, saved_exchanges
+from evalsuite.store.history import submission_folder
+from evalsuite.store.run_folder import RUN
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
@@ -28,6 +31,11 @@ class Record:
     folder: Path | None
     tags: tuple[str, ...] = ()
     level: str = "cells"
+    exchanges: Exchanges | None = None
+
+    def exchange(self, instance_id: str) -> Exchange:
+        """What was asked, what is right and what was answered; nothing where gold's values are not to be seen."""
+        return NOTHING if self.exchanges is None or self.level != "cells" else self.exchanges.of(instance_id)
 
     @property
     def suite(self) -> str:
@@ -73,7 +81,8 @@ FindEvidence = Callable[[Record, Sequence[str]], "RunEvidence"]
 def record_of_run(run: "Run") -> Record:
     """The record of a run that has just ended."""
     name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
-    return Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder)
+    exchanges = exchanges_of(run.gold, run.submission)
+    return Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
 
 
 def record_of_entry(entry: "RunEntry") -> Record:
@@ -83,7 +92,8 @@ def record_of_entry(entry: "RunEntry") -> Record:
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
     summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
-    return Record(name=entry.name, run=entry.run, results=results, summary=summary, folder=entry.folder, tags=entry.tags)
+    exchanges = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
+    return replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges)
 
 
 def revealed(record: Record, level: str | None = None) -> Record:

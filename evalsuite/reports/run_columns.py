@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from evalsuite.errors import FAULTS
+from evalsuite.gold.exchanges import NOTHING, Exchange
 from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, sign_under
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
 from evalsuite.reports.words import coverage, percent, why_of
@@ -18,11 +19,12 @@ _STYLES = {"right": "green", "wrong": "red", "partial": "cyan", "missing": "dim"
 
 @dataclass(frozen=True, slots=True)
 class ReportRow:
-    """A result with what a report knows of it besides: its run's name and its groups."""
+    """A result with what a report knows of it besides: its run's name, its groups, and what was asked and answered."""
 
     result: "Result"
     run: str
     groups: tuple[str, ...] = ()
+    exchange: Exchange = NOTHING
 
 
 def _whole(value: float | None) -> float | None:
@@ -48,6 +50,17 @@ def _verdict_column(name: str, short: str) -> Column[ReportRow]:
         forms=MACHINES | {"text", "html"},
     )
 
+
+def _exchange_column(name: str) -> Column[ReportRow]:
+    """A column of texts of an instance that was answered by a text: on a terminal they stand below the row."""
+
+    def text(row: ReportRow) -> str | None:
+        return getattr(row.exchange, name) or None
+
+    return Column(name=name, value=text, words=lambda row: Code(text(row) or ""), forms=frozenset({"csv", "markdown", "html"}))
+
+
+EXCHANGE_COLUMNS: tuple[Column[ReportRow], ...] = tuple(map(_exchange_column, Exchange._fields))
 
 # The order is that of the machines; a person reads names first, then verdicts, then everything else, and the reason last.
 COLUMNS: tuple[Column[ReportRow], ...] = (
@@ -98,6 +111,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
     Column(name="groups", type="VARCHAR[]", value=lambda row: list(row.groups), forms=frozenset({"csv", "parquet"})),
     Column(name="details", type="JSON", value=lambda row: row.result.details, forms=frozenset({"json", "parquet"})),
     Column(name="seconds", type="DOUBLE", value=lambda row: round(row.result.seconds, 6), spelled="{:.6f}".format, forms=MACHINES),
+    *EXCHANGE_COLUMNS,
 )
 
 
@@ -106,17 +120,30 @@ class _Rows:
     """The rows of n results, made as they are read: those of 100,000 never stand in memory at once."""
 
     results: "Sequence[Result]"
-    run: str
-    groups: Mapping[str, tuple[str, ...]]
+    record: "Record"
 
     def __iter__(self) -> Iterator[ReportRow]:
-        return (ReportRow(result, self.run, self.groups.get(result.instance_id, ())) for result in self.results)
+        name, groups, exchange = self.record.name, self.record.groups, self.record.exchange
+        return (ReportRow(one, name, groups.get(one.instance_id, ()), exchange(one.instance_id)) for one in self.results)
 
 
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
     """The results, by default all in gold order, as a table."""
-    chosen = record.results if results is None else results
-    return Table(columns=COLUMNS, rows=_Rows(chosen, record.name, record.groups), is_listed=True, is_long=True)
+    return Table(
+        columns=COLUMNS,
+        rows=_Rows(record.results if results is None else results, record),
+        is_listed=True,
+        is_long=True,
+        below=_texts_below,
+    )
+
+
+def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
+    _, reference, answer = row.exchange
+    # Of what is right no word is marked: it may say more than gold.
+    other = ("", "", "") if row.result.score == 1 else ("", answer, reference)
+    found = zip(("asked", "gold", "answer"), row.exchange, other, strict=True)
+    return [(label, text, against) for label, text, against in found if text]
 
 
 def ci_outcome(result: "Result") -> tuple[str, str]:
@@ -158,6 +185,7 @@ def _result_case(suite: str, row: ReportRow, columns: Sequence[Column[ReportRow]
         kind=kind,
         type=type_,
         message=result.reason or (FAULTS[result.fault].message if result.fault in FAULTS else result.status),
+        body="\n".join(f"{label}: {text}" for label, text in zip(Exchange._fields, row.exchange, strict=True) if text),
         points=f"{result.score:.2f}" if type_ == "partly_right" else "",
         place=places.get(result.instance_id, ""),
         level="" if kind == "passed" or type_ == "not_shown" else level,

@@ -168,10 +168,12 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
             break
     sizes |= dict.fromkeys(last, max(10, room))
     _print_row(console, {name: _plain(heads[name]) for name in sizes}, sizes, marks, "dim")
-    for row in cells:
+    for one, row in zip(rows, cells, strict=True):
         if first not in sizes:
             print_line(console, f" {row[first]}")
         _print_row(console, row, sizes, marks)
+        if table.below is not None and (texts := table.below(one)):
+            _print_below(console, texts)
 
 
 def _cell(column: Column[Any], row: Any) -> "Text":
@@ -186,15 +188,43 @@ def _plain(words: str) -> "Text":
     return Text(words)
 
 
+def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> None:
+    """The texts of a row on one line below it, each cut to its share of the width; where nothing is a terminal, they stand whole."""
+    from rich.text import Text
+
+    room = console.width - _INDENT - sum(len(label) + 1 for label, *_ in texts) - 3 * (len(texts) - 1)
+    parts = []
+    for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
+        words = Text()
+        known = {_bare(word) for word in other.split()}
+        for word in clean(" ".join(text.split())).split(" "):
+            words.append(" " if words else "").append(word, "bold yellow" if other and _bare(word) not in known else "")
+        if not console.soft_wrap:
+            words.truncate(max(4, room // n_left), overflow="ellipsis")
+            room -= words.cell_len
+        parts.append(Text(f"{label} ", "dim").append_text(words))
+    line = Text(" " * _INDENT).append_text(Text(" · ", "dim").join(parts))
+    console.print(line, no_wrap=True, overflow="ignore", crop=False)
+
+
+def _bare(word: str) -> str:
+    """A word as it is told from others: in lower case, without the signs around it."""
+    return word.casefold().strip(".,;:!?\"'()[]{}")
+
+
 def _print_row(console: "Console", cells: "Mapping[str, Text]", sizes: Mapping[str, int], marks: Sequence[str], style: str = "") -> None:
-    """The cells that have a size, side by side in columns of those sizes; what is longer ends in an ellipsis, marks are centred."""
+    """The cells that have a size, side by side in columns of those sizes, marks centred; a longer one ends in an ellipsis.
+
+    Of what is piped the last one stands whole.
+    """
     from rich.text import Text
 
     parts = []
     for name, size in sizes.items():
         cell = cells[name].copy()
-        cell.truncate(size, overflow="ellipsis")
-        cell.align("center" if name in marks else "left", size)
+        if not (console.soft_wrap and name == [*sizes][-1]):
+            cell.truncate(size, overflow="ellipsis")
+            cell.align("center" if name in marks else "left", size)
         parts.append(cell)
     row = Text("  ").join(parts)
     row.rstrip()

@@ -49,15 +49,15 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     if holds:
         found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(next((t for t in golds if t not in missing), ""))
         return Score(official=1.0, reason=f"the answer holds {found}", details=details)
-    # A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it.
-    what = (
-        "the gold text"
-        if len(golds) == 1
-        else f"all {len(golds)} gold texts"
-        if conj == "or"
-        else f"{len(missing)} of {len(golds)} gold texts"
-    )
-    return Score(official=0.0, reason=f"the answer lacks {what}", details=details)
+    return Score(official=0.0, reason=f"the answer lacks {_lacking(missing, golds, conj)}", details=details)
+
+
+def _lacking(missing: Sequence[str], golds: Sequence[str], conj: Literal["and", "or"]) -> str:
+    """What an answer lacks: the text itself, of several the first and how many. `--reveal` decides who may read it."""
+    first = shorten(missing[0]) if missing else "the gold text"
+    if len(golds) <= 1:
+        return first
+    return f"all {len(golds)} gold texts, as {first}" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts, as {first}"
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:
@@ -93,15 +93,7 @@ def match_text_strictly(
         word = word_around(text, fold(inside))
         reason = f"part of a word: {_cut(inside)!r} stands only inside {_cut(word)!r}"
         return Strict(value=0.0, reason=reason, kind="part of a word", details=details)
-    # A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it.
-    what = (
-        "the gold text"
-        if len(golds) == 1
-        else f"all {len(golds)} gold texts"
-        if conj == "or"
-        else f"{len(missing)} of {len(golds)} gold texts"
-    )
-    return Strict(value=0.0, reason=f"the answer lacks {what}", kind="lacking", details=details)
+    return Strict(value=0.0, reason=f"the answer lacks {_lacking(missing, golds, conj)}", kind="lacking", details=details)
 
 
 def _names(answer: str, folded: str, gold: str, golds: Sequence[str]) -> bool:

@@ -1,27 +1,22 @@
 """What there is to see: the suites and runs under one or several folders, found anew for each request and read only when changed."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.registry import UnknownScorerError
+from evalsuite.gold.exchanges import question_of, reference_text
 from evalsuite.reports.record import Record, record_of_entry, revealed
-from evalsuite.scorers import SCORERS
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.stored_suites import read_suite_file
 from evalsuite.suites.suite_record import StoredSuite
-from evalsuite.types import Check
 from evalsuite.web.bench import BenchFolder, is_bench, shown_suite
 from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc
 from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
 
 ROOT = Path(".evalsuite")
 BENCH_VARIABLE, BENCH_DEFAULT = "BENCH_FILE_DIR", Path("bench_runs")
-# Gold keys whose text is the question, the likeliest first.
-_QUESTION_KEYS = ("input", "question", "instruction", "prompt")
 
 
 class Source(Protocol):
@@ -231,23 +226,12 @@ def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     return [
         ShownCase(
             id=instance.instance_id,
-            input=next((str(instance.extra[key]) for key in _QUESTION_KEYS if isinstance(instance.extra.get(key), str)), ""),
-            reference_output=_reference(instance.checks[0]) if instance.checks else None,
+            input=question_of(instance.extra),
+            reference_output=reference_text(instance.checks[0]) if instance.checks else None,
             checks=tuple({"scorer": check.scorer, "parameters": dict(check.parameters)} for check in instance.checks),
         )
         for instance in gold.instances
     ]
-
-
-def _reference(check: Check) -> str | None:
-    """Gold as text; None where the parameter only names a file."""
-    gold = check.parameters.get("gold")
-    try:
-        if SCORERS.load(check.scorer).marker.reads in ("table", "tables", "database"):
-            return None
-    except UnknownScorerError:
-        pass
-    return gold if isinstance(gold, str) else None if gold is None else json.dumps(gold, ensure_ascii=False, default=str)
 
 
 def _checks_named(scorer: str | None) -> tuple[Mapping[str, Any], ...]:

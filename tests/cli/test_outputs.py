@@ -152,7 +152,7 @@ def test_several_files_of_a_suite(place: Path, capsys: pytest.CaptureFixture[str
     """One file that cannot be run costs the others nothing, and the exit code says so; none at all is exit code 2."""
     (place / "q.csv").write_text("input,reference_output\nCapital of France?,Paris\n")
     (place / "good.csv").write_text("candidate_output\nParis\n")
-    (place / "bad.csv").write_text("answers;notes\nParis;x\n")
+    (place / "bad.csv").write_text("answers|notes\nParis|x\n")
     assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "string_match"]) == 0
     capsys.readouterr()
     assert main(["suite", "run", "s", "--from", "bad.csv", "--from", "good.csv"]) == 1

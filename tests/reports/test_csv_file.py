@@ -31,7 +31,7 @@ def test_hostile_texts_stay_cells() -> None:
     text = "".join(as_csv(run_document(made.hostile())))
     assert text.count("\n") == 2 * len(made.HOSTILE) + 1
     rows = list(csv.reader(StringIO(text, newline="")))
-    assert {len(row) for row in rows} == {11}
+    assert {len(row) for row in rows} == {14}
     assert [field for row in rows for field in row if field.lstrip()[:1] in tuple("=+-@＝")] == []
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
 

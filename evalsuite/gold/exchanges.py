@@ -1,0 +1,106 @@
+"""What was asked, what is right and what was answered, of each instance whose answer is a text: what a row needs to be read."""
+
+import json
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from evalsuite.errors import EvalsuiteError
+from evalsuite.registry import UnknownScorerError
+from evalsuite.scorers import SCORERS
+from evalsuite.types import METADATA, Check, Gold, GoldInstance, Submission
+
+# Gold keys whose text is the question, the likeliest first.
+_QUESTION_KEYS: Final = ("input", "question", "instruction", "prompt")
+# Nobody reads on in a report.
+LONGEST: Final = 20_000
+# What scorers read whose gold names files.
+_FILES: Final = frozenset({"table", "tables", "database"})
+
+
+class Exchange(NamedTuple):
+    """The question, the reference and the answer of an instance; an empty text where there is none, or where it is a file."""
+
+    question: str = ""
+    reference: str = ""
+    answer: str = ""
+
+
+NOTHING: Final = Exchange()
+
+
+class Exchanges:
+    """The exchange of each instance by id, `NOTHING` for one without; gold and submission are asked for when the first is."""
+
+    def __init__(self, open_sides: Callable[[], tuple[Gold | None, Submission | None]]) -> None:
+        self._open_sides = open_sides
+
+    @cached_property
+    def _sides(self) -> tuple[Mapping[str, GoldInstance], Submission | None]:
+        gold, submission = self._open_sides()
+        return {instance.instance_id: instance for instance in gold.instances} if gold is not None else {}, submission
+
+    def of(self, instance_id: str) -> Exchange:
+        """What is known of an instance, each text cut at 20,000 characters; nothing of one that was answered by a file."""
+        instances, submission = self._sides
+        instance = instances.get(instance_id)
+        given = submission.answers.get(instance_id) if submission is not None else None
+        if given is not None and (given.fault is not None or given.answer_type != "answer"):
+            return NOTHING
+        reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
+        if reference is None and given is None:
+            return NOTHING
+        texts = (
+            question_of(instance.extra) if instance is not None else "",
+            reference or "",
+            str(given.value) if given is not None else "",
+        )
+        return Exchange(*(text[:LONGEST] for text in texts))
+
+
+def exchanges_of(gold: Gold, submission: Submission) -> Exchanges:
+    """Those of a run that has just ended."""
+    return Exchanges(lambda: (gold, submission))
+
+
+def saved_exchanges(run: Mapping[str, Any], submission: Path, run_file: Path) -> Exchanges:
+    """Those of a saved run, as far as its gold and the submission are still there and were not written after its `run.json`."""
+    return Exchanges(lambda: _read_sides(run, submission, run_file))
+
+
+def _read_sides(run: Mapping[str, Any], folder: Path, run_file: Path) -> tuple[Gold | None, Submission | None]:
+    from evalsuite.gold.layouts import read_gold, read_submission
+    from evalsuite.readers.limits import resolve_limits
+
+    gold, submission = None, None
+    try:
+        ended = run_file.stat().st_mtime_ns
+        found = read_gold(Path(str(run["gold"]["folder"])))
+        gold = found if found.spec_file.stat().st_mtime_ns <= ended else None
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        pass
+    try:
+        if (folder / METADATA).stat().st_mtime_ns <= run_file.stat().st_mtime_ns:
+            submission = read_submission(folder, resolve_limits({}, run["options"].get("limits") or {}))
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        pass
+    return gold, submission
+
+
+def question_of(extra: Mapping[str, Any]) -> str:
+    """The question among the further keys of a gold entry, empty where none is one."""
+    return next((str(extra[key]) for key in _QUESTION_KEYS if isinstance(extra.get(key), str)), "")
+
+
+def reference_text(check: Check, *, between: str = "") -> str | None:
+    """Gold as text; None where there is none, and where the parameter only names a file. Of several the JSON, or they with `between`."""
+    gold = check.parameters.get("gold")
+    try:
+        if SCORERS.load(check.scorer).marker.reads in _FILES:
+            return None
+    except UnknownScorerError:
+        pass
+    if between and isinstance(gold, list):
+        return between.join(map(str, gold))
+    return gold if isinstance(gold, str) else None if gold is None else json.dumps(gold, ensure_ascii=False, default=str)
