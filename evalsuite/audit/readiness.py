@@ -20,7 +20,6 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
@@ -242,7 +241,7 @@ def fault_and_note(
         if isinstance(read, UnreadTable):
             # What its first rows do not show may stand in its last.
             read.read()
-    except (FaultError, AnswerFaultError) as error:
+    except FaultError as error:
         return (error.fault.code, error.fault.detail), ""
     note = other_delimiter(read.header) if isinstance(read, Table | UnreadTable) else ""
     tables = read.values() if form == "database" else ()

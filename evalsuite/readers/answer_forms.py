@@ -19,7 +19,6 @@ from evalsuite.readers.gold_shelf import SHELF
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import FromRoot, inside, open_trusted
-from evalsuite.tables.digested import AnswerFaultError
 from evalsuite.types import Table
 
 
@@ -52,14 +51,14 @@ def read_answer(
     if form == "table" and private is not None:
         return read_executed(Path(private), limits)
     if form == "database" and private is not None:
-        return read_duckdb(Path(private), names=table_names, limits=limits, blame=lambda error: AnswerFaultError(error.fault))
+        return read_duckdb(Path(private), names=table_names, limits=limits, as_it_comes=True)
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):
             return open_csv_table(lambda: files.open(path), name=str(path), limits=limits)
         with files.open(path) as handle:
             if form == "database":
-                return read_duckdb(handle, names=table_names, limits=limits)
+                return read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True)
             if form == "tree":
                 return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
@@ -195,12 +194,12 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             if form not in ("database", "tree"):
                 return stream_csv_table(opened, name=Path(path).name, limits=limits)
             if form == "database" and is_gold:
-                return read_trusted_duckdb(Path(path), names=names, limits=limits)
+                return read_trusted_duckdb(Path(path), names=names, limits=limits, blame=lambda error: error)
             if form == "database" and private is not None:
-                return read_duckdb(private, names=names, limits=limits)
+                return read_duckdb(private, names=names, limits=limits, as_it_comes=True)
             with opened() as handle:
                 if form == "database":
-                    return read_duckdb(handle, names=names, limits=limits)
+                    return read_duckdb(handle, names=names, limits=limits, as_it_comes=True)
                 return (read_answer_tree if is_answer else read_tree)(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.

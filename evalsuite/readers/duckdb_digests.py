@@ -1,6 +1,7 @@
-"""Digests of a database table, worked out by duckdb itself: a million rows in a tenth of a second, and no row leaves it.
+"""Big database tables of plain types: their digests, worked out by duckdb itself, and their columns as arrays.
 
-Only columns of plain types are digested, and functions go by their full name, so that nothing a file holds can stand in their place.
+A digest of a million rows takes a tenth of a second, and no row leaves duckdb. Functions go by their full name, so that nothing a file
+holds can stand in their place.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evalsuite.readers.limits import Limits
+from evalsuite.tables.arrays import ArrayColumn, fits_calendar, text_block
 from evalsuite.tables.digested import Digest
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ _PLAIN = re.compile(r"U?(TINYINT|SMALLINT|INTEGER|BIGINT)|DOUBLE|FLOAT|VARCHAR|B
 _CELL_BYTES = 8
 
 
-def can_be_digested(types: Sequence[str]) -> bool:
+def are_plain(types: Sequence[str]) -> bool:
     """Whether every column has a type whose cells are equal exactly where their hashes are."""
     return bool(types) and all(_PLAIN.fullmatch(type_) for type_ in types)
 
@@ -67,3 +69,43 @@ def is_plain(connection: "DuckDBPyConnection", table: str, columns: Sequence[str
     counts, lengths = row[: len(checks)], row[len(checks) :]
     n_bytes = counts[0] * len(columns) * _CELL_BYTES + sum(length or 0 for length in lengths)
     return len(set(counts)) == 1 and n_bytes <= limits["table_bytes"]
+
+
+def read_size(connection: "DuckDBPyConnection", table: str, columns: Sequence[str], types: Sequence[str]) -> int | None:
+    """About how many bytes the cells take, None where a date or moment is none that Python can hold."""
+    checks, sizes = ["system.main.count(*)"], []
+    for column, type_ in zip(columns, types, strict=True):
+        if type_ in _MOMENTS:
+            checks.append(f"system.main.count(CASE WHEN {column} IS NULL OR {column} {_MOMENTS[type_]} THEN 1 END)")
+        elif type_ == "VARCHAR":
+            sizes.append(f"system.main.sum(system.main.length({column}))")
+    row = connection.execute(f"SELECT {', '.join(checks + sizes)} FROM {table}").fetchone()
+    if row is None or len(set(row[: len(checks)])) > 1:
+        return None
+    return int(row[0]) * len(columns) * _CELL_BYTES + sum(length or 0 for length in row[len(checks) :])
+
+
+def read_array(connection: "DuckDBPyConnection", table: str, column: str, type_: str) -> ArrayColumn:
+    """A column in stored order. Raises ValueError where a moment is none that Python can hold after all."""
+    import numpy as np
+
+    is_decimal = type_.startswith("DECIMAL")
+    selected = f"CAST({column} AS VARCHAR)" if is_decimal else column
+    (found,) = connection.execute(f"SELECT {selected} FROM {table}").fetchnumpy().values()
+    empty = np.ma.getmaskarray(found) if isinstance(found, np.ma.MaskedArray) else None
+    values = np.ma.getdata(found)
+    if empty is not None and not empty.any():
+        empty = None
+    if is_decimal or type_ == "VARCHAR":
+        texts = (
+            values.tolist() if empty is None else ["" if gone else text for text, gone in zip(values.tolist(), empty.tolist(), strict=True)]
+        )
+        return ArrayColumn(kind="decimal" if is_decimal else "text", values=text_block(texts), empty=empty)
+    if type_ in _MOMENTS:
+        moments = values.astype("datetime64[us]").view(np.int64)
+        if empty is not None:
+            moments = np.where(empty, 0, moments)
+        if not fits_calendar(moments):
+            raise ValueError("a moment outside the calendar")
+        return ArrayColumn(kind="date" if type_ == "DATE" else "moment", values=moments, empty=empty)
+    return ArrayColumn(kind="number", values=values.astype(np.float64) if type_ == "FLOAT" else values, empty=empty)

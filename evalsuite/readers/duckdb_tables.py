@@ -15,12 +15,14 @@ from evalsuite.errors import FaultError
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
 from evalsuite.readers.limits import Limits
-from evalsuite.tables.digested import AnyTable, Digest, DigestedTable, exact_form
+from evalsuite.tables.digested import AnyTable, Digest, DigestedTable
 from evalsuite.types import Fault, Table
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
+# From so many rows on, arrays cost less than values.
+ARRAY_ROWS = 2_000
 _TARGET_CHUNK_BYTES = 4 << 20
 _FIRST_CHUNK_ROWS = 64
 _MOST_CHUNK_ROWS = 50_000
@@ -34,14 +36,15 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
 def read_duckdb(
-    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, blame: Blame | None = None
+    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False
 ) -> dict[str, AnyTable | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
 
     Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
     TIMESTAMPTZ is an aware datetime in UTC, and an instant Python cannot hold (infinity, nanoseconds, year 10000) stays text.
     A handle is copied first; a Path is taken as private already and opened where it lies.
-    With `blame`, a big table of a Path is a `DigestedTable`, and the Path must stay as long as it may be asked for its rows.
+    `as_it_comes` takes tables of many rows as arrays, and very big ones of a Path as `DigestedTable`s: the Path must stay as long as they
+    may be asked for their rows.
 
     Raises:
         FaultError: BAD_DUCKDB, or LIMIT where memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table stand in the result.
@@ -49,14 +52,17 @@ def read_duckdb(
     with answer_attached(source, limits) as connection:
         catalog = _Catalog(connection, "answer")
         wanted = catalog.table_names() if names is None else names
-        if blame is None or not isinstance(source, Path):
-            return {name: catalog.read(name, limits) for name in wanted}
+        if not as_it_comes or not isinstance(source, Path):
+            return {name: catalog.read(name, limits, as_arrays=as_it_comes) for name in wanted}
         salt = secrets.randbits(duckdb_digests.SALT_BITS)
-        read = {name: catalog.digested(name, limits) or catalog.read(name, limits) for name in wanted}
-        for name, table in read.items():
-            if isinstance(table, DigestedTable):
-                known, rows = catalog.digest(table, salt), _AnswerTable(source, name, limits, blame)
-                read[name] = replace(table, known=known, source=rows) if known is not None else catalog.read(name, limits)
+        read: dict[str, AnyTable | Fault] = {}
+        for name in wanted:
+            table = catalog.digested(name, limits)
+            known = catalog.digest(table, salt) if table is not None else None
+            if table is None or known is None:
+                read[name] = catalog.read(name, limits, as_arrays=True)
+            else:
+                read[name] = replace(table, known=known, source=_AnswerTable(source, name, limits))
         return read
 
 
@@ -71,14 +77,15 @@ def read_trusted_duckdb(
 ) -> dict[str, AnyTable | Fault]:
     """`read_duckdb` for a gold database: attached read-only to one connection that lives as long as the process.
 
-    Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection.
+    Opening a connection anew costs 20 ms, attaching a file half a millisecond. No file of a submission ever reaches this connection. With
+    `blame` tables come `as_it_comes`; it makes what gold is blamed with where a file turns out to be at fault later.
     """
     with gold_attached(path, limits) as connection:
         catalog = _Catalog(connection, "gold")
         wanted = catalog.table_names() if names is None else names
         if blame is None:
             return {name: catalog.read(name, limits) for name in wanted}
-        read = {name: catalog.digested(name, limits) or catalog.read(name, limits) for name in wanted}
+        read = {name: catalog.digested(name, limits) or catalog.read(name, limits, as_arrays=True) for name in wanted}
     for name, table in read.items():
         if isinstance(table, DigestedTable):
             read[name] = replace(table, source=_GoldTable(path, name, limits, blame))
@@ -92,22 +99,25 @@ class _AnswerTable:
     path: Path
     name: str
     limits: Limits
-    blame: Blame
 
     def digest(self, salt: int) -> Digest | None:
         """Nothing: its digest was worked out when the file was read."""
         return None
 
-    def whole(self) -> Table | Fault:
-        """The table, or why it is not read. Raises what the answer is blamed with."""
+    def rows(self) -> Table | Fault:
+        """The table, or why it is not read."""
         try:
-            return exact_form(read_duckdb(self.path, names=[self.name], limits=self.limits)[self.name])
+            with answer_attached(self.path, self.limits) as connection:
+                return _Catalog(connection, "answer").read(self.name, self.limits, as_arrays=True)
         except FaultError as error:
-            raise self.blame(error) from None
+            return error.fault
 
 
+@dataclass(frozen=True, slots=True)
 class _GoldTable(_AnswerTable):
     """A big table of gold."""
+
+    blame: Blame
 
     def digest(self, salt: int) -> Digest | None:
         """The digest, None where equal cells are not all there is to the table."""
@@ -119,10 +129,11 @@ class _GoldTable(_AnswerTable):
         except FaultError:
             return None
 
-    def whole(self) -> Table | Fault:
+    def rows(self) -> Table | Fault:
         """The table, or why it is not read. Raises what gold is blamed with."""
         try:
-            return exact_form(read_trusted_duckdb(self.path, names=[self.name], limits=self.limits)[self.name])
+            with gold_attached(self.path, self.limits) as connection:
+                return _Catalog(connection, "gold").read(self.name, self.limits, as_arrays=True)
         except FaultError as error:
             raise self.blame(error) from None
 
@@ -166,7 +177,7 @@ class _Catalog:
             return None
         described = self._described(str(row[0]), str(row[1]))
         header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
-        return DigestedTable(header=header, types=types, name=str(row[1])) if duckdb_digests.can_be_digested(types) else None
+        return DigestedTable(header=header, types=types, name=str(row[1])) if duckdb_digests.are_plain(types) else None
 
     def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
         """The digest of a table; with limits, None where equal cells are not all there is to it."""
@@ -177,15 +188,19 @@ class _Catalog:
             return None
         return duckdb_digests.read_digest(self.connection, place, columns, types, salt)
 
-    def read(self, name: str, limits: Limits) -> Table | Fault:
-        """One table, or why it is not read."""
+    def read(self, name: str, limits: Limits, *, as_arrays: bool = False) -> Table | Fault:
+        """One table, or why it is not read; `as_arrays` where it has many rows and plain types."""
         row = self.tables.get(name.lower())
         if row is None:
             if self.has_view(name):
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
         refusal = self._refusal(name, row, limits)
-        return refusal if refusal is not None else self._fetch(name, str(row[0]), str(row[1]), limits)
+        if refusal is not None:
+            return refusal
+        if as_arrays and row[2] >= ARRAY_ROWS and (found := self._fetch_arrays(name, str(row[0]), str(row[1]), limits)) is not None:
+            return found
+        return self._fetch(name, str(row[0]), str(row[1]), limits)
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
         """Why a table is not read, as far as the catalog tells."""
@@ -209,6 +224,25 @@ class _Catalog:
                 self._columns.setdefault((str(owner), str(table)), []).append((str(column), str(type_)))
         return self._columns[database, stored]
 
+    def _fetch_arrays(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault | None:
+        """All rows of a table of plain types, one column after the other; None where a cell is none that Python can hold."""
+        described = self._described(database, stored)
+        header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
+        if not duckdb_digests.are_plain(types):
+            return None
+        place = f"{quoted_name(database)}.main.{quoted_name(stored)}"
+        quoted = list(map(quoted_name, header))
+        size = duckdb_digests.read_size(self.connection, place, quoted, types)
+        if size is None:
+            return None
+        if size > limits["table_bytes"]:
+            return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+        columns = [duckdb_digests.read_array(self.connection, place, *column) for column in zip(quoted, types, strict=True)]
+        n_rows = len(columns[0])
+        if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"] or any(len(column) != n_rows for column in columns):
+            return _more(name, "rows than it says (limits rows and cells)")
+        return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+
     def _fetch(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault:
         """The rows of one table in chunks small enough for the byte cap to act between them."""
         described = self._described(database, stored)
@@ -223,11 +257,15 @@ class _Catalog:
                 n_bytes += _bytes_of_cells(cells, types[index])
                 columns[index].extend(map(_instant, cells) if types[index] in _AS_INSTANT else cells)
             if n_bytes > limits["table_bytes"]:
-                return Fault(code="LIMIT", detail=f"{name!r} has more than {int(limits['table_bytes'])} bytes (limit table_bytes)")
+                return _more(name, f"than {int(limits['table_bytes'])} bytes (limit table_bytes)")
             if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"]:
-                return Fault(code="LIMIT", detail=f"{name!r} has more rows than it says (limits rows and cells)")
+                return _more(name, "rows than it says (limits rows and cells)")
             chunk = max(1, min(_MOST_CHUNK_ROWS, chunk * 4, _TARGET_CHUNK_BYTES * n_rows // n_bytes))
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
+
+
+def _more(name: str, what: str) -> Fault:
+    return Fault(code="LIMIT", detail=f"{name!r} has more {what}")
 
 
 def quoted_name(name: str) -> str:

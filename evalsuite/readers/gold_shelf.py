@@ -10,6 +10,8 @@ from collections.abc import Callable, Hashable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.tables.arrays import array_columns
+from evalsuite.tables.digested import DigestedTable
 from evalsuite.tables.packed import packed_of
 from evalsuite.types import Fault, Table
 
@@ -75,7 +77,7 @@ def _stamp(path: Path) -> tuple[int, ...] | None:
 def _bytes_of(value: Any, file_bytes: int) -> int | None:
     """About how much memory the tables of a file take, None for what is not kept."""
     tables = list(value.values()) if isinstance(value, Mapping) else [value]
-    if not all(isinstance(table, Table | Fault | str) for table in tables):
+    if not all(isinstance(table, Table | DigestedTable | Fault) for table in tables):
         return None
-    held = [table for table in tables if isinstance(table, Table) and packed_of(table) is None]
+    held = [table for table in tables if isinstance(table, Table) and packed_of(table) is None and array_columns(table) is None]
     return file_bytes + sum(table.n_rows * len(table.columns) * _CELL_BYTES for table in held)

@@ -1,13 +1,12 @@
 """`duckdb_match`: tables of a DuckDB database against a gold database."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.tables.database_rules import list_problem, match_database, needs_quotes
-from evalsuite.tables.digested import AnyTable, DigestedTable, agreed_rows, held
+from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, with_rows
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.fetched import turns_into_floats
 from evalsuite.tables.margins import with_margin
@@ -68,20 +67,17 @@ def duckdb_match(
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
     names = list(gold) if condition_tabs is None else condition_tabs
+    # What the digests leave open is asked for once, before anybody judges.
     apart = set(_apart(prediction, gold, names, condition_cols or (), ignore_orders or ()))
-    judged = partial(
-        _score,
+    return _score(
+        with_rows(prediction, apart),
+        with_rows(gold, apart),
         names=names,
         needed=condition_cols,
         ignore_orders=ignore_orders,
         terms=Terms(abs_tol=abs_tol, rel_tol=rel_tol, heeds_labels=labels != "ignore"),
         reference=reference,
     )
-    score = judged(held(prediction, apart), held(gold, apart))
-    if (score.official, score.strict) == (1, 1) or apart >= set(map(str.lower, names)):
-        return score
-    # Why one table made the rules differ depends on the rows of the others too.
-    return judged(held(prediction), held(gold))
 
 
 def _apart(
@@ -103,7 +99,7 @@ def _apart(
         chosen = [types[i] for i in (needed[index] if needed else ()) if -len(types) <= i < len(types)]
         # Rows in any order are sorted by the text of their numbers, which other columns have a say in.
         alike = not (ignore_order and chosen) or turns_into_floats(chosen) == turns_into_floats(types)
-        if not alike or agreed_rows(theirs, mine, ignore_order=ignore_order) is None:
+        if not alike or agreed(theirs, mine, ignore_order=ignore_order) is None:
             yield name
 
 

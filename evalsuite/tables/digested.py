@@ -5,21 +5,13 @@ Rows are hashed with 64 bits and summed, once with and once without their number
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import count
 from typing import Any, Protocol
 
 from evalsuite.errors import FaultError
+from evalsuite.tables.arrays import array_columns
 from evalsuite.tables.packed import packed_of
 from evalsuite.types import Fault, Table
-
-
-class AnswerFaultError(Exception):
-    """The rows of a submission's database table cannot be read after all; `fault` says why."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.code)
-        self.fault = fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +31,8 @@ class DigestSource(Protocol):
         """The digest under a salt, None for a table whose equality with another needs more than equal cells."""
         ...
 
-    def whole(self) -> Table | Fault:
-        """The table as the exact reader makes it. Raises what the side it belongs to is blamed with."""
+    def rows(self) -> Table | Fault:
+        """The table, or why it cannot be read. Of gold raises what it is blamed with where the whole file is at fault."""
         ...
 
 
@@ -61,12 +53,11 @@ class DigestedTable:
             self.digests[salt] = self.known or (self.source.digest(salt) if self.source is not None else None)
         return self.digests[salt]
 
-    @cached_property
-    def exact(self) -> Table | Fault:
-        """The whole table in memory, or why it cannot be."""
+    def rows(self) -> Table | Fault:
+        """The table with its rows, or why they cannot be read; asked for anew each time."""
         if self.source is None:
             raise ValueError("a table that comes from nowhere")
-        return self.source.whole()
+        return self.source.rows()
 
 
 # A table, of a database held or not.
@@ -74,15 +65,15 @@ AnyTable = Table | DigestedTable
 
 
 def exact_table(table: AnyTable) -> Table:
-    """The table as one that is held in memory. Raises `FaultError` for one of a database that is at fault itself."""
-    found = exact_form(table)
+    """The table with its rows. Raises `FaultError` for one of a database that is at fault itself."""
+    found = table.rows() if isinstance(table, DigestedTable) else table
     if isinstance(found, Fault):
         raise FaultError(found.code, found.detail)
     return found
 
 
-def agreed_rows(prediction: object, gold: object, *, ignore_order: bool) -> int | None:
-    """The number of rows of two tables with the same columns of the same types that hold the same rows, None where that is not known."""
+def agreed(prediction: object, gold: object, *, ignore_order: bool) -> Digest | None:
+    """Gold's digest where two tables have the same columns of the same types and hold the same rows, None where that is not known."""
     if not (isinstance(prediction, DigestedTable) and isinstance(gold, DigestedTable)) or prediction.known is None:
         return None
     if prediction.header != gold.header or prediction.types != gold.types:
@@ -90,28 +81,25 @@ def agreed_rows(prediction: object, gold: object, *, ignore_order: bool) -> int 
     mine, theirs = gold.digest(prediction.known.salt), prediction.known
     if mine is None or (mine.n_rows, mine.bag) != (theirs.n_rows, theirs.bag):
         return None
-    return mine.n_rows if ignore_order or mine.ordered == theirs.ordered else None
+    return mine if ignore_order or mine.ordered == theirs.ordered else None
 
 
-def held(form: Any, names: Iterable[str] | None = None) -> Any:
-    """A form with its tables as Python values (of a database those of these names, without case; None: all).
+def with_rows(tables: Mapping[str, AnyTable | Fault], names: Iterable[str]) -> dict[str, AnyTable | Fault]:
+    """The tables of a database, those of these names (without case) with their rows, or the fault that keeps them from being read."""
+    wanted = set(names)
+    return {name: table.rows() if isinstance(table, DigestedTable) and name.lower() in wanted else table for name, table in tables.items()}
 
-    Raises what a side is blamed with.
-    """
+
+def held(form: Any) -> Any:
+    """A form with its tables as Python values. Raises what gold is blamed with."""
     if isinstance(form, list):
         return [held(table) for table in form]
+    if isinstance(form, DigestedTable):
+        return held(form.rows())
     if isinstance(form, Table):
-        return replace(form, columns=tuple(map(list, form.columns))) if packed_of(form) is not None else form
-    if not isinstance(form, Mapping):
-        return form
-    wanted = None if names is None else set(names)
-    chosen = {name for name in form if wanted is None or name.lower() in wanted}
-    return {name: exact_form(table) if name in chosen else table for name, table in form.items()}
-
-
-def exact_form(table: AnyTable | Fault) -> Table | Fault:
-    """The table in memory, or why it cannot be."""
-    return table.exact if isinstance(table, DigestedTable) else table
+        is_plain = packed_of(form) is None and array_columns(form) is None
+        return form if is_plain else replace(form, columns=tuple(map(list, form.columns)))
+    return {name: held(table) for name, table in form.items()} if isinstance(form, Mapping) else form
 
 
 def digested_tables(forms: Mapping[str, Any]) -> Sequence[DigestedTable]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from evalsuite.tables.arrays import unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, row_hashes, scattered, side_by_side
 from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_strictly_equal
 from evalsuite.tables.packed import Packed, pack, packed_of
@@ -317,6 +318,10 @@ def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
     a, b = _written(gold, i), _written(predicted, k)
     if gold.types is None and predicted.types is None:
         return [] if a == b else [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
+    if gold.types is not None and predicted.types is not None and (gold.types[i] == predicted.types[k] or "(" not in gold.types[i]):
+        rows = unlike_arrays(a, b)
+        if rows is not None:
+            return list(map(int, rows))
     return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x is not y and (type(x) is not type(y) or x != y)]
 
 

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Literal
 
+from evalsuite.tables.arrays import ArrayColumn
 from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.official_cells import NA, NAT, Column, Items
 from evalsuite.tables.pandas_typing import NAN
@@ -65,6 +66,19 @@ def database_columns(table: Table, needed: Sequence[int] | None = None) -> list[
     if all(column.is_number for column in fetched) and _become_floats([column.type for column in fetched]):
         return [Column(list(map(float, column.values)), "number") for column in fetched]
     return [_column(column) for column in fetched]
+
+
+def cells_of_column(table: Table, chosen: Sequence[int], column: int, rows: Sequence[int]) -> Column:
+    """Some rows of one of the chosen columns, as `database_columns` has it for plain types of which no chosen column has an empty cell."""
+    names = [(table.types or ())[index].upper() for index in chosen]
+    held = table.columns[column]
+    fetched = _fetch(held.cells(rows) if isinstance(held, ArrayColumn) else [held[row] for row in rows], (table.types or ())[column])
+    groups = {_typing(name)[0] for name in names}
+    if groups == {"moment"}:
+        return _moments_alone([fetched])[0]
+    if groups <= {"integer", "float"} and _become_floats(names):
+        return Column(list(map(float, fetched.values)), "number")
+    return _column(fetched)
 
 
 def turns_into_floats(types: Iterable[str]) -> bool:

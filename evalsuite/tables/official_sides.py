@@ -5,6 +5,7 @@ from typing import Any
 
 from evalsuite.tables.evidence import Evidence, first_rows
 from evalsuite.tables.fetched import database_columns
+from evalsuite.tables.official_arrays import OfficialArrays
 from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
 from evalsuite.tables.packed import packed_of
@@ -144,7 +145,26 @@ def compare_packed(expected: "Side", predicted: "Side", evidence: Evidence) -> S
     return _explain(expected, predicted, evidence, len(partners), columns)
 
 
-def _explain(expected: "Side", predicted: "Side", evidence: Evidence, n_found: int, packed: OfficialColumns | None = None) -> Score:
+def compare_arrays(expected: "Side", predicted: "Side", evidence: Evidence) -> Score | None:
+    """The score of tables that are held as arrays, None for others, and where empty cells or the order of rows hang on all of them."""
+    sides = ((evidence.gold, expected.chosen), (evidence.predicted, predicted.chosen))
+    if expected.ignore_order or not all(OfficialArrays.can_judge(*side) for side in sides):
+        return None
+    columns = OfficialArrays(evidence, expected.chosen)
+    partners = columns.partners()
+    if len(partners) == len(expected):
+        return all_found(evidence.n_rows, [(i + 1, k + 1) for i, k in zip(expected.chosen, partners, strict=True)])
+    return _explain(expected, predicted, evidence, len(partners), arrays=columns)
+
+
+def _explain(
+    expected: "Side",
+    predicted: "Side",
+    evidence: Evidence,
+    n_found: int,
+    packed: OfficialColumns | None = None,
+    arrays: OfficialArrays | None = None,
+) -> Score:
     """The 0 of the needed column `n_found`, which none equals: names the predicted column with the fewest differing cells."""
     i, n_rows, n_predicted = expected.chosen[n_found], evidence.n_rows, len(predicted)
     gold, ignore_order = evidence.gold, expected.ignore_order
@@ -155,7 +175,7 @@ def _explain(expected: "Side", predicted: "Side", evidence: Evidence, n_found: i
         return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
     n_ranked = min(n_rows, max(1, (RANKED_CELLS if packed is None else FEW_RANKED_CELLS) // n_predicted))
     mine, theirs = expected, predicted
-    if packed is not None:
+    if packed is not None or arrays is not None:
         mine, theirs = expected.first(n_ranked), predicted.first(n_ranked)
 
     def distance(k: int) -> tuple[int, bool, int]:
@@ -168,10 +188,12 @@ def _explain(expected: "Side", predicted: "Side", evidence: Evidence, n_found: i
     place = f"{word} predicted column {k + 1} {shorten(evidence.predicted.header[k])}"
     if packed is not None and packed.are_many:
         return Score(official=0.0, reason=no_equal(i, gold.header[i], f"{place}, whose cells cannot be paired"), details=details)
-    rows = packed.differing(i, k) if packed is not None and not ignore_order else None
+    rows = packed.differing(i, k) if packed is not None and not ignore_order else arrays.differing(i, k) if arrays is not None else None
     if rows is not None and packed is not None:
         _, a, b = next(evidence.cells(i, k, rows[:1]))
         cells = f"{shown(packed.value(0, i, a))} vs {shown(packed.value(1, k, b))}"
+    elif rows is not None and arrays is not None:
+        cells = f"{shown(arrays.value(0, i, rows[0]))} vs {shown(arrays.value(1, k, rows[0]))}"
     else:
         if packed is not None:
             # One column of packed text is typed as it is in its frame, but for how integers are held.

@@ -8,10 +8,10 @@ at most once, and columns whose text is equal are accepted as they stand.
 from collections.abc import Sequence
 
 from evalsuite.errors import describe
-from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
+from evalsuite.tables.digested import AnyTable, agreed, exact_table
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.official_cells import Reference, Uncomparable
-from evalsuite.tables.official_sides import Side, compare_packed, compare_sides, is_safe_text
+from evalsuite.tables.official_sides import Side, compare_arrays, compare_packed, compare_sides, is_safe_text
 from evalsuite.tables.wording import all_found, count, shorten
 from evalsuite.types import Fault, Score
 
@@ -34,9 +34,9 @@ def match_table(
         chosen = resolve(needed, len(gold.header))
     except IndexError as error:
         return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
-    n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
-    if n_agreed is not None:
-        return all_found(n_agreed, [(i + 1, i + 1) for i in chosen])
+    same_rows = agreed(prediction, gold, ignore_order=ignore_order)
+    if same_rows is not None:
+        return all_found(same_rows.n_rows, [(i + 1, i + 1) for i in chosen])
     prediction, gold = exact_table(prediction), exact_table(gold)
     if prediction.n_rows != gold.n_rows:
         reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
@@ -49,6 +49,8 @@ def match_table(
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
     if is_safe and evidence.packed is not None and (found := compare_packed(expected, predicted, evidence)) is not None:
+        return found
+    if (found := compare_arrays(expected, predicted, evidence)) is not None:
         return found
     try:
         return compare_sides(expected, predicted, evidence)

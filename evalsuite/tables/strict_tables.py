@@ -6,7 +6,7 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.tables.columns import Column, Matching
-from evalsuite.tables.digested import AnyTable, agreed_rows, exact_table
+from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, exact_table
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.flip_causes import cause_of_acceptance
 from evalsuite.tables.reasons import explain
@@ -32,10 +32,11 @@ def judge_table(
 
     Where order counts, rows that are equal in the gold columns `order_by` may still change places.
     """
-    n_agreed = agreed_rows(prediction, gold, ignore_order=ignore_order)
-    if n_agreed is not None:
+    same_rows = agreed(prediction, gold, ignore_order=ignore_order)
+    if same_rows is not None and isinstance(prediction, DigestedTable) and prediction.known is not None:
         chosen = chosen_columns(needed, len(gold.header))
-        return _agreement(gold, needed, n_agreed, chosen, chosen)
+        found = _agreement(gold, needed, same_rows.n_rows, chosen, chosen)
+        return found if same_rows.ordered == prediction.known.ordered else replace(found, cause="row pairing")
     prediction, gold = exact_table(prediction), exact_table(gold)
     if gold.ragged_line is not None:
         detail = f"gold file {gold.name}: line {gold.ragged_line} has more fields than the header"

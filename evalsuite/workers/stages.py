@@ -18,8 +18,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.digested import AnswerFaultError
-from evalsuite.tables.digested import held as held_tables
+from evalsuite.tables.digested import held
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
@@ -69,18 +68,7 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
         return judge
     module, _, name = order.partition(":")
     found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
-    return lambda task, prediction: found(task, replace(prediction, forms=_in_memory(prediction.forms)))
-
-
-def _in_memory(forms: Mapping[str, Any]) -> dict[str, Any]:
-    """The forms with every table held in memory, or the fault that keeps it from that."""
-    held = dict(forms)
-    for name, form in forms.items():
-        try:
-            held[name] = held_tables(form)
-        except AnswerFaultError as error:
-            held[name] = error.fault
-    return held
+    return lambda task, prediction: found(task, replace(prediction, forms={name: held(form) for name, form in prediction.forms.items()}))
 
 
 def _read(form: Any) -> Any:
@@ -135,11 +123,7 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
         late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.forms and faults[0].code == "TIMEOUT" else {}
         return faulty(task, faults[0], seconds=prediction.seconds, **late)
-    try:
-        outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
-    except AnswerFaultError:
-        # A table known by its digest turned out to be faulty when all of it was asked for.
-        return judge(task, replace(prediction, forms=_in_memory(prediction.forms)), helper)
+    outcomes = [_run_check(task, check, prediction.forms, helper) for check in applicable(task.instance, task.answer)]
     seconds = prediction.seconds + time.perf_counter() - started
     result = combine(task, outcomes, seconds=seconds)
     table = prediction.forms.get("table")
@@ -163,11 +147,9 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
         if not takes_big and entry.marker.reads != "query":
-            form = held_tables(form)
+            form = held(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
-    except AnswerFaultError:
-        raise
     except FaultError as error:
         # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None

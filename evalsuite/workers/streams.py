@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError
-from evalsuite.tables.digested import AnswerFaultError, Digest, DigestedTable, digested_tables
+from evalsuite.tables.digested import Digest, DigestedTable, digested_tables
 from evalsuite.tables.packed import BLOCK, OddError, UnreadTable, packed_table
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send, unread_tables
@@ -92,13 +92,8 @@ def _received(reader: "socket", most: int) -> bytes:
 
 
 def _rows(table: DigestedTable, most: int) -> bytes:
-    """A database table, its own fault in its place, or as `answer` the fault that keeps the whole file from being read."""
-    assert table.source is not None
-    try:
-        # Asked for anew each time: what was sent is not held on to.
-        return _encoded(table.source.whole, most)
-    except AnswerFaultError as error:
-        return encode_forms({"answer": error.fault})
+    """A database table, or its fault in its place."""
+    return _encoded(table.rows, most)
 
 
 class RemoteTable:
@@ -111,13 +106,11 @@ class RemoteTable:
         """Nothing: the reader sent its digest, under the salt it chose."""
         return None
 
-    def whole(self) -> Table | Fault:
-        """The table as the exact reader made it, or its fault. Raises `AnswerFaultError` where the whole file is at fault."""
+    def rows(self) -> Table | Fault:
+        """The table as the reader made it, or its fault."""
         send(self._reader, _ROWS + str(self._place).encode())
-        forms = decode_forms(_received(self._reader, self._most))
-        if isinstance(fault := forms.get("answer"), Fault):
-            raise AnswerFaultError(fault)
-        if not isinstance(table := forms.get("table"), Table | Fault):
+        table = decode_forms(_received(self._reader, self._most)).get("table")
+        if not isinstance(table, Table | Fault):
             raise ValueError("a reader sent no table")
         return table
 

@@ -14,6 +14,8 @@ from functools import cache
 from typing import Any, Protocol
 from uuid import UUID
 
+from evalsuite.tables.arrays import ArrayColumn, array_columns, block_of
+from evalsuite.tables.blocks import Block
 from evalsuite.tables.digested import Digest, DigestedTable
 from evalsuite.tables.packed import UnreadTable, packed_of
 from evalsuite.types import Fault, Result, Table, Task
@@ -160,6 +162,8 @@ def _form(value: Any) -> Any:
         # msgpack has no integers of 128 bits.
         numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
         return ["digested", list(value.header), list(value.types or ()), value.name, numbers]
+    if isinstance(value, Table) and (arrays := array_columns(value)) is not None:
+        return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_array, arrays))]
     if isinstance(value, Table):
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
@@ -202,6 +206,12 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
         salt, n_rows, ordered, bag = map(int, numbers)
         known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag)
         return DigestedTable(header=tuple(map(str, header)), types=tuple(map(str, types)), name=str(name), known=known)
+    if kind == "arrays":
+        _, header, types, name, n_rows, columns = value
+        if not len(header) == len(types) == len(columns):
+            raise ValueError("a table whose columns differ in number")
+        arrays = tuple(_array_back(column, n_rows) for column in columns)
+        return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
     if kind == "fault":
         return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]))
     if kind == "named":
@@ -212,6 +222,23 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
     if kind != "text":
         raise ValueError(f"a form of unknown kind {kind!r}")
     return value[1]
+
+
+def _array(column: ArrayColumn) -> list[Any]:
+    values, empty = column.values, None if column.empty is None else column.empty.tobytes()
+    if isinstance(values, Block):
+        return [column.kind, "", values.data, values.lengths.astype("<i4").tobytes(), empty]
+    return [column.kind, values.dtype.char, values.tobytes(), b"", empty]
+
+
+def _array_back(told: Any, n_rows: int) -> ArrayColumn:
+    import numpy as np
+
+    kind, char, data, lengths, empty = told
+    values = np.frombuffer(data, char) if char else block_of(data, np.frombuffer(lengths, "<i4"))
+    if len(values) != n_rows:
+        raise ValueError("a column of another length")
+    return ArrayColumn(kind=kind, values=values, empty=None if empty is None else np.frombuffer(empty, bool))
 
 
 def _neutral(value: Any) -> Any:

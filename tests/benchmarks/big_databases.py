@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.big_tables import FETCH, frame, make_case, measured
+from tests.benchmarks.wrong_tables import one_cell
 
 
 def write(path: Path, table: Any) -> None:
@@ -27,4 +28,13 @@ def run(scratch: Path, *, n: int = 3, rows: int = 1_000_000) -> dict[str, Any]:
         found[name] = measured(pair[0].parents[2], FETCH, pair, n)
         for path in pair:
             path.unlink()
-    return found
+    return found | _one_cell(scratch / "one-cell", n)
+
+
+def _one_cell(folder: Path, n: int) -> dict[str, Any]:
+    """200,000 rows with one price changed near their end."""
+    table = frame(200_000)
+    pair = make_case(folder, "duckdb_match", ".duckdb", {"condition_tabs": ["t"], "condition_cols": [[]], "ignore_orders": [False]})
+    write(pair[0], table)
+    write(pair[1], one_cell(table))
+    return {"200k, one cell": measured(folder, FETCH, pair, n)}

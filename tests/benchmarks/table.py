@@ -72,6 +72,7 @@ ROWS = (
         Row(f"duckdb_match 1M x 10, {name}", ("databases", name, "ratio"), FETCHING, 1, 0.2, ("databases", name, "peak_mib"), 350)
         for name in ("ordered", "any order")
     ),
+    Row("duckdb_match 200k x 10, one cell", ("databases", "200k, one cell", "ratio"), FETCHING, 1, 0.5),
     Row("`check string_match`", ("start", "ratios", "check string_match"), PASS, 8, 6),
     Row("`--help`", ("start", "ratios", "--help"), PASS, 8, 6),
     Row("`--version`", ("start", "ratios", "--version"), PASS, 4, 2),

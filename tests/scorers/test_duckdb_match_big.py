@@ -12,12 +12,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
-from evalsuite.readers import duckdb_digests
+from evalsuite.readers import duckdb_digests, duckdb_tables
 from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
-from evalsuite.tables.digested import AnswerFaultError, Digest, DigestedTable, digested_tables
-from evalsuite.types import Fault
+from evalsuite.tables.digested import Digest, DigestedTable, bound, digested_tables, with_rows
+from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import decode_forms, encode_forms
 
 LIMITS = resolve_limits()
@@ -40,11 +40,12 @@ CELLS: dict[str, list[Any]] = {
 def _lowered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every table counts as big."""
     monkeypatch.setattr(duckdb_digests, "DIGESTED_ROWS", 1)
+    monkeypatch.setattr(duckdb_tables, "ARRAY_ROWS", 1)
 
 
 def blamed(error: FaultError) -> Exception:
-    """What a submission is blamed with."""
-    return AnswerFaultError(error.fault)
+    """What gold is blamed with."""
+    return error
 
 
 def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) -> Path:
@@ -60,15 +61,36 @@ def make(path: Path, types: list[str], rows: list[tuple[Any, ...]], *more: str) 
 
 
 def both_ways(answer: Path, gold: Path, **parameters: Any) -> tuple[dict[str, Any], dict[str, Any], bool]:
-    """The score by digests, that by rows, and whether the rows stayed where they are."""
+    """The score by digests, that by rows, and whether the rows stayed where they are; that by arrays is the one by rows."""
     exact = duckdb_match(
         read_duckdb(answer, names=None, limits=LIMITS), gold=read_trusted_duckdb(gold, names=None, limits=LIMITS), **parameters
     )
-    prediction = read_duckdb(answer, names=None, limits=LIMITS, blame=blamed)
+    read = read_duckdb(answer, names=None, limits=LIMITS, as_it_comes=True)
     expected = read_trusted_duckdb(gold, names=None, limits=LIMITS, blame=blamed)
-    told = duckdb_match(prediction, gold=expected, **parameters)
-    tables = digested_tables({"database": prediction})
-    return asdict(told), asdict(exact), bool(tables) and not any("exact" in vars(table) for table in tables)
+    tables = digested_tables({"database": read})
+    asked: list[int] = []
+    told = duckdb_match(
+        bound({"database": read}, lambda place: Asked(tables[place], place, asked))["database"], gold=expected, **parameters
+    )
+    arrays = duckdb_match(with_rows(read, map(str.lower, read)), gold=with_rows(expected, map(str.lower, expected)), **parameters)
+    assert asdict(arrays) == asdict(exact)
+    return asdict(told), asdict(exact), bool(tables) and not asked
+
+
+class Asked:
+    """A source that notes who is asked for its rows."""
+
+    def __init__(self, table: DigestedTable, place: int, asked: list[int]) -> None:
+        self._table, self._place, self._asked = table, place, asked
+
+    def digest(self, salt: int) -> Digest | None:
+        """As the table's own."""
+        return self._table.digest(salt)
+
+    def rows(self) -> Table | Fault:
+        """As the table's own, noted."""
+        self._asked.append(self._place)
+        return self._table.rows()
 
 
 @st.composite
@@ -158,7 +180,7 @@ def test_digests_cross_the_wire_and_other_shapes_do_not() -> None:
     back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
     assert (back.header, back.types, back.name, back.known) == (("a",), ("BIGINT",), "t", known)
     with pytest.raises(ValueError, match="nowhere"):
-        _ = back.exact
+        back.rows()
 
 
 def test_the_limit_of_bytes_holds_for_what_nobody_reads(tmp_path: Path) -> None:
@@ -169,5 +191,6 @@ def test_the_limit_of_bytes_holds_for_what_nobody_reads(tmp_path: Path) -> None:
     found = read_trusted_duckdb(gold, names=None, limits=limits, blame=blamed)["t"]
     assert isinstance(found, DigestedTable)
     assert found.digest(1) is None
-    assert isinstance(found.exact, Fault)
-    assert found.exact.code == "LIMIT"
+    rows = found.rows()
+    assert isinstance(rows, Fault)
+    assert rows.code == "LIMIT"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from evalsuite.tables.arrays import ArrayColumn, block_of, text_block
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
 
@@ -157,3 +158,21 @@ def test_a_long_frame_comes_in_one_piece() -> None:
     send(pipe, payload)
     pipe.seek(0)
     assert receive(pipe, most=len(payload)) == payload
+
+
+def test_arrays_cross_the_wire_and_other_shapes_do_not() -> None:
+    """Columns of a database come back as they were, NULL and all; lengths that do not fit the text are refused."""
+    import numpy as np
+
+    columns = (
+        ArrayColumn(kind="number", values=np.array([1, 2, -3])),
+        ArrayColumn(kind="text", values=text_block(["é", "", "abc"]), empty=np.array([False, True, False])),
+    )
+    table = Table(header=("a", "b"), columns=columns, n_rows=3, types=("BIGINT", "VARCHAR"), name="t")
+    back = decode_forms(encode_forms({"database": {"t": table}}))["database"]["t"]
+    assert list(map(list, back.columns)) == [[1, 2, -3], ["é", None, "abc"]]
+    for lengths in ([2, 0, 5], [3, -1, 4]):
+        with pytest.raises(ValueError, match="do not fit"):
+            block_of(b"abcdef", np.array(lengths, np.int32))
+    with pytest.raises(ValueError, match="other numbers"):
+        ArrayColumn(kind="number", values=np.array(["a"]))
