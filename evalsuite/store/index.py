@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 Cut = Callable[[bool], Callable[[Result], Result] | None]
 
 INDEX = ".index.duckdb"
+# Among runs there is nothing but runs, where they have a folder around them that is ours.
+_OURS = ".evalsuite"
 # The first column of each table is the run's name.
 _TABLES: Mapping[str, Mapping[str, str]] = {
     "runs": {
@@ -76,6 +78,11 @@ def holds_runs(root: Path) -> bool:
     return any(_stamps(root))
 
 
+def index_of(root: Path) -> Path:
+    """Where the index of a folder of runs lies."""
+    return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
+
+
 def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> None:
     """Give the connection the three tables: views of the index, or copies of what of it may be seen."""
     stamps = dict(_stamps(root))
@@ -113,8 +120,8 @@ def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str,
     """The name under which the index is attached, to be read, as new as the runs are; None where there can be none."""
     import duckdb
 
-    place = root / INDEX
-    if not stamps or not os.access(root, os.W_OK if not place.exists() else os.R_OK):
+    place = index_of(root)
+    if not stamps or not os.access(place.parent, os.W_OK if not place.exists() else os.R_OK):
         return None
     quoted = str(place).replace("'", "''")
     for _ in range(2):

@@ -115,6 +115,16 @@ def test_a_folder_that_may_only_be_read(runs: Path) -> None:
     assert not (runs / INDEX).exists()
 
 
+def test_among_runs_are_runs_alone(runs: Path) -> None:
+    """In `.evalsuite/runs` stands nothing but runs: the index lies beside."""
+    ours = runs.parent / ".evalsuite/runs"
+    ours.parent.mkdir()
+    runs.rename(ours)
+    assert query(ALL, ours)[1] == as_it_is(ours)
+    assert sorted(place.name for place in ours.iterdir()) == ["r1", "r2", "r3"]
+    assert (ours.parent / INDEX).exists()
+
+
 def test_many_at_once(runs: Path) -> None:
     """Questions asked side by side, with no index at first, all get the answer."""
     answers: list[Any] = []
