@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from evalsuite.board.pairing import FieldNumbers, Pair, PairingOptions, fields_by_path
 from evalsuite.board.tested_differences import PairedDifference, paired_difference
 from evalsuite.outcome import ZERO
-from evalsuite.stats.units import UnitScore, fields_of_units, units_of
+from evalsuite.stats.units import UnitScore, at_one_length, fields_of_units, units_of
 from evalsuite.types import Result
 
 
@@ -34,26 +34,13 @@ def paired_units(pairs: Sequence[Pair], how: PairingOptions) -> UnitPairs:
     """
     found = UnitPairs([], [], [])
     for a, b in pairs:
-        left, right = _at_one_length(_units(a, how), _units(b, how))
+        left, right = at_one_length([units_of(side, how.rules) or [how.value(side)] for side in (a, b)])
         for x, y in zip(left, right, strict=True):
             if x is not None and y is not None:
                 found.a.append(x)
                 found.b.append(y)
                 found.instances.append(a.instance_id)
     return found
-
-
-def _units(result: Result, how: PairingOptions) -> list[UnitScore]:
-    return units_of(result, how.rules) or [how.value(result)]
-
-
-def _at_one_length(a: list[UnitScore], b: list[UnitScore]) -> tuple[list[UnitScore], list[UnitScore]]:
-    n = max(len(a), len(b))
-
-    def longer(units: list[UnitScore]) -> list[UnitScore]:
-        return units * n if len(units) == 1 else [*units, *[1.0] * (n - len(units))]
-
-    return longer(a), longer(b)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -28,9 +28,9 @@ class RankedRow:
 
     `rank` counts from 1, equal scores share one; None where the grader's side left instances unjudged: then `score` is the mean of the
     `n_judged` others, None where there is none. Over all instances it lies between `score_low` and `score_high`, the unjudged counted
-    wrong and right. `shared_ranks` are the places the paired tests leave open, `rank_interval` holds the rank in 95 % of the resamples,
-    `p_first` is the share of them with rank 1. `interval` is that of the score. `coverage` is the share of instances handed in, `faults`
-    counts instances by status.
+    wrong and right. `shared_ranks` are the places that the paired tests of all pairs leave open, `rank_interval` those that the tests of
+    this one against all others leave: its true rank with 95 % confidence. `p_first` is the share of resamples with rank 1. `interval` is
+    that of the score. `coverage` is the share of instances handed in, `faults` counts instances by status.
     """
 
     name: str
@@ -60,8 +60,9 @@ class Leaderboard:
     """Ranked rows, best first, those that could not be read last, over the same n instances; and what is needed to repeat it.
 
     `forced` lists what differed between the runs where --force ranked them all the same. `test` with `correction` over `family` pairs
-    made the shared ranks, `n_resamples` draws with `seed` the rank intervals. `by_direction` says for each column which way is better.
-    `part_of` is the number of gold's instances where these are fewer, None where all of gold is ranked.
+    made the shared ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first.
+    `by_direction` says for each column which way is better. `part_of` is the number of gold's instances where these are fewer, None where
+    all of gold is ranked.
     """
 
     suite: str
@@ -214,30 +215,35 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) 
     """The ranking of the runs that have a rank and each one's interval as JSON values; worked out once for the same scores."""
     if not ranked:
         return {"test": "", "correction": "", "family": 0, "seed": SEED, "n_resamples": 0, "tau": None, "submissions": []}
-    vectors = [table.values(i, "score") for i in ranked]
-    clusters = table.clusters()
-    asked = json.dumps([vectors, table.direction, clusters, CONFIDENCE]).encode()
+    means = [sum(values) / len(values) for values in (table.values(i, "score") for i in ranked)]
+    units = table.unit_values(ranked)
+    vectors = units or [table.values(i, "score") for i in ranked]
+    clusters = None if units else table.clusters()
+    asked = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE]).encode()
     key = hashlib.sha256(asked).hexdigest()
     known: dict[str, Any] | None = memo.get("ranking", key)
     if known is not None:
         return known
     from evalsuite.stats.leaderboards import rank_submissions
 
-    ranking = rank_submissions(vectors, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
+    ranking = rank_submissions(vectors, means=means, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
     of = _interval_of_mean(clusters)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
-    kept["submissions"] = [{**asdict(place), **of(vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
+    kept["submissions"] = [{**asdict(place), **of(place.mean, vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
     memo.put("ranking", key, kept)
     return kept
 
 
-def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[Sequence[float]], dict[str, Any]]:
-    """The 95 % interval of a mean of scores: over clusters where the suite names some, else the one every report shows."""
+def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[float, Sequence[float]], dict[str, Any]]:
+    """The 95 % interval of a score from its units: over clusters where the suite names some, else the one every report shows."""
     from evalsuite.stats.clustered import clustered_score_interval
-    from evalsuite.stats.intervals import score_interval
+    from evalsuite.stats.intervals import interval_of_units, score_interval
 
-    def of(scores: Sequence[float]) -> dict[str, Any]:
-        found = clustered_score_interval(scores, clusters) if clusters else score_interval(scores)
+    def of(score: float, units: Sequence[float]) -> dict[str, Any]:
+        if clusters:
+            found = clustered_score_interval(units, clusters)
+        else:
+            found = interval_of_units(score, units) if len(units) > 1 and 0 <= score <= 1 else score_interval(units)
         return {"interval": None if found.low is None else [found.low, found.high], "method": found.method}
 
     return of

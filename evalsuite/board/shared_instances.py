@@ -9,6 +9,7 @@ from evalsuite.errors import UsageError
 from evalsuite.outcome import UNGRADED, ZERO
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
+from evalsuite.stats.units import at_one_length
 from evalsuite.store.run_scores import RunScores
 
 By = Literal["scorer", "group"]
@@ -75,6 +76,18 @@ class SharedInstances:
         instead = worst if unjudged == "worst" else best
         pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
         return [worst if status in ZERO else instead if value is None else value for value, status in pairs]
+
+    def unit_values(self, ranked: Sequence[int]) -> list[list[float]] | None:
+        """The units of the one instance that is shared, for each run of `ranked`; None where there are more, or none has units of its own.
+
+        Of several instances each counts once, whatever it holds: its records hang together. A unit that somebody was not judged on is
+        left out.
+        """
+        if len(self.ids) > 1 or self.direction == "lower" or not any(self.runs[i].units.get(self.ids[0]) for i in ranked):
+            return None
+        sides = at_one_length([self.runs[i].units.get(self.ids[0]) or self.values(i, "score") for i in ranked])
+        judged = [at for at, column in enumerate(zip(*sides, strict=True)) if None not in column]
+        return [[score for at in judged if (score := side[at]) is not None] for side in sides] if judged else None
 
     def places(self, by: By) -> dict[str, list[int]]:
         """Scorer or group -> the positions of its instances."""

@@ -83,6 +83,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         column("official", lambda row: _percent_or_dash(row.official)),
         column("strict", lambda row: _percent_or_dash(row.strict)),
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
+        column("95 % ranks", _own_places),
         *faults,
         *map(part, board.by_direction),
     ]
@@ -154,6 +155,13 @@ def rank_words(row: "RankedRow") -> str:
     return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
 
 
+def _own_places(row: "RankedRow") -> str:
+    """`2-5`: where its true rank lies with 95 % confidence."""
+    if row.rank_interval is None:
+        return _ABSENT
+    return "-".join(str(place) for place in dict.fromkeys(row.rank_interval))
+
+
 def score_words(row: "RankedRow") -> str:
     """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was."""
     if row.score is None or row.score_low is None or row.score_high is None:
@@ -185,6 +193,8 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
         over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by score; in brackets the places that tests leave open ({pairs})"
+        own = f"{board.correction.title()} over its {counted(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
+        yield "95 % ranks", f"the places that the tests of one submission against the others leave open ({own})"
         yield "stability", _stability_words(board)
     for row in board.rows:
         if row.fault:

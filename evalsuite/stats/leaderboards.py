@@ -16,12 +16,16 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 
+Matrix = tuple[tuple[float, ...], ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ranked:
     """One submission's place, in the order given. Ranks count from 1 and equal means share the smaller one.
 
-    `low_rank..high_rank` holds its rank in `confidence` of the resamples. `shared_from..shared_to` are the places the tests leave open:
-    1 + those significantly better, and the number not significantly worse; "1-8" for a first place shared by eight.
+    `shared_from..shared_to` are the places that the tests leave open: 1 + those significantly better, and the number not significantly
+    worse; "1-8" for a first place shared by eight. `low_rank..high_rank` are the same for this submission alone, tested against each of the
+    m - 1 others: its true rank lies there with the confidence of the board, where all shared places do so together.
     """
 
     mean: float
@@ -62,13 +66,14 @@ def rank_submissions(
     n_resamples: int = N_RESAMPLES,
     seed: int = SEED,
     clusters: Sequence[Hashable] | None = None,
+    means: Sequence[float] | None = None,
 ) -> Ranking:
     """The ranking of m submissions with n scores each, on the same instances in the same order.
 
     Ranks are resampled over instances, all submissions with the same ones, or over whole `clusters` (one name a score). Pairs are tested
     by exact McNemar where all scores are 0 or 1, by paired t otherwise (a permutation p cannot go below 1 / R, which no correction for
     4,950 pairs would let pass), with clusters by `clustered_p`, and adjusted over all m (m - 1) / 2 pairs; a shared place needs an
-    adjusted p above 1 - confidence.
+    adjusted p above 1 - confidence. `means` rank them where the mean of the scores is not what is published.
     """
     import numpy as np
 
@@ -77,15 +82,13 @@ def rank_submissions(
         raise StatsError("the submissions do not have the same number of scores" if rows else "no submissions")
     share(confidence, "confidence")
     table = np.asarray(rows) if higher_is_better else -np.asarray(rows)
-    means = [mean(row) for row in rows]
+    means = [mean(row) for row in rows] if means is None else list(means)
     ranks, beats, tau = _resample(table, clusters, n_resamples, seed)
-    p_values, test = pairwise_p(rows, correction, clusters=clusters)
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(ranks, (tail, 1 - tail), axis=0, method="inverted_cdf")
-    if clusters is not None and len(set(clusters)) == 1:
-        # One cluster is drawn again and again: any order may be chance.
-        low, high = np.ones(len(rows)), np.full(len(rows), len(rows))
+    raw, test = _raw_p(rows, clusters)
+    p_values = _as_matrix(adjust(raw, correction), len(rows))
     open_places = shared_ranks(means, p_values, alpha=1 - confidence, higher_is_better=higher_is_better)
+    own_tests = _adjusted_rows(raw, len(rows), correction)
+    own_places = shared_ranks(means, own_tests, alpha=1 - confidence, higher_is_better=higher_is_better)
     published = competition_ranks(means, higher_is_better=higher_is_better)
     m = len(rows)
     return Ranking(
@@ -93,8 +96,8 @@ def rank_submissions(
             Ranked(
                 mean=means[i],
                 rank=int(published[i]),
-                low_rank=int(low[i]),
-                high_rank=int(high[i]),
+                low_rank=own_places[i][0],
+                high_rank=own_places[i][1],
                 p_first=float((ranks[:, i] == 1).mean()),
                 shared_from=open_places[i][0],
                 shared_to=open_places[i][1],
@@ -130,8 +133,27 @@ def shared_ranks(
 
 def pairwise_p(
     scores: Sequence[Sequence[float]], correction: Correction = "holm", *, clusters: Sequence[Hashable] | None = None
-) -> tuple[tuple[tuple[float, ...], ...], str]:
+) -> tuple[Matrix, str]:
     """The m x m matrix of adjusted two-sided p-values (1 on the diagonal) and the name of the test."""
+    raw, test = _raw_p(scores, clusters)
+    return _as_matrix(adjust(raw, correction), len(scores)), test
+
+
+def _as_matrix(values: Sequence[float], m: int) -> Matrix:
+    """The p-values of all pairs (i, j < i) as a matrix."""
+    known = dict(zip(((i, j) for i in range(m) for j in range(i)), values, strict=True))
+    return tuple(tuple(1.0 if i == j else known[max(i, j), min(i, j)] for j in range(m)) for i in range(m))
+
+
+def _adjusted_rows(raw: Sequence[float], m: int, correction: Correction) -> Matrix:
+    """A row for each of m submissions: its m - 1 tests against the others adjusted as a family of their own."""
+    plain = _as_matrix(raw, m)
+    rows = [adjust([p for j, p in enumerate(row) if j != i], correction) for i, row in enumerate(plain)]
+    return tuple((*row[:i], 1.0, *row[i:]) for i, row in enumerate(rows))
+
+
+def _raw_p(scores: Sequence[Sequence[float]], clusters: Sequence[Hashable] | None) -> tuple[list[float], str]:
+    """The p-value of each pair (i, j < i), not adjusted, and the name of the test."""
     from evalsuite.stats.paired import clustered_p, mcnemar
 
     m = len(scores)
@@ -145,10 +167,7 @@ def pairwise_p(
         raw, test = [mcnemar(scores[i], scores[j]).p for i, j in pairs], "exact McNemar"
     else:
         raw, test = _paired_t_of_all(scores), "paired t"
-    adjusted = adjust(raw, correction)
-    known = dict(zip(pairs, adjusted, strict=True))
-    matrix = tuple(tuple(1.0 if i == j else known[max(i, j), min(i, j)] for j in range(m)) for i in range(m))
-    return matrix, test
+    return raw, test
 
 
 def _paired_t_of_all(scores: Sequence[Sequence[float]]) -> list[float]:

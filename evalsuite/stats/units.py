@@ -55,6 +55,15 @@ def _is_unit_score(value: Any) -> bool:
     return value is None or (isinstance(value, int | float) and 0 <= value <= 1)
 
 
+def at_one_length(sides: Sequence[Sequence[UnitScore]]) -> list[list[UnitScore]]:
+    """The units of m sides of one instance, n each: a side that is one unit has its score in each.
+
+    Records beyond gold's that others invented are units on which a side that invented fewer is right.
+    """
+    n = max(map(len, sides))
+    return [[*side] * n if len(side) == 1 else [*side, *[1.0] * (n - len(side))] for side in sides]
+
+
 def n_units(results: Sequence[Result]) -> int:
     """How many units the results hold: as many as there are results where each is one."""
     return sum(len(units_of(result) or (0,)) for result in results)

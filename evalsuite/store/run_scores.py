@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evalsuite.memo import Memo
+from evalsuite.stats.units import units_of
 from evalsuite.store.history import part_asked_for, read_run
 from evalsuite.store.run_files import read_results
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run
@@ -17,8 +18,8 @@ class RunScores:
     """A finished run in columns: n instances in gold order, with the score under the run's rules and under both, status and scorer.
 
     `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
-    instance ids, `clusters` are tags. `is_whole` says that all of gold was scored, not some instances of it;
-    `n_instances` are those of all of gold, 0 where nobody knows.
+    instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
+    was scored, not some instances of it; `n_instances` are those of all of gold, 0 where nobody knows.
     """
 
     folder: str
@@ -38,6 +39,7 @@ class RunScores:
     status: Sequence[str]
     scorer: Sequence[str | None]
     n_instances: int = 0
+    units: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
 
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
@@ -126,4 +128,5 @@ def _read_columns(folder: Path) -> RunScores | None:
         status=[r.status for r in results],
         scorer=[r.scorer for r in results],
         n_instances=int(gold.get("n_instances") or 0),
+        units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
     )

@@ -169,3 +169,18 @@ def test_an_instance_in_no_cluster_is_named() -> None:
     """Clusters that do not part the instances are not used, and the board says so."""
     made = board(entry("a", [1.0, 0.0, 1.0], groups={"x": ["q0"], "y": ["q1"]}, clusters=["x", "y"]))
     assert any("instance 'q2' is in none of the clusters" in note for note in made.notes)
+
+
+def test_records_of_one_file_tell_submissions_apart() -> None:
+    """One instance of 100 records: shared ranks and intervals are over the records, and ranks by the score of the instance."""
+    rows = {"a": [1.0] * 100, "b": [1.0] * 75 + [0.0] * 25, "c": [1.0, 0.0] * 50}
+    entries = []
+    for name, units in rows.items():
+        one = entry(name, [sum(units) / 100])
+        entries.append(replace(one, scores=replace(one.scores, units={"q0": units})))
+    made = board(*entries, entry("missing", [0.0]))
+    assert [(row.name, row.rank, row.shared_ranks) for row in made.rows] == [
+        ("a", 1, (1, 1)), ("b", 2, (2, 2)), ("c", 3, (3, 3)), ("missing", 4, (4, 4)),
+    ]  # fmt: skip
+    low, high = made.rows[1].interval or (0, 0)
+    assert 0.6 < low < 0.75 < high < 0.85
