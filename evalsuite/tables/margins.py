@@ -84,6 +84,9 @@ def table_margin(evidence: Evidence, chosen: Sequence[int], pairs: Sequence[Sequ
 
 
 def _column_margin(evidence: Evidence, gold: Column, predicted: Column, ignore_order: bool) -> float:
+    if evidence.same(gold.position, predicted.position):
+        # Nothing has to be read into values.
+        return 0.0
     if ignore_order and evidence.packed is not None:
         return _packed_margin(evidence, gold, predicted)
     if ignore_order:
