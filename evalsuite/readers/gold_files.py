@@ -1,8 +1,10 @@
 """The files that gold consists of: its spec, all of them as one hash, and what of them no submission may hand in."""
 
+import contextlib
 import hashlib
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from evalsuite.errors import GoldError
@@ -43,43 +45,68 @@ def questions_beside(spec: Path) -> list[Path]:
     return [place for name in names if (place := spec.with_name(name)).is_file()][:1]
 
 
-def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
-    """12 hex digits over names and contents of the spec file, suite.yaml and every file in gold's subfolders; hidden files do not count.
+@dataclass(frozen=True, slots=True)
+class GoldFiles:
+    """A gold folder at one look: every file was opened once, for its digest and what the system says of the very bytes behind it.
 
-    Equal folders give equal hashes wherever they lie.
+    `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders but the hidden ones, by
+    name below the folder; `inodes` those of all its files, which no submission may hand in as links.
     """
-    return hash_of_gold(gold_digests(folder, spec_file))
+
+    root: str
+    digests: Mapping[str, str]
+    inodes: frozenset[Inode]
+    _stamps: Mapping[str, tuple[int, ...]]
+
+    @property
+    def hash(self) -> str:
+        """12 hex digits over names and contents. Equal folders give equal hashes wherever they lie."""
+        total = hashlib.sha256()
+        for name, content in self.digests.items():
+            encoded = name.encode("utf-8", "surrogateescape")
+            total.update(len(encoded).to_bytes(8, "big") + encoded + bytes.fromhex(content))
+        return total.hexdigest()[:12]
+
+    def changed(self, names: Iterable[str] | None = None) -> list[str]:
+        """Which of these files (None: of all) have changed since. Gold is the grader's own: nobody hides what the system says of it."""
+        return [name for name in (self.digests if names is None else names) if self._stamp_now(name) != self._stamps[name]]
+
+    def _stamp_now(self, name: str) -> tuple[int, ...]:
+        try:
+            return _stamp(os.stat(os.path.join(self.root, name)))
+        except OSError:
+            return ()
 
 
-def gold_digests(folder: Path, spec_file: Path | None = None) -> dict[str, str]:
-    """The SHA-256 (64 hex digits) of each file that `gold_hash` is over, by its name below the gold folder."""
+def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
+    """The files of a gold folder as they are now. Raises `GoldError` where it has no spec file."""
     spec = spec_file or find_spec(folder)
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
-    found = {}
+    digests, stamps = {}, {}
     others = map(os.fspath, questions_beside(spec)) if is_alone(spec) else _nested_files(root)
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
+        name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
         with open(file, "rb", buffering=0) as handle:
-            found[file[len(root) :].lstrip(os.sep).replace(os.sep, "/")] = content_digest(handle).hexdigest()
-    return found
+            stamps[name] = _stamp(os.fstat(handle.fileno()))
+            digests[name] = content_digest(handle).hexdigest()
+    # Around a file of pairs anything can lie.
+    around = [] if is_alone(spec) else [entry.path for entry in os.scandir(root) if entry.is_file()]
+    inodes = _inodes(around).union((stamp[0], stamp[1]) for stamp in stamps.values())
+    return GoldFiles(root, digests, inodes, stamps)
 
 
-def hash_of_gold(digests: Mapping[str, str]) -> str:
-    """The `gold_hash` of what `gold_digests` found."""
-    total = hashlib.sha256()
-    for name, content in digests.items():
-        encoded = name.encode("utf-8", "surrogateescape")
-        total.update(len(encoded).to_bytes(8, "big") + encoded + bytes.fromhex(content))
-    return total.hexdigest()[:12]
+def gold_hash(folder: Path, spec_file: Path | None = None) -> str:
+    """The hash of gold's files as they are now."""
+    return read_gold_files(folder, spec_file).hash
 
 
 def gold_inodes(folder: Path) -> frozenset[Inode]:
     """(st_dev, st_ino) of each file directly in the gold folder and in its subfolders: what no submission may hand in as a link."""
     if is_alone(folder):
-        return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, [folder, *questions_beside(folder)]))
+        return _inodes(map(os.fspath, [folder, *questions_beside(folder)]))
     root = os.fspath(folder.parent if folder.is_file() else folder)
-    files = [*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)]
-    return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
+    return _inodes([*(entry.path for entry in os.scandir(root) if entry.is_file()), *_nested_files(root)])
 
 
 def gold_links(folder: Path) -> list[Path]:
@@ -87,9 +114,25 @@ def gold_links(folder: Path) -> list[Path]:
     if is_alone(folder):
         return []
     folder = folder.parent if folder.is_file() else folder
-    tops = [folder, *(place for place in folder.iterdir() if place.is_symlink() and place.is_dir())]
-    entries = (Path(root) / name for top in tops for root, folders, files in os.walk(top) for name in (*folders, *files))
-    return sorted({place.resolve() for place in entries if place.is_symlink() and place.exists()})
+    # Folders that links at the top lead to are gold's own.
+    pending = [os.fspath(folder), *(entry.path for entry in os.scandir(folder) if entry.is_symlink() and entry.is_dir())]
+    found = set()
+    while pending:
+        with contextlib.suppress(OSError), os.scandir(pending.pop()) as entries:
+            for entry in entries:
+                if entry.is_symlink():
+                    found.add(Path(entry.path).resolve())
+                elif entry.is_dir():
+                    pending.append(entry.path)
+    return sorted(place for place in found if place.exists())
+
+
+def _inodes(files: Iterable[str]) -> frozenset[Inode]:
+    return frozenset((found.st_dev, found.st_ino) for found in map(os.stat, files))
+
+
+def _stamp(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
 
 
 def _nested_files(folder: str) -> Iterator[str]:

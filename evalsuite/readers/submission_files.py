@@ -29,6 +29,8 @@ from evalsuite.walls.scratch import ScratchFolder
 _SETTLED_NS = 2_000_000_000
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _BLOCK = 1 << 20
+# Of a SHA-256; what stands in the place of one is shorter.
+_DIGITS = 64
 
 
 def submission_files(submission: Submission) -> list[str]:
@@ -61,26 +63,51 @@ def hash_of(contents: Mapping[str, str]) -> str:
     return digest.hexdigest()[:32]
 
 
-def file_contents(submission: Submission, gold_inodes: frozenset[Inode] = frozenset()) -> dict[str, str]:
+def file_contents(
+    submission: Submission, gold_inodes: frozenset[Inode] = frozenset(), *, known: Mapping[str, str] | None = None
+) -> dict[str, str]:
     """For each of `submission_files` the SHA-256 of its bytes, or the fault that keeps it from being opened.
 
-    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now.
+    Of the metadata file it is that of the bytes that were read as answers, whatever lies there now; so it is of those in `known`, what
+    `read_of` a run's results.
     """
-    contents = {}
-    for name in submission_files(submission):
-        if name == METADATA and submission.digest is not None:
-            contents[name] = submission.digest
+    known = {**(known or {}), **({METADATA: submission.digest} if submission.digest is not None else {})}
+    return {name: known.get(name) or _content(submission, name, gold_inodes) for name in submission_files(submission)}
+
+
+def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = frozenset()) -> str:
+    # The metadata file has a limit of its own, within which it was read.
+    most = math.inf if name == METADATA else submission.limit_bytes
+    try:
+        with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
+            return content_digest(handle).hexdigest()
+    except FaultError as error:
+        return error.fault.code
+    except OSError as error:
+        return type(error).__name__
+
+
+def named_hash(submission: Submission) -> str:
+    """32 hex digits over what is known of a submission before a file is opened: its metadata, and which files its answers name."""
+    return hash_of({**dict.fromkeys(submission_files(submission), ""), METADATA: submission.digest or ""})
+
+
+def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, str]:
+    """The SHA-256 of each file of the submission that was read for these results (by instance id), by its path below the folder."""
+    found: dict[str, str] = {}
+    for task in tasks:
+        answer, result = task.answer, results.get(task.instance.instance_id)
+        if answer is None or result is None or not result.digests:
             continue
-        # The metadata file has a limit of its own, within which it was read.
-        most = math.inf if name == METADATA else submission.limit_bytes
-        try:
-            with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
-                contents[name] = content_digest(handle).hexdigest()
-        except FaultError as error:
-            contents[name] = error.fault.code
-        except OSError as error:
-            contents[name] = type(error).__name__
-    return contents
+        for path in [answer.value] if isinstance(answer.value, str) else answer.value:
+            if len(digest := result.digests.get(path, "")) == _DIGITS:
+                found.setdefault(inside(answer.instance_id, path), digest)
+    return found
+
+
+def has_changed(submission: Submission, read: Mapping[str, str]) -> bool:
+    """Whether one of the files that were `read_of` it holds other bytes now."""
+    return any(_content(submission, name) != digest for name, digest in read.items())
 
 
 def known_hash(
@@ -107,14 +134,21 @@ def known_hash(
     return found
 
 
-def unsure_of(tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str]) -> tuple[str, ...]:
+def unsure_of(
+    tasks: Sequence[Task], results: Sequence[Result], contents: Mapping[str, str], *, changed_gold: Sequence[str] = ()
+) -> tuple[str, ...]:
     """The ids of the instances whose verdict is not known to be one on the bytes that `contents`, the `file_contents` of a run, tells of.
 
-    A file was another one when it was read, or its worker was gone before it could say what it read. Where nothing was opened the verdict
-    hangs on the metadata alone. Empty where `contents` is: then the run says no hash.
+    Two answers read different bytes of one file, its worker was gone before it could say what it read, or a file of gold changed
+    meanwhile (`changed_gold`, by name below its folder). Where nothing was opened the verdict hangs on the metadata alone. Empty where
+    `contents` is: then the run says no hash.
     """
-    pairs = zip(tasks, results, strict=True) if contents else ()
-    return tuple(result.instance_id for task, result in pairs if not _is_of(task, result, contents))
+    pairs = list(zip(tasks, results, strict=True)) if contents else []
+    changed = {name.partition("/")[0] for name in changed_gold}
+    if changed - {result.instance_id for _, result in pairs}:
+        # A file of all instances.
+        return tuple(result.instance_id for _, result in pairs)
+    return tuple(result.instance_id for task, result in pairs if result.instance_id in changed or not _is_of(task, result, contents))
 
 
 def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:

@@ -36,7 +36,7 @@ def with_notes(
     """The results in their order, those with something to say carrying it as `details["notes"]`.
 
     `among` are all tasks of which `tasks` are a shard: an answer is compared with those of the others too. `gold_digests` is what gold's
-    files are, as `readers.gold_files` has it: an answer of which is known what was read needs no second look.
+    files are, as `GoldFiles` has it: an answer of which is known what was read needs no second look.
     """
     same = Counter(_text(task) for task in among or tasks)
     golds = _gold_texts(among or tasks)

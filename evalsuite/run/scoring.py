@@ -1,142 +1,41 @@
-"""One scoring of one submission, from two folders to a `Run`."""
+"""One scoring of one submission, from two folders to a `Run`: plan, open, execute, summarise, save."""
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
-from datetime import date
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.gold.errata import read_errata
+from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_digests, gold_inodes, hash_of_gold
-from evalsuite.readers.limits import resolve_limits
-from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
+from evalsuite.readers.gold_files import GoldFiles, read_gold_files
+from evalsuite.readers.limits import Limits, resolve_limits
+from evalsuite.readers.paths import Inode
+from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases, hangs_on_database
-from evalsuite.run.forensics import by_kind, with_notes
+from evalsuite.run.finished import Options, Run
+from evalsuite.run.forensics import with_notes
 from evalsuite.run.handed_in import read_handed_in
-from evalsuite.run.judged import Batches, Execute, is_batch
-from evalsuite.run.living_gold import drifts
+from evalsuite.run.judged import Batches, is_batch
+from evalsuite.run.living_gold import Living, drifts
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.score_cache import ScoreCache
-from evalsuite.run.shards import Shard
-from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, claim, new_folder
+from evalsuite.run.sql_answers import SqlAnswers
+from evalsuite.store.run_folder import RunFolder, claim, new_folder
 from evalsuite.store.signature import receipt
-from evalsuite.summary import Summary, summarise
+from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote, forking
 
+__all__ = ["InterruptedRun", "Options", "Progress", "Run", "run"]
+
 Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to run. `rules` None means what the suite says, else official; `out` None means a new folder under `runs_folder`.
-
-    `layout` None looks at gold, `mode` None at the submission (see `readers.layouts`). `executor` is a name of `executors.EXECUTORS`,
-    `scheduler` the address of a dask scheduler. `origin` is the URL of a submission that is a copy of what lies there.
-    `errata_day` is the day on which errata must not have expired, None for today (UTC).
-    `databases` is where the databases lie that checks name, `gold_cache` where computed gold is kept, `as_of` the day (None: today)
-    that gold queries ask about. `allow_programs` runs answers that are programs, which nothing jails. `invalid_as` "zero" counts an answer
-    to which a judge gave no verdict as wrong. `resume` is a run that was interrupted, or one with instances that nobody could judge.
-    """
-
-    rules: Rule | None = None
-    only: tuple[str, ...] = ()
-    pattern: str | None = None
-    group: str | None = None
-    limits: Mapping[str, int | float] = field(default_factory=dict)
-    out: Path | None = None
-    runs_folder: Path = Path(".evalsuite/runs")
-    save: bool = True
-    isolation: str = "process"
-    jobs: int | None = None
-    resume: Path | None = None
-    cache: Path | None = None
-    metadata: Mapping[str, str] = field(default_factory=dict)
-    label: str = ""
-    layout: str | None = None
-    mode: str | None = None
-    executor: str = "local"
-    scheduler: str | None = None
-    shard: Shard | None = None
-    origin: str = ""
-    errata_day: date | None = None
-    databases: Path | None = None
-    gold_cache: Path | None = None
-    as_of: str | None = None
-    allow_programs: bool = False
-    invalid_as: Literal["zero"] | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """What `run.json` keeps of them: only what says which instances were scored and how."""
-        chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
-        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")}
-        return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """A scored submission: n results in gold order, their summary, where it was saved (None: nowhere), and what `unsure_of` says."""
-
-    gold: Gold
-    submission: Submission
-    rules: Rule
-    signature: str
-    options: Options
-    results: tuple[Result, ...]
-    summary: Summary
-    groups: Mapping[str, Sequence[str]]
-    judge: Mapping[str, Any] | None
-    sql: Mapping[str, Any] | None
-    living_gold: Mapping[str, Any]
-    warnings: tuple[str, ...]
-    folder: Path | None
-    receipt: Mapping[str, Any]
-    seconds: float
-    corrections: Mapping[str, Any] = field(default_factory=dict)
-    submission_hash: str | None = None
-    unsure: tuple[str, ...] = ()
-
-    def to_json(self) -> dict[str, Any]:
-        """The `run.json` object."""
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "signature": self.signature,
-            "options": {**self.options.to_json(), "rules": self.rules},
-            "submission": {
-                "folder": self.options.origin or str(self.submission.folder),
-                "n_objects": self.submission.n_objects,
-                **({"hash": self.submission_hash} if self.submission_hash else {}),
-                **({"unsure": list(self.unsure)} if self.unsure else {}),
-            },
-            "gold": {
-                "folder": str(self.gold.folder),
-                "name": self.gold.suite.name,
-                "hash": self.gold.hash,
-                "layout": self.gold.layout,
-                "n_instances": len(self.gold.instances),
-                "clusters": list(self.gold.suite.extra.get("clusters", ())),
-                "hidden": bool(self.gold.suite.extra.get("hidden", False)),
-            },
-            "summary": self.summary.to_json(),
-            **({"corrections": dict(self.corrections)} if self.corrections else {}),
-            "groups": {tag: list(ids) for tag, ids in self.groups.items()},
-            **({"judge": dict(self.judge)} if self.judge else {}),
-            **({"sql": dict(self.sql)} if self.sql else {}),
-            **({"living_gold": dict(self.living_gold)} if self.living_gold else {}),
-            "metadata": dict(self.options.metadata),
-            "notes": by_kind(self.results),
-            "warnings": list(self.warnings),
-            "receipt": dict(self.receipt),
-            "seconds": round(self.seconds, 3),
-        }
 
 
 def run(
@@ -147,100 +46,137 @@ def run(
     Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
     first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
     """
-    options = options or Options()
+    started, options = time.perf_counter(), options or Options()
     _check(options)
     try:
-        # It imports while gold is read.
-        with forking(result_dir) as zygote:
-            return _run(result_dir, gold_dir, options, zygote, judges, progress)
+        # The zygote imports while gold is read.
+        with (
+            forking(result_dir) as zygote,
+            _planned(result_dir, gold_dir, options, zygote) as planned,
+            _opened(planned, zygote, judges) as opened,
+        ):
+            scored = _execute(planned, opened, progress)
+            finished = _summarise(planned, opened, scored, started)
+            if opened.folder is not None:
+                opened.folder.finish(finished.results, finished.to_json())
+            return finished
     except KeyboardInterrupt as stop:
         if isinstance(stop, InterruptedRun) or options.resume is not None:
             raise
         raise InterruptedRun(_saved(None, 0)) from stop
 
 
-def _run(
-    result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None, judges: Zygote | None, progress: Progress | None
-) -> Run:
-    started = time.perf_counter()
+class InterruptedRun(KeyboardInterrupt):
+    """A run that was asked to stop, when it has: its text says what is saved and how to go on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What is to be scored and how. Both sides are read as far as they name things; no answer is opened yet."""
+
+    options: Options
+    gold: Gold
+    gold_files: GoldFiles
+    errata: Errata | None
+    gold_inodes: frozenset[Inode]
+    limits: Limits
+    budget: Budget
+    submission: Submission
+    databases: Databases
+    living: Living
+    tasks: Sequence[Task]
+    rules: Rule
+    signature: str
+    drift: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """Who scores a plan, from the one that asks a judge to the pool of workers, and where its results go.
+
+    `known` are the results that an interrupted run left in `folder`, by instance id.
+    """
+
+    pool: Executor
+    sql: SqlAnswers
+    batches: Batches
+    cache: ScoreCache | None
+    folder: RunFolder | None
+    known: Mapping[str, Result]
+
+
+@contextmanager
+def _planned(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None) -> Iterator[Planned]:
+    """The plan; what computed its gold is closed after the block."""
     gold = read_gold(gold_dir, layout=options.layout)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     budget = Budget(limits)
     submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote)
     chosen = options.rules or gold.suite.rules
-    rules = rules_of(gold, chosen)
-    choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
-    planned = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
+    wanted = plan(
+        gold,
+        submission,
+        rules=chosen,
+        limits=limits,
+        only=options.only,
+        pattern=options.pattern,
+        group=options.group,
+        allow_programs=options.allow_programs,
+    )
+    files = read_gold_files(gold.folder, gold.spec_file)
+    gold = replace(gold, hash=files.hash)
+    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
     jobs, isolation = options.jobs or default_jobs(), options.isolation
     databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
-    living = databases.living_gold(planned, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
-    tasks = list(living.tasks) if options.shard is None else options.shard.of(living.tasks)
-    digests = gold_digests(gold.folder, gold.spec_file)
-    gold = replace(gold, hash=hash_of_gold(digests))
-    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
-    line = signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed)
-    drift = drifts(living, options.runs_folder, gold.hash)
-    contents = file_contents(submission) if options.save else {}
-    submitted = hash_of(contents) if options.save else None
-    folder, known = _open_folder(options, submission, line, submitted, {"suite": gold.suite.name, "n_instances": len(tasks)})
-    inodes = gold_inodes(gold.folder) | (errata.inodes if errata is not None else frozenset())
-    forks: dict[str, Zygote | None] = {"zygote": zygote, "judges": judges}
-    work = Work(jobs=jobs, isolation=isolation, gold=gold, gold_inodes=inodes, scheduler=options.scheduler, budget=budget, **forks)
-    pool = open_executor(options.executor, work)
-    cache = ScoreCache(options.cache, base=line.replace(gold.hash, ""), gold_inodes=inodes) if options.cache is not None else None
-    sql = databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)
-    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as)
-    with _in_order(pool, cache, folder, len(tasks)), closing(databases):
-        if folder is not None and not gold.suite.extra.get("hidden"):
-            living.freeze(folder.path)
-        scored = _execute(tasks, batches.results, folder, known, cache, progress)
-        results = with_notes(tasks, scored, inodes, among=living.tasks, gold_digests=digests)
-        groups = {task.instance.instance_id: task.instance.groups for task in tasks}
-        resumed = {"resume": folder.notes} if folder is not None and folder.notes else {}
-        finished = Run(
+    with closing(databases):
+        living = databases.living_gold(wanted, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
+        yield Planned(
+            options=replace(options, jobs=jobs),
             gold=gold,
+            gold_files=files,
+            errata=errata,
+            gold_inodes=files.inodes | (errata.inodes if errata is not None else frozenset()),
+            limits=limits,
+            budget=budget,
             submission=submission,
-            rules=rules,
-            signature=line,
-            options=options,
-            results=results,
-            summary=summarise(
-                results,
-                rules=rules,
-                groups=groups,
-                submitted=[task.instance.instance_id for task in tasks if task.answer is not None],
-                clusters=gold.suite.extra.get("clusters", ()),
-                n_instances=len(gold.instances),
-            ),
-            groups=by_tag(tasks),
-            judge=batches.spent(),
-            sql=sql.spent(),
-            living_gold=living.to_json(),
-            warnings=(*warnings_of(gold, submission, tasks, results), *living.notes, *drift, *unapplied(errata, tasks)),
-            folder=folder.path if folder is not None else None,
-            receipt={**receipt(isolation=options.isolation, walls=pool.walls, jobs=pool.jobs, executor=options.executor), **resumed},
-            corrections=correct(tasks, results, errata, batches.anew().results, rules=rules),
-            submission_hash=submitted,
-            unsure=unsure_of(tasks, results, contents),
-            seconds=time.perf_counter() - started,
+            databases=databases,
+            living=living,
+            tasks=list(living.tasks) if options.shard is None else options.shard.of(living.tasks),
+            rules=rules_of(gold, chosen),
+            signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
+            drift=drifts(living, options.runs_folder, gold.hash),
         )
-        if folder is not None:
-            folder.finish(finished.results, finished.to_json())
-    return finished
-
-
-class InterruptedRun(KeyboardInterrupt):
-    """A run that was asked to stop, when it has: its text says what is saved and how to go on."""
 
 
 @contextmanager
-def _in_order(pool: Executor, cache: ScoreCache | None, folder: RunFolder | None, n_instances: int) -> Iterator[None]:
-    """Whatever happens inside, every worker is dead and every file closed after it."""
+def _opened(planned: Planned, zygote: Zygote | None, judges: Zygote | None) -> Iterator[Opened]:
+    """The run folder and who scores. Whatever happens inside, every worker is dead and every file closed after it."""
+    options, gold, inodes = planned.options, planned.gold, planned.gold_inodes
+    assert options.jobs is not None
+    folder, known = _open_folder(planned)
+    work = Work(
+        jobs=options.jobs,
+        isolation=options.isolation,
+        gold=gold,
+        gold_inodes=inodes,
+        scheduler=options.scheduler,
+        zygote=zygote,
+        judges=judges,
+        budget=planned.budget,
+    )
+    pool = open_executor(options.executor, work)
+    cache = None
+    if options.cache is not None:
+        cache = ScoreCache(options.cache, base=planned.signature.replace(gold.hash, ""), gold=planned.gold_files, gold_inodes=inodes)
+    sql = planned.databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes)
+    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as)
     try:
-        yield
+        if folder is not None and not gold.suite.extra.get("hidden"):
+            planned.living.freeze(folder.path)
+        yield Opened(pool=pool, sql=sql, batches=batches, cache=cache, folder=folder, known=known)
     except KeyboardInterrupt as stop:
-        raise InterruptedRun(_saved(folder, n_instances)) from stop
+        raise InterruptedRun(_saved(folder, len(planned.tasks))) from stop
     finally:
         pool.close()
         if cache is not None:
@@ -249,33 +185,37 @@ def _in_order(pool: Executor, cache: ScoreCache | None, folder: RunFolder | None
             folder.close()
 
 
-def _saved(folder: RunFolder | None, n_instances: int) -> str:
-    if folder is None:
-        return "interrupted: nothing is saved"
-    if not folder.unfinished:
-        return f"interrupted: the finished run is saved in {folder.path}"
-    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; go on with --resume {folder.path}"
+def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Result]]:
+    """The run folder to write to, and the results that an earlier run left in it. Raises `OutputError`."""
+    options, submission = planned.options, planned.submission
+    if not options.save:
+        return None, {}
+    plan_line = {
+        "signature": planned.signature,
+        "submission": named_hash(submission),
+        "options": options.to_json(),
+        # For who looks at it meanwhile.
+        "suite": planned.gold.suite.name,
+        "n_instances": len(planned.tasks),
+    }
+    if options.resume is not None:
+
+        def is_other(known: Mapping[str, Result], whole: str) -> bool:
+            if whole:
+                return submission_hash(submission) != whole
+            return has_changed(submission, read_of(planned.tasks, known))
+
+        return RunFolder(options.resume).reopen(plan_line, is_other)
+    if options.out is not None:
+        return RunFolder(claim(options.out)).open(plan_line), {}
+    place = options.origin.rstrip("/") or str(submission.folder.resolve())
+    return RunFolder(new_folder(options.runs_folder, options.label or place.rpartition("/")[2])).open(plan_line), {}
 
 
-def _check(options: Options) -> None:
-    """Raise `UsageError` where options exclude each other, or no executor can be meant."""
-    check_executor(options.executor, options.scheduler)
-    if options.resume is not None and options.out is not None:
-        raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
-    if options.resume is not None and not options.save:
-        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
-
-
-def _execute(
-    tasks: Sequence[Task],
-    execute: Execute,
-    folder: RunFolder | None,
-    known: Mapping[str, Result],
-    cache: ScoreCache | None,
-    progress: Progress | None,
-) -> tuple[Result, ...]:
+def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Sequence[Result]:
     """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known."""
-    results = {name: known[name] for task in tasks if (name := task.instance.instance_id) in known}
+    tasks, folder, cache = planned.tasks, opened.folder, opened.cache
+    results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
     worth = [task for task in rest if settle_early(task) is None and not is_batch(task) and not hangs_on_database(task)]
     cached, keys = cache.known(worth) if cache is not None else ({}, {})
@@ -289,23 +229,68 @@ def _execute(
 
     for result in cached.values():
         note(result)
-    for result in execute([task for task in rest if task.instance.instance_id not in cached]):
+    for result in opened.batches.results([task for task in rest if task.instance.instance_id not in cached]):
         note(result)
         if cache is not None:
             cache.keep(keys.get(result.instance_id), result)
-    return tuple(results[task.instance.instance_id] for task in tasks)
+    return [results[task.instance.instance_id] for task in tasks]
 
 
-def _open_folder(
-    options: Options, submission: Submission, signature_line: str, submitted: str | None, scope: Mapping[str, Any]
-) -> tuple[RunFolder | None, Mapping[str, Result]]:
-    """The run folder to write to, and the results an interrupted run left in it. `scope` is told to who looks at it meanwhile."""
-    if not options.save:
-        return None, {}
-    plan_line = {"signature": signature_line, "submission": submitted, "options": options.to_json(), **scope}
-    if options.resume is not None:
-        return RunFolder(options.resume).reopen(plan_line)
-    if options.out is not None:
-        return RunFolder(claim(options.out)).open(plan_line), {}
-    place = options.origin.rstrip("/") or str(submission.folder.resolve())
-    return RunFolder(new_folder(options.runs_folder, options.label or place.rpartition("/")[2])).open(plan_line), {}
+def _summarise(planned: Planned, opened: Opened, scored: Sequence[Result], started: float) -> Run:
+    """All that is said of a run: its results with notes on how answers were made, every number, and which bytes they are about."""
+    options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
+    files = planned.gold_files
+    results = with_notes(tasks, scored, planned.gold_inodes, among=planned.living.tasks, gold_digests=files.digests)
+    corrections = correct(tasks, results, planned.errata, opened.batches.anew().results, rules=planned.rules)
+    read = read_of(tasks, {result.instance_id: result for result in results})
+    contents = file_contents(planned.submission, known=read) if options.save else {}
+    made = receipt(isolation=options.isolation, walls=opened.pool.walls, jobs=opened.pool.jobs, executor=options.executor)
+    return Run(
+        gold=gold,
+        submission=planned.submission,
+        rules=planned.rules,
+        signature=planned.signature,
+        options=options,
+        results=results,
+        summary=summarise(
+            results,
+            rules=planned.rules,
+            groups={task.instance.instance_id: task.instance.groups for task in tasks},
+            submitted=[task.instance.instance_id for task in tasks if task.answer is not None],
+            clusters=gold.suite.extra.get("clusters", ()),
+            n_instances=len(gold.instances),
+        ),
+        groups=by_tag(tasks),
+        judge=opened.batches.spent(),
+        sql=opened.sql.spent(),
+        living_gold=planned.living.to_json(),
+        warnings=(
+            *warnings_of(gold, planned.submission, tasks, results),
+            *planned.living.notes,
+            *planned.drift,
+            *unapplied(planned.errata, tasks),
+        ),
+        folder=folder.path if folder is not None else None,
+        receipt={**made, **({"resume": folder.notes} if folder is not None and folder.notes else {})},
+        corrections=corrections,
+        submission_hash=hash_of(contents) if options.save else None,
+        unsure=unsure_of(tasks, results, contents, changed_gold=files.changed()),
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check(options: Options) -> None:
+    """Raise `UsageError` where options exclude each other, or no executor can be meant."""
+    check_executor(options.executor, options.scheduler)
+    if options.resume is not None and options.out is not None:
+        raise UsageError("--resume and --out exclude each other", hint="--resume names the folder to write to")
+    if options.resume is not None and not options.save:
+        raise UsageError("--resume and --no-save exclude each other", hint="a resumed run goes on in its folder")
+
+
+def _saved(folder: RunFolder | None, n_instances: int) -> str:
+    if folder is None:
+        return "interrupted: nothing is saved"
+    if not folder.unfinished:
+        return f"interrupted: the finished run is saved in {folder.path}"
+    return f"interrupted: {folder.n_saved()} of {n_instances} instances are saved in {folder.path}; go on with --resume {folder.path}"

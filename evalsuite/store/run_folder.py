@@ -4,7 +4,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,6 +20,8 @@ SIDE_FOLDERS = ("executed", "gold")
 # Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
 STARTED = ".started.json"
 SCHEMA_VERSION = 1
+# Whether a submission is not the one these results are of, which tell what was read for them; where they do not, by the hash of all of it.
+IsOther = Callable[[Mapping[str, Result], str], bool]
 
 
 def is_submission(folder: Path) -> bool:
@@ -45,11 +47,9 @@ class RunFolder:
         self.notes: list[str] = []
         self._journal: BinaryIO | None = None
         self._lock: int | None = None
-        self._plan: Mapping[str, Any] = {}
 
     def open(self, plan: Mapping[str, Any]) -> "RunFolder":
         """Make the folder and an empty journal; raises `OutputError` where that cannot be done."""
-        self._plan = plan
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock_folder()
@@ -68,16 +68,16 @@ class RunFolder:
             raise _cannot_write(self.path, error) from error
         return self
 
-    def reopen(self, plan: Mapping[str, Any]) -> tuple["RunFolder", dict[str, Result]]:
+    def reopen(self, plan: Mapping[str, Any], is_other: IsOther | None = None) -> tuple["RunFolder", dict[str, Result]]:
         """Go on with an interrupted run, or with one that left instances unjudged: the folder, and the results that stay by instance id.
 
         What nobody could judge does not stay. An empty folder is a run that was killed before its first file: it starts from the beginning.
-        A half-written last line is cut off with a note. Raises `OutputError` where the folder is no unfinished run of this plan, or where
-        it is being written.
+        A half-written last line is cut off with a note.
+
+        Raises `OutputError` where the folder is no unfinished run of this plan, or where it is being written.
         """
-        self._plan = plan
         try:
-            results = self._take_over(plan)
+            results = self._take_over(plan, is_other)
         except OSError as error:
             self.close()
             raise _cannot_write(self.path, error) from error
@@ -87,7 +87,7 @@ class RunFolder:
         self.notes.append(f"resumed with {len(results)} results taken over")
         return self, results
 
-    def _take_over(self, plan: Mapping[str, Any]) -> dict[str, Result]:
+    def _take_over(self, plan: Mapping[str, Any], is_other: IsOther | None) -> dict[str, Result]:
         if is_submission(self.path) or not self.path.is_dir():
             raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
         self._lock_folder()
@@ -96,22 +96,22 @@ class RunFolder:
             return {}
         started, unsure = self._started()
         if changed := list(_changed(started, plan)):
-            raise OutputError(
-                f"{self.path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run"
-            )
+            raise started_otherwise(self.path, changed)
         if started.get("replaces"):
             self.open(plan)
             return {}
-        for part in _half_written(self.path):
-            part.unlink()
         path = self.path / RESULTS
         data = path.read_bytes() if path.exists() else b""
         whole = data[: data.rfind(b"\n") + 1]
         results = _parse_journal(path, whole)
+        if is_other is not None and is_other(results, started.get("whole", "")):
+            raise started_otherwise(self.path, ["submission"])
         if whole != data:
             self.notes.append(f"{RESULTS}: a half-written last line was dropped")
         stay = {name: result for name, result in results.items() if not is_ungraded(result) and name not in unsure}
-        write_atomically(self.path / STARTED, json.dumps(plan) + "\n")
+        for part in _half_written(self.path):
+            part.unlink()
+        write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
         (self.path / RUN).unlink(missing_ok=True)
         if len(stay) < len(results) or whole != data:
             write_atomically(path, "".join(whole_line(result) + "\n" for result in stay.values()))
@@ -137,7 +137,7 @@ class RunFolder:
             raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}
-        started = {"signature": run.get("signature"), "submission": submission.get("hash"), "options": run.get("options")}
+        started = {"signature": run.get("signature"), "whole": str(submission.get("hash")), "options": run.get("options")}
         return started, frozenset(stopped.union(submission.get("unsure", ())))
 
     def _lock_folder(self) -> None:
@@ -179,9 +179,7 @@ class RunFolder:
             raise _cannot_write(self.path, error, begun=True) from error
 
     def finish(self, results: Sequence[Result], run: Mapping[str, Any]) -> None:
-        """Rewrite the results in the given (gold) order, then write `run.json`, with the hash of the submission that was started on."""
-        if isinstance(run.get("submission"), Mapping):
-            run = {**run, "submission": {**run["submission"], "hash": self._plan.get("submission", "")}}
+        """Rewrite the results in the given (gold) order, then write `run.json`."""
         try:
             self._close_journal()
             lines = "".join(result_line(result) + "\n" for result in results)
@@ -204,6 +202,11 @@ class RunFolder:
             self._journal = None
 
 
+def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
+    """What is said of an unfinished run that was started with something else."""
+    return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run")
+
+
 def _half_written(folder: Path) -> list[Path]:
     """What a killed run left of files that it was writing beside the real ones."""
     return [part for name in (RUN, RESULTS, STARTED) for part in folder.glob(f".{name}.*.part")]
@@ -213,7 +216,7 @@ def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[st
     """What differs between the plan a run was started on and this one, in the user's words; rules and limits stand in the signature."""
     before, after = (dict(part.partition(":")[::2] for part in str(side.get("signature")).split("|")) for side in (started, plan))
     yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
-    if started.get("submission") != plan["submission"]:
+    if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
     options = started.get("options")
     for name, value in plan["options"].items():

@@ -7,6 +7,7 @@ import shutil
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -81,17 +82,17 @@ def test_exchanged_files_give_nobody_elses_score(place: Path, capsys: pytest.Cap
             place / "subs" / name / "results_metadata.jsonl", {"instance_id": "t", "answer_type": "file", "answer_or_path": "r.csv"}
         )
     file = place / "subs" / "a_mallory" / "t" / "r.csv"
-    hashed = running.file_contents
+    read = running.read_handed_in
 
-    def exchanged(submission: Submission) -> dict[str, str]:
-        found = hashed(submission)
+    def exchanged(folder: Path, *arguments: Any, **options: Any) -> Submission:
+        found = read(folder, *arguments, **options)
         file.write_text("n\n2\n")
         return found
 
-    monkeypatch.setattr(running, "file_contents", exchanged)
+    monkeypatch.setattr(running, "read_handed_in", exchanged)
     board = json.loads(rank(capsys, "subs", "--json"))
     assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 0}
-    monkeypatch.setattr(running, "file_contents", hashed)
+    monkeypatch.setattr(running, "read_handed_in", read)
     file.write_text("n\n1\n")
     board = json.loads(rank(capsys, "subs", "--json"))
     assert {row["name"]: row["score"] for row in board["rows"]} == {"honest": 1, "a_mallory": 1}

@@ -11,14 +11,14 @@ from typing import Any
 
 import pytest
 
-from evalsuite.errors import SubmissionError
+from evalsuite.errors import OutputError, SubmissionError
 from evalsuite.gold.layouts import read_submission
 from evalsuite.memo import Memo
 from evalsuite.readers import submission as reading
 from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
-from evalsuite.readers.submission_files import file_contents, known_hash, submission_hash
+from evalsuite.readers.submission_files import known_hash, submission_hash
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
 from evalsuite.store.run_scores import find_scored
@@ -118,8 +118,8 @@ def test_a_link_to_gold_changes_the_hash(folder: Path) -> None:
     assert submission_hash(read_submission(folder), frozenset({(seen.st_dev, seen.st_ino)})) != plain(folder)
 
 
-def run_while(folder: Path, then: Callable[[], object], **options: Any) -> Run:
-    """A run of the submission between whose hashing and whose reading something happens."""
+def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], object] = lambda: None, **options: Any) -> Run:
+    """A run of the submission in which something happens before its files are read, or `after` they were."""
     gold = folder.parent / "gold"
     if not gold.exists():
         checks = {
@@ -130,13 +130,20 @@ def run_while(folder: Path, then: Callable[[], object], **options: Any) -> Run:
         (gold / "f").mkdir()
         (gold / "f" / "g.csv").write_text("n\n1\n")
 
-    def hashed(submission: Submission) -> dict[str, str]:
-        found = file_contents(submission)
+    own_reading, hashing = running.read_handed_in, running.file_contents
+
+    def read(*arguments: Any, **said: Any) -> Submission:
+        found = own_reading(*arguments, **said)
         then()
         return found
 
+    def hashed(*arguments: Any, **said: Any) -> dict[str, str]:
+        after()
+        return hashing(*arguments, **said)
+
     progress = options.pop("progress", None)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "read_handed_in", read)
         patch.setattr(running, "file_contents", hashed)
         return run(folder, gold, Options(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
 
@@ -157,17 +164,36 @@ def found_again(finished: Run, folder: Path) -> bool:
 
 @pytest.mark.parametrize("isolation", ["process", "none"])
 def test_a_run_stands_for_the_bytes_that_it_read(folder: Path, isolation: str) -> None:
-    """One that nobody disturbed is found again by its hash; one whose file was exchanged meanwhile names the instance and is not."""
+    """Whatever lies there before and after: the run is found again by the bytes its verdicts are of, and by no others."""
     file = folder / "f" / "r.csv"
     honest = run_while(folder, lambda: None, isolation=isolation)
     assert said(honest)["hash"] == plain(folder)
     assert "unsure" not in said(honest)
     assert found_again(honest, folder)
     shutil.rmtree(folder.parent / "runs")
-    raced = run_while(folder, lambda: file.write_text("n\n2\n"), isolation=isolation)
-    file.write_text("n\n1\n")
+    raced = run_while(folder, lambda: file.write_text("n\n2\n"), after=lambda: file.write_text("n\n1\n"), isolation=isolation)
     assert [(result.instance_id, result.score) for result in raced.results] == [("t", 1), ("f", 0)]
-    assert said(raced)["unsure"] == ["f"]
+    assert not found_again(raced, folder)
+    file.write_text("n\n2\n")
+    assert found_again(raced, folder)
+
+
+def test_what_a_worker_read_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For its hash a run opens only files that no answer of its part was judged by."""
+    asked, content = list[str](), submission_files._content
+    monkeypatch.setattr(submission_files, "_content", lambda of, name, *rest: asked.append(name) or content(of, name, *rest))
+    assert said(run_while(folder, lambda: None))["hash"] == plain(folder)
+    assert asked == ["f/r.csv"]
+    assert said(run_while(folder, lambda: None, only=("t",)))["hash"] == plain(folder)
+    assert asked == ["f/r.csv"] * 3
+
+
+@pytest.mark.parametrize("name", ["f/g.csv", "toy_eval.jsonl"])
+def test_a_run_on_gold_that_changed_is_not_found_again(folder: Path, name: str) -> None:
+    """What was judged with it is named: the instances of a gold file, all of them where it is the spec."""
+    file = folder.parent / "gold" / name
+    raced = run_while(folder, lambda: None, after=lambda: file.write_text(file.read_text() + "\n"))
+    assert said(raced)["unsure"] == (["f"] if name.startswith("f/") else ["t", "f"])
     assert not found_again(raced, folder)
 
 
@@ -208,7 +234,7 @@ def test_what_a_killed_worker_read_nobody_knows(folder: Path, monkeypatch: pytes
 
 
 def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
-    """The journal of an unfinished run says what each verdict is of, so that the resumed one knows; the finished results do not say it."""
+    """The journal of an unfinished run says what each verdict is of: it goes on with those bytes alone; the finished results are silent."""
     file = folder / "f" / "r.csv"
 
     def stop(done: int, total: int) -> None:
@@ -219,9 +245,12 @@ def test_what_was_read_outlives_an_interruption(folder: Path) -> None:
         run_while(folder, lambda: file.write_text("n\n2\n"), progress=stop)
     file.write_text("n\n1\n")
     (place,) = (folder.parent / "runs").iterdir()
+    with pytest.raises(OutputError, match=r"other submission$"):
+        run_while(folder, lambda: None, resume=place)
+    file.write_text("n\n2\n")
     resumed = run_while(folder, lambda: None, resume=place)
-    assert said(resumed)["unsure"] == ["f"]
-    assert not found_again(resumed, folder)
+    assert said(resumed)["hash"] == plain(folder)
+    assert found_again(resumed, folder)
     assert "digests" not in (place / "results.jsonl").read_text()
 
 
