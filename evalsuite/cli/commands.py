@@ -20,6 +20,7 @@ COMMANDS: dict[str, Lazy] = {
         "evalsuite.cli.schema_commands:schema_commands", "schemas of tree scorers: infer from gold, resolve, annotate, check against gold"
     ),
     "suite": Lazy("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
+    "import": Lazy("evalsuite.cli.import_command:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
     "leaderboard": Lazy("evalsuite.cli.compare_commands:leaderboard_command", "score many submissions and rank them"),
     "report": Lazy(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"

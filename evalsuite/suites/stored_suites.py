@@ -35,7 +35,7 @@ def new_suite(
     scorer: str,
     *,
     inputs: Sequence[str],
-    references: Sequence[str] | None,
+    references: Sequence[str | None] | None,
     description: str = "",
     config: Mapping[str, Any] | None = None,
     extra: Mapping[str, Any] | None = None,
@@ -134,7 +134,7 @@ def settings_of(scorer: Any) -> dict[str, Any]:
     return copy
 
 
-def data_hash(inputs: Sequence[str], references: Sequence[str] | None) -> str:
+def data_hash(inputs: Sequence[str], references: Sequence[str | None] | None) -> str:
     """12 hex digits over inputs and references, by which a reload tells whether it is given the same data."""
     text = json.dumps([list(inputs), None if references is None else list(references)])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]

@@ -1,0 +1,148 @@
+"""What a log of another tool is to us: runs of logged samples, saved as a suite with runs whose verdicts are theirs."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from evalsuite.errors import UsageError
+from evalsuite.store.history import RUNS_FOLDER, find_runs
+from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.suites.stored_suites import ROOT, SuiteError, data_hash, folder_of, gold_of, load_suite, new_suite, save_suite, slug
+from evalsuite.suites.suite_record import StoredSuite
+from evalsuite.summary import summarise
+from evalsuite.types import METADATA, Result
+
+Format = Literal["promptfoo", "inspect", "lm-eval"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Logged:
+    """One sample: `key` tells it from the others of its run, `source_id` is the tool's name; `theirs` in [0, 1], None where unjudged."""
+
+    key: str
+    source_id: str
+    input: str
+    reference: str | None
+    output: str
+    theirs: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedRun:
+    """The samples of one provider, log or filter; the name holds its label."""
+
+    name: str
+    cases: tuple[Logged, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForeignLog:
+    """A log: its suite, its runs, and what of it could not be read."""
+
+    format: Format
+    suite: str
+    runs: tuple[LoggedRun, ...]
+    lost: tuple[str, ...]
+
+    @classmethod
+    def of(cls, format_: Format, suite: str, runs: Sequence[LoggedRun], lost: Sequence[str], path: Path) -> "ForeignLog":
+        """The log of these runs. Raises `UsageError` where none has a sample."""
+        kept = tuple(run for run in runs if run.cases)
+        if not kept:
+            raise UsageError(f"{path}: no sample in it can be read", hint=f"it looks like a log of {format_}")
+        return cls(format=format_, suite=suite, runs=kept, lost=tuple(lost))
+
+    def to_json(self) -> dict[str, Any]:
+        """The log as `import --json` prints it."""
+        return {"format": self.format, "suite": self.suite, "runs": [_run_json(run) for run in self.runs]}
+
+
+def _run_json(run: LoggedRun) -> dict[str, Any]:
+    keys = ("source_id", "input", "reference", "output", "theirs")
+    cases = [{key: getattr(one, key) for key in keys} for one in run.cases]
+    return {"name": run.name, "n": len(run.cases), "theirs": _mean(run), "cases": cases}
+
+
+def _mean(run: LoggedRun) -> float | None:
+    judged = [one.theirs for one in run.cases if one.theirs is not None]
+    return sum(judged) / len(judged) if judged else None
+
+
+def text_or_json(value: Any) -> str:
+    """A text itself, anything else as JSON; nothing is an empty text."""
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def save_log(log: ForeignLog, scorer: str, root: Path = ROOT) -> list[Path]:
+    """The folders of the new runs: the suite of the log, made once, and a run for each of its runs that is not there yet.
+
+    Raises `SuiteError` where a suite of that name holds other cases.
+    """
+    cases = {one.key: one for run in log.runs for one in run.cases}
+    inputs, references = [one.input for one in cases.values()], [one.reference for one in cases.values()]
+    made = new_suite(
+        log.suite,
+        scorer,
+        inputs=inputs,
+        references=references if any(text is not None for text in references) else None,
+        case_ids=list(cases),
+        description=f"imported from {log.format}",
+        foreign=True,
+    )
+    if folder_of(log.suite, root).exists():
+        suite = load_suite(log.suite, root)
+        if suite.data_hash != made.data_hash:
+            raise SuiteError(f"the suite {log.suite!r} is there and holds other cases", hint="give the import another name by --name")
+    else:
+        save_suite(made, root)
+        suite = made
+    known = {str(one.metadata.get("run_name")) for one in find_runs(root / RUNS_FOLDER.name) if one.metadata.get("suite_id") == suite.id}
+    return [_save_run(log, run, suite, root) for run in log.runs if run.name not in known]
+
+
+def _save_run(log: ForeignLog, run: LoggedRun, suite: StoredSuite, root: Path) -> Path:
+    by_key = {one.key: one for one in run.cases}
+    submission = folder_of(suite.name, root) / "submissions" / slug(run.name)
+    submission.mkdir(parents=True, exist_ok=True)
+    rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": one.output} for key, one in by_key.items()]
+    write_atomically(submission / METADATA, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    results = [_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
+    digest = data_hash([one.input for one in run.cases], None)
+    about = {
+        "schema_version": SCHEMA_VERSION,
+        "signature": f"import:{log.format}|data:{suite.data_hash}",
+        "options": {"rules": "strict"},
+        "submission": {"folder": str(submission), "n_objects": len(rows), "hash": digest},
+        "gold": {"folder": str(gold_of(suite.name, root)), "name": suite.name, "hash": suite.data_hash, "n_instances": len(results)},
+        "summary": summarise(results, rules="strict").to_json(),
+        "metadata": {"run_name": run.name, "suite_id": suite.id, "imported_from": log.format},
+        "receipt": {"isolation": "none: imported"},
+        "warnings": [],
+        "seconds": 0.0,
+    }
+    folder = new_folder(root / RUNS_FOLDER.name, slug(run.name))
+    RunFolder(folder).open({"submission": digest}).finish(results, about)
+    return folder
+
+
+def _result(log: ForeignLog, case_id: str, one: Logged | None, scorer: str) -> Result:
+    """Their verdict as a result; what they did not judge is unscored and no 0."""
+    value = 0.0 if one is None else one.theirs
+    status: Any = "missing" if one is None else "unscored" if value is None else "scored"
+    shown = "no verdict" if value is None else f"{value:g}"
+    reason = "not in the log" if one is None else f"{log.format} says {shown}"
+    details = {} if one is None else {"source_id": one.source_id, "output": one.output}
+    return Result(
+        instance_id=case_id,
+        status=status,
+        score=value,
+        official=value,
+        strict=value,
+        scorer=scorer,
+        reason=reason,
+        fault="MISSING_INSTANCE" if one is None else None,
+        details=details,
+    )
