@@ -35,7 +35,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     for name in options:
         if name not in known:
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
-    places = ("out", "resume", "runs_folder", "cache", "databases", "gold_cache")
+    places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
     return run(Path(result_dir), Path(gold_dir), Options(**options))
 

@@ -16,6 +16,8 @@ Reads = Literal["text", "number", "table", "tables", "database", "tree", "batch"
 RULES: tuple[Rule, ...] = ("official", "strict")
 # Evaluators of pairs of queries: layouts of gold, and names of rules under which the official verdict is theirs.
 EVALUATORS = ("bird-ex", "test-suite")
+# The type of a column whose cells are what SQLite has: None, whole numbers of 64 bits, floats, texts and bytes, mixed.
+SQLITE_CELLS = "SQLITE"
 # The file whose presence makes a folder a submission.
 METADATA = "results_metadata.jsonl"
 # The one key of what stands in an answer for a record that could not be read: {"line", "cause"}, and "repaired" where it can be mended.
@@ -111,13 +113,17 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldInstance:
-    """One question of the suite: its checks, the extra top-level keys gold gives it, and its groups."""
+    """One question of the suite: its checks, the extra top-level keys gold gives it, and its groups.
+
+    `asked` is what a file of questions says of it: `db`, `question`, and the `engine` of its database.
+    """
 
     instance_id: str
     checks: tuple[Check, ...]
     where: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
+    asked: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

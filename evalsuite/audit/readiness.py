@@ -20,9 +20,10 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.official_cells import RESULT_SUITES
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.tables.wording import other_delimiter
-from evalsuite.types import METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
+from evalsuite.types import EVALUATORS, METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.requests import applicable
 
@@ -209,13 +210,15 @@ class _Looker:
 
     def absent(self) -> Iterator[Finding]:
         """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
+        layout = self.gold.layout if self.gold is not None else ""
         if not self.submission.answers:
             hint = FAULTS["BAD_METADATA"].hint
             yield Finding(where=METADATA, instance_id="", code="BAD_METADATA", message="no line with an instance_id", hint=hint)
         for id_, instance in (self.instances or {}).items():
             if id_ not in self.submission.answers:
                 kind = FAULTS["MISSING_INSTANCE"]
-                yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=kind.hint)
+                hint = f"add {id_}.csv or {id_}.sql" if layout in RESULT_SUITES else "add a query" if layout in EVALUATORS else kind.hint
+                yield Finding(where=instance.where, instance_id=id_, code="MISSING_INSTANCE", message=kind.message, hint=hint)
 
 
 def fault_and_note(

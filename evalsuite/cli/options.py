@@ -19,18 +19,22 @@ from evalsuite.types import EVALUATORS, RULES, Rule
 
 GoldDir = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder", show_default=True)]
 ResultDir = Annotated[Path | None, typer.Option("--result-dir", "--result_dir", help="the submission folder")]
-Rules = Annotated[str | None, typer.Option("--rules", metavar="official|strict", help="which verdict is the score [default: official]")]
-AllRules = Annotated[
+Rules = Annotated[
     str | None,
     typer.Option("--rules", metavar="official|strict|bird-ex|test-suite", help="which verdict is the score [default: official]"),
 ]
-
 Databases = Annotated[
     Path | None, typer.Option(help="where the databases lie that gold names for SQL answers", metavar="DIR", show_default=False)
 ]
 Layout = Annotated[
     str | None,
     typer.Option("--layout", help="how the gold folder is laid out [default: what its spec shows]", metavar="original|lite|snow"),
+]
+Questions = Annotated[
+    Path | None,
+    typer.Option(
+        help="the file of questions that says which database is asked [default: spider2-*.jsonl beside gold]", metavar="FILE.jsonl"
+    ),
 ]
 Mode = Annotated[
     str | None,
@@ -131,7 +135,7 @@ class Workers:
 class Scoring(Code, Workers):
     """How submissions are scored, wherever whole ones are."""
 
-    rules: AllRules = None
+    rules: Rules = None
     databases: Databases = None
     invalid_as: InvalidAs = "null"
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.cli.inner_loop import FirstFailure, StopAtFirst, watch, with_known_folder
 from evalsuite.cli.options import GoldDir, Scoring
-from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving
+from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving, Upstream
 from evalsuite.cli.showing import ProgressBar, lost, run_report, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
@@ -31,6 +31,7 @@ def run_command(
     saving: Saving,
     shown: Printing,
     gates: Gates,
+    upstream: Upstream,
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
     from evalsuite.reports import check_writable
@@ -47,7 +48,7 @@ def run_command(
     if which.lf and saving.resume:
         raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
     asked = {**which.options(gold), **how.options(), **reading.options(), **saving.options()}
-    options = Options(**asked | {"layout": how.evaluator or reading.layout})
+    options = upstream.over(Options(**asked | {"layout": how.evaluator or reading.layout}))
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK

@@ -1,5 +1,6 @@
 """The options of `evalsuite run`, each once: a new one is a field of the group that it belongs to."""
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import AllowUnscored, FailUnder, Layout, Limit, Mode, Quiet, limits_of, share
+from evalsuite.cli.options import AllowUnscored, FailUnder, Layout, Limit, Mode, Questions, Quiet, limits_of, share
 from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
@@ -84,6 +85,7 @@ class Reading:
     limit: Limit = None
     layout: Layout = None
     mode: Mode = None
+    questions: Questions = None
     gold_cache: Annotated[
         Path | None,
         typer.Option("--gold-cache", "--gold_cache", help="keep gold that queries give here, and take it from here", metavar="DIR"),
@@ -100,8 +102,36 @@ class Reading:
         """The fields of `Options` that these are. Raises `UsageError`."""
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
-        same = {name: getattr(self, name) for name in ("layout", "mode", "gold_cache", "as_of", "executor", "scheduler")}
+        same = {name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "executor", "scheduler")}
         return {**same, "limits": limits_of(self.limit or ())}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Upstream:
+    """The words of the reference's own command that have others here, or no meaning; `--help` leaves them out."""
+
+    max_workers: Annotated[
+        int | None, typer.Option("--max_workers", "--max-workers", help="the reference's word for --jobs", min=1, max=256, hidden=True)
+    ] = None
+    timeout: Annotated[float | None, typer.Option(help="the reference's word for --limit seconds=N", min=0.001, hidden=True)] = None
+    temp_dir: Annotated[
+        Path | None,
+        typer.Option("--temp_dir", "--temp-dir", help="taken and not used: TMPDIR is the folder for temporary files", hidden=True),
+    ] = None
+    is_sql_debug: Annotated[
+        bool, typer.Option("--is_sql_debug", "--is-sql-debug", help="taken and not used: --debug shows what an engine says", hidden=True)
+    ] = False
+
+    def over(self, options: "Options") -> "Options":
+        """The options with what these say; says so on stderr for those that nothing comes of."""
+        for name, given, instead in (
+            ("--temp_dir", self.temp_dir, "TMPDIR names the folder"),
+            ("--is_sql_debug", self.is_sql_debug, "--debug"),
+        ):
+            if given:
+                print(f"note: {name} has no meaning here: {instead}", file=sys.stderr)
+        seconds = {} if self.timeout is None else {"seconds": self.timeout}
+        return replace(options, jobs=self.max_workers or options.jobs, limits={**seconds, **options.limits})
 
 
 @dataclass(frozen=True, kw_only=True)

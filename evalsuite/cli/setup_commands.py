@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import Group, Plugins, load_plugins
+from evalsuite.cli.options import Group, Plugins, Questions, load_plugins
 from evalsuite.errors import EXIT_OK, EXIT_USAGE, EvalsuiteError, FaultError, UsageError, in_one_sentence
 from evalsuite.reports.clean import clean
 
@@ -140,9 +140,19 @@ def _connections_folder(gold: Path | None) -> Path | None:
 connections_commands = Group({"list": connections_list, "test": connections_test})
 
 
-def doctor_command(json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False) -> int:
-    """Try each wall that answers are read behind, and each that programs run behind, and say which of them this machine gives."""
+def doctor_command(
+    gold: Annotated[Path | None, typer.Argument(metavar="[GOLD]", help="say instead what this gold folder needs that is not here")] = None,
+    databases: DatabaseFolder = None,
+    questions: Questions = None,
+    json_: Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")] = False,
+) -> int:
+    """Say which walls round answers and programs this machine gives; of a gold folder, what is missing for how many of its instances."""
     from evalsuite.walls.worker_walls import every_wall
+
+    if gold is not None:
+        return _show_needs(gold, databases, questions, as_json=json_)
+    if databases is not None or questions is not None:
+        raise UsageError("--databases and --questions go with a gold folder", hint="evalsuite doctor GOLD --databases DIR")
 
     rows = list(every_wall())
     if json_:
@@ -154,4 +164,26 @@ def doctor_command(json_: Annotated[bool, typer.Option("--json", help="print one
         print(textwrap.fill(what, max(40, width), initial_indent=head, subsequent_indent=" " * len(head)))
     absent = [name for name, stands, _ in rows if not stands]
     print("done: every wall stands" if not absent else f"done: not on this machine: {', '.join(absent)}; SECURITY.md says what that means")
+    return EXIT_OK
+
+
+def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, as_json: bool) -> int:
+    """Print what the gold needs that is not here, and the line that mends it."""
+    from evalsuite.audit.setup_needs import needs_of
+    from evalsuite.errors import listed
+
+    read, needs = needs_of(gold, databases=databases, questions=questions)
+    lacking = {id_ for need in needs for id_ in need.instances}
+    n = len(read.instances)
+    if as_json:
+        shown = [{"what": need.what, "mend": need.mend, "instances": list(need.instances)} for need in needs]
+        print(json.dumps({"n_instances": n, "n_lacking": len(lacking), "needs": shown}, indent=2))
+        return EXIT_OK
+    for need in needs:
+        several = "s" * (len(need.instances) != 1)
+        print(clean(f" {len(need.instances)} instance{several}: {need.what}"))
+        print(clean(f"   mend: {need.mend}"))
+        print(clean(f"   {listed(need.instances)}"))
+    ready = f"{n - len(lacking)} of {n} instances have all they need"
+    print(f"done: {ready}" if lacking else f"done: all {n} instances have what they need")
     return EXIT_OK

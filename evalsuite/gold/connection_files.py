@@ -3,15 +3,15 @@
 Nothing of a submission is ever read for it, and no value that may be secret is shown: errors name keys, not values.
 """
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import GoldError, UsageError, did_you_mean
+from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options
 from evalsuite.gold.suite_yaml import top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
@@ -19,9 +19,8 @@ from evalsuite.sql.session import Connection, is_there
 from evalsuite.types import GoldInstance
 
 CONNECTIONS_FILE = "connections.yaml"
-# The reference's files: name of the connection -> (file, how its keys are called here).
-_CREDENTIALS = {"bigquery": "bigquery_credential.json", "snowflake": "snowflake_credential.json"}
 _MAPPING_KEYS = ("instances", "prefix", "metadata")
+_PATTERN = re.compile(r"\{(\w+)\}")
 _VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
 _FROM_FILE = "_from"
 
@@ -43,7 +42,8 @@ class Entry:
         """How closely the entry names the instance: 0 not at all, more for longer prefixes, most for its id."""
         if instance.instance_id in self.instances:
             return 1 << 30
-        if self.metadata and all(str(instance.extra.get(key)) == value for key, value in self.metadata.items()):
+        said = {**instance.asked, **instance.extra}
+        if self.metadata and all(str(said.get(key)) == value for key, value in self.metadata.items()):
             return 1 << 20
         return max((len(prefix) for prefix in self.prefixes if instance.instance_id.startswith(prefix)), default=0)
 
@@ -56,8 +56,11 @@ class Connections:
     databases: Path | None = None
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
 
-    def get(self, name: str) -> Connection:
-        """The connection of that name with its secrets filled in. Raises `UsageError` for an unknown one or an unset variable."""
+    def get(self, name: str, instance: GoldInstance | None = None) -> Connection:
+        """The connection of that name with its secrets filled in, and a pattern in its `database` by what is said of the instance.
+
+        Raises `UsageError` for an unknown one, an unset variable, and a pattern that cannot be filled in.
+        """
         if name not in self.entries:
             raise UsageError(f"no connection {name!r}", hint=did_you_mean(name, self.entries) if self.entries else "none is configured")
         entry = self.entries[name]
@@ -68,18 +71,22 @@ class Connections:
         for key in ("credentials", "private_key_file"):
             if isinstance(options.get(key), str) and options[key] != "default":
                 options[key] = str(_seen_from(entry.folder, options[key], said))
-        database = str(options.pop("database", ""))
+        pattern = str(options.pop("database", ""))
+        database = _of_pattern(pattern, instance, said)
         if database and ENGINES[entry.engine].embedded:
             folders = [folder for folder in (self.databases, entry.folder) if folder is not None]
             places = [_seen_from(folder, database, said) for folder in folders]
             database = str(next((place for place in places if is_there(place)), places[-1]))
-        return Connection(name=name, engine=entry.engine, database=database, options=options)
+        # Each database of a pattern is one of its own.
+        own = name if not _PATTERN.search(pattern) else f"{name}: {_of_pattern(pattern, instance, said)}"
+        return Connection(name=own, engine=entry.engine, database=database, options=options)
 
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
         """The connection the suite maps an instance to, None where it maps none.
 
         First the check's own parameters: `connection`, or `database` (a connection's name, else a file) with `engine`; then the gold
-        line's key `connection`; then the entry that names the instance most closely: by id, by metadata, by the longest prefix.
+        line's key `connection`; then the entry that names the instance most closely: by id, by metadata, by the longest prefix; at last
+        the engine and database that a file of questions gives it.
 
         Raises:
             UsageError: the connection that is named is not configured; GoldError: `engine` and `database` do not fit together.
@@ -87,11 +94,31 @@ class Connections:
         parameters = parameters or {}
         named = parameters.get("connection") or instance.extra.get("connection")
         if named:
-            return self.get(str(named))
+            return self.get(str(named), instance)
         if parameters.get("database") or parameters.get("engine"):
             return self._of_parameters(str(parameters.get("engine") or ""), str(parameters.get("database") or ""), instance.where)
         best = max(self.entries.values(), key=lambda entry: entry.fits(instance), default=None)
-        return self.get(best.name) if best and best.fits(instance) else None
+        if best and best.fits(instance):
+            return self.get(best.name, instance)
+        return self._of_question(instance) if instance.asked.get("engine") else None
+
+    def _of_question(self, instance: GoldInstance) -> Connection:
+        """The connection that the file of questions means: a file of --databases, or the server that is configured by its engine's name."""
+        engine, name = instance.asked["engine"], instance.asked.get("db", "")
+        if engine == "sqlite":
+            if self.databases is None:
+                raise UsageError(f"{instance.where}: where do the databases lie that the queries ask?", hint="--databases DIR")
+            places = [_seen_from(self.databases, file, "--databases") for file in (f"{name}.sqlite", f"{name}/{name}.sqlite")]
+            place = next((place for place in places if is_there(place)), None)
+            if place is None:
+                raise UsageError(f"{instance.where}: no {name}.sqlite in the folder of --databases", hint="put the file there")
+            return Connection(name=f"{name}.sqlite", engine=engine, database=str(place))
+        if engine not in self.entries:
+            hint = f"{CREDENTIALS[engine]} beside gold, or a connection {engine!r} in {CONNECTIONS_FILE}"
+            raise UsageError(f"{instance.where}: no connection to {engine} is configured", hint=hint)
+        found = self.get(engine, instance)
+        # A Snowflake account holds all databases of the benchmark.
+        return replace(found, name=f"{engine}: {name}", database=name) if engine == "snowflake" and name else found
 
     def _of_parameters(self, engine: str, database: str, where: str) -> Connection:
         if database in self.entries or (not database and engine in self.entries):
@@ -133,8 +160,8 @@ def read_connections(
 ) -> Connections:
     """All connections: of suite.yaml, then connections.yaml beside it, then in the working folder; of one name the last counts.
 
-    The reference's `bigquery_credential.json` and `snowflake_credential.json`, in the working folder or else beside suite.yaml, give
-    connections named `bigquery` and `snowflake` where none is configured. A folder inside the submission is never looked into.
+    The reference's `bigquery_credential.json` and `snowflake_credential.json`, in the working folder, beside suite.yaml or as they lie in a
+    checkout, give connections named `bigquery` and `snowflake` where none is configured. No folder inside the submission is looked into.
 
         sales: {engine: duckdb, database: sales.duckdb, prefix: local_}
         warehouse:
@@ -164,10 +191,11 @@ def read_connections(
                 entries.update((entry.name, entry) for entry in _described_connections(value, where, folder))
             else:
                 entries[name] = _described_connection(name, value, where, folder)
-    for name, file in _CREDENTIALS.items():
-        place = next((folder / file for folder in reversed(folders) if (folder / file).is_file()), None)
+    for name in CREDENTIALS:
+        place = credential_file(name, folders, gold)
         if place is not None and name not in entries:
-            entries[name] = _of_reference(name, place)
+            options = credential_options(name, place, ENGINES[name].options)
+            entries[name] = Entry(name=name, engine=name, where=place.name, folder=place.parent, options=options)
     return Connections(
         entries=entries,
         databases=databases_folder(databases) if databases is not None else None,
@@ -183,6 +211,21 @@ def databases_folder(given: Path) -> Path:
     if not folder.is_dir():
         raise UsageError(f"--databases {given}: not a folder", hint=f"name the folder it lies in: {given.parent}")
     return folder
+
+
+def _of_pattern(pattern: str, instance: GoldInstance | None, whose: str) -> str:
+    """A text with each `{key}` in it replaced by what gold or a file of questions says of the instance under this key."""
+    said = {**instance.asked, **instance.extra} if instance is not None else {}
+
+    def filled(found: re.Match[str]) -> str:
+        if isinstance(value := said.get(found[1]), str | int):
+            return str(value)
+        what = f"{instance.instance_id} has no {found[1]!r}" if instance is not None else "it stands for many databases"
+        raise UsageError(
+            f"{whose}: the pattern in `database` cannot be filled in: {what}", hint="gold's line or the file of questions says it"
+        )
+
+    return _PATTERN.sub(filled, pattern)
 
 
 def _seen_from(folder: Path, written: str | Path, whose: str) -> Path:
@@ -241,19 +284,6 @@ def _text_or_texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
         raise GoldError(f"{what} must be text or a list of text", hint="put quotes round ids that look like numbers")
     return tuple(value)
-
-
-def _of_reference(name: str, file: Path) -> Entry:
-    """The connection behind one of the reference's credential files."""
-    if name == "bigquery":
-        return Entry(name=name, engine=name, where=file.name, folder=file.parent, options={"credentials": file.name})
-    try:
-        values = json.loads(file.read_text(encoding="utf-8-sig"))
-        known = ENGINES[name].options
-        options = {key.lower(): item for key, item in values.items() if key.lower() in known and isinstance(item, str)}
-    except (OSError, ValueError, AttributeError):
-        raise UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}') from None
-    return Entry(name=name, engine=name, where=file.name, folder=file.parent, options=options)
 
 
 def _content(entry: Entry, key: str, file: str) -> str:

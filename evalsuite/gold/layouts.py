@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from evalsuite.errors import FaultError, UsageError
+from evalsuite.gold.checkout import with_questions
 from evalsuite.gold.spec import MakeInstance, ReadEntries, instance_of, read_spec
 from evalsuite.lazy import Lazy
 from evalsuite.readers.gold_files import find_spec, is_alone
@@ -44,22 +45,22 @@ class Layout(Protocol):
         """The submission in a folder."""
 
 
-def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None) -> Gold:
+def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None, questions: Path | None = None) -> Gold:
     """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
 
     `layout` says how the folder is laid out (a key of `LAYOUTS`); None looks at the first entry of the spec. Hashing reads every
-    gold file, so it is a step of its own: `gold_hash`.
+    gold file, so it is a step of its own: `gold_hash`. `questions` is the file of questions, None for one that lies around the folder.
 
     Raises:
         GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
-        UsageError: no such layout.
+        UsageError: no such layout, or a file of questions that cannot be read.
     """
     spec = find_spec(folder)
     name = layout_of(spec, layout, limits)
     found = layout_named(name)
     gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found))
     # Gold that is one file is no folder: what lies beside it is none of it.
-    return replace(gold, folder=spec) if is_alone(spec) else gold
+    return replace(gold, folder=spec) if is_alone(spec) else with_questions(gold, questions, limits)
 
 
 def entries_of(layout: Layout) -> ReadEntries:

@@ -130,6 +130,8 @@ class _Reading:
             self.collected.add(Answer(instance_id=id_, answer_type="", value="", where=_where(entry.line), fault=fault), entry.line)
             return
         self._note_keys(entry.value, entry.line)
+        if isinstance(entry.value.get("answer_type"), list) and _kind(entry.value) in ANSWER_TYPES:
+            self._note(entry.line, "answer_type is a list of one, read as what is in it")
         id_ = entry.value.get("instance_id")
         if not isinstance(id_, str) or isinstance(id_, Number) or not id_:
             problem = "instance_id is missing" if "instance_id" not in entry.value else "instance_id must be a text that is not empty"
@@ -157,8 +159,8 @@ class _Reading:
 
 def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> Answer:
     """The answer an entry gives for an instance, or one with the fault that keeps it from being used."""
-    kind, given = entry.get("answer_type"), entry.get("answer_or_path")
-    problem = _type_problem(entry) or _value_problem(kind, entry)
+    kind, given = _kind(entry), entry.get("answer_or_path")
+    problem = _type_problem(entry, kind) or _value_problem(kind, entry)
     fault = Fault(code="BAD_METADATA", detail=problem, where=where) if problem else None
     if fault is not None:
         return Answer(instance_id=instance_id, answer_type=str(kind) if kind in ANSWER_TYPES else "", value="", where=where, fault=fault)
@@ -175,11 +177,16 @@ def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> 
     return Answer(instance_id=instance_id, answer_type=str(kind), value=value, where=where, fault=fault)
 
 
-def _type_problem(entry: Obj) -> str:
+def _kind(entry: Obj) -> Any:
+    """The answer_type of an entry; of a list of one, the form that the reference's README prints, what is in it."""
+    kind = entry.get("answer_type")
+    return kind[0] if isinstance(kind, list) and len(kind) == 1 else kind
+
+
+def _type_problem(entry: Obj, kind: Any) -> str:
     """What is wrong with an entry's answer_type, or an empty text."""
     if "answer_type" not in entry:
         return "the key 'answer_type' is missing"
-    kind = entry["answer_type"]
     if isinstance(kind, str) and not isinstance(kind, Number):
         return "" if kind in ANSWER_TYPES else f"answer_type must be answer, file or files, found {shown(kind)}"
     return f"answer_type must be answer, file or files, found {_json_word(kind)}"

@@ -20,9 +20,10 @@ class Options:
     `layout` None looks at gold, `mode` None at the submission (see `readers.layouts`). `executor` is a name of `executors.EXECUTORS`,
     `scheduler` the address of a dask scheduler. `origin` is the URL of a submission that is a copy of what lies there.
     `errata_day` is the day on which errata must not have expired, None for today (UTC).
-    `databases` is where the databases lie that checks name, `gold_cache` where computed gold is kept, `as_of` the day (None: today)
-    that gold queries ask about. `allow_programs` runs answers that are programs, which nothing jails. `invalid_as` "zero" counts an answer
-    to which a judge gave no verdict as wrong. `resume` is a run that was interrupted, or one with instances that nobody could judge.
+    `databases` is where the databases lie that checks name, `questions` the file of questions (None: as it is found),
+    `gold_cache` where computed gold is kept, `as_of` the day (None: today) that gold queries ask about. `allow_programs` runs answers
+    that are programs, which nothing jails. `invalid_as` "zero" counts an answer to which a judge gave no verdict as wrong. `resume` is a
+    run that was interrupted, or one with instances that nobody could judge.
     """
 
     rules: Rule | None = None
@@ -47,6 +48,7 @@ class Options:
     origin: str = ""
     errata_day: date | None = None
     databases: Path | None = None
+    questions: Path | None = None
     gold_cache: Path | None = None
     as_of: str | None = None
     allow_programs: bool = False

@@ -15,11 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
-from evalsuite.sql.cell_forms import ANY
 from evalsuite.sql.session import REASONS, Connection, QueryLimits
 from evalsuite.sql.sqlite import SqliteSession, open_session
 from evalsuite.sql.statement import SQLITE, blanked, only_statement
-from evalsuite.types import Table
+from evalsuite.types import SQLITE_CELLS, Table
 
 _DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
 _YEAR_NOW = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
@@ -125,7 +124,7 @@ def _fetched(session: SqliteSession, statement: str, limits: QueryLimits) -> Tab
         if len(rows) > limits.rows:
             raise FaultError("LIMIT", f"the result has more than {limits.rows} rows (limit rows)")
     columns = tuple(zip(*rows, strict=True)) if rows else ((),) * len(stream.header)
-    return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(ANY,) * len(stream.header))
+    return Table(header=stream.header, columns=columns, n_rows=len(rows), types=(SQLITE_CELLS,) * len(stream.header))
 
 
 @lru_cache(maxsize=_MOST_OPEN)

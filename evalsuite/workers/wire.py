@@ -18,7 +18,7 @@ from evalsuite.tables.arrays import ArrayColumn, array_columns, block_of
 from evalsuite.tables.blocks import Block
 from evalsuite.tables.digested import Digest, DigestedTable
 from evalsuite.tables.packed import UnreadTable, packed_of
-from evalsuite.types import Fault, Result, Table, Task
+from evalsuite.types import SQLITE_CELLS, Fault, Result, Table, Task
 
 # What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
 FULL = b""
@@ -168,7 +168,9 @@ def _form(value: Any) -> Any:
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
         # SQLite's own cells all have a form.
-        columns = held if plain or set(value.types or ()) == {"ANY"} else tuple([_neutral(cell) for cell in column] for column in held)
+        columns = (
+            held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple([_neutral(cell) for cell in column] for column in held)
+        )
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name]
     if isinstance(value, Fault):

@@ -41,7 +41,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ("line", "offered"),
     [
         ("evalsuite expl", "explain"),
-        ("evalsuite run answers --rules ", "official strict"),
+        ("evalsuite run answers --rules ", "bird-ex official strict test-suite"),
         ("evalsuite scorers table", "table_match tables_match"),
         ("evalsuite suite show ", "capitals"),
         ("evalsuite suite run cap", "capitals"),

@@ -1,0 +1,111 @@
+"""What a gold folder needs that is not here: databases, connections, clients, a judge, a jail; for which instances, and what mends it.
+
+Nothing is run and no server is asked: what is told is what a run would find absent before it asks anybody.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError
+from evalsuite.gold.connection_files import Connections, read_connections
+from evalsuite.gold.layouts import read_gold
+from evalsuite.installed import extra_line
+from evalsuite.metrics.programs import runs_programs
+from evalsuite.registry import CONNECTION_PARAMETERS
+from evalsuite.scorers import SCORERS
+from evalsuite.sql import ENGINES
+from evalsuite.sql.pairs import EVALUATORS, files_of
+from evalsuite.sql.session import Connection, existing
+from evalsuite.types import Gold, GoldInstance
+from evalsuite.walls.jail import can_jail
+
+# The package of an engine's client.
+_CLIENTS = {"postgres": "psycopg", "snowflake": "snowflake.connector", "bigquery": "google.cloud.bigquery"}
+Absent = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """Something that is not here, what to do about it in one line, and the instances that cannot be judged without it."""
+
+    what: str
+    mend: str
+    instances: tuple[str, ...]
+
+
+def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
+    """(the gold, what it needs that is not here), that of most instances first. Raises as `read_gold` and `read_connections` do."""
+    gold = read_gold(folder, questions=questions)
+    connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
+    found: dict[Absent, list[str]] = {}
+    for instance in gold.instances:
+        for absent in dict.fromkeys(_absent(gold, instance, connections)):
+            found.setdefault(absent, []).append(instance.instance_id)
+    needs = [Need(what=what, mend=mend, instances=tuple(ids)) for (what, mend), ids in found.items()]
+    return gold, sorted(needs, key=lambda need: -len(need.instances))
+
+
+def _absent(gold: Gold, instance: GoldInstance, connections: Connections) -> Iterator[Absent]:
+    """(what is not here, what mends it), of one instance."""
+    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
+    for check in instance.checks:
+        entry = SCORERS.load(check.scorer)
+        if entry.marker.reads == "query":
+            yield from _absent_files(check.parameters, connections)
+            continue
+        for problem in check.problems:
+            if problem.blocks and problem.code != "NEEDS_CONNECTION":
+                yield _plain(problem.message, instance), problem.hint or FAULTS[problem.code].hint
+        asks = entry.marker.reads == "batch" and SCORERS.whole_batch(check.scorer) is None
+        if "judge" not in gold.suite.extra and (asks or (not check.problems and entry.asks_judge(check.parameters))):
+            yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
+        if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
+            yield "no jail for programs on this machine", "run them in a container that gives user namespaces, or --allow-programs"
+    if any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
+        return
+    try:
+        connection = connections.of_instance(instance, named)
+        needs_one = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
+        if connection is not None:
+            yield from _absent_client(connection)
+        elif needs_one:
+            yield (
+                "its gold is a query, and no connection is configured for it",
+                "name the instance in connections.yaml (docs/connections.md)",
+            )
+    except EvalsuiteError as error:
+        yield _plain(error.message, instance), error.hint
+
+
+def _absent_client(connection: Connection) -> Iterator[Absent]:
+    """The file of an embedded engine, the client of a server. Raises `EvalsuiteError` for the file."""
+    engine = ENGINES[connection.engine]
+    if engine.embedded:
+        existing(connection)
+        return
+    with contextlib.suppress(ModuleNotFoundError):
+        if find_spec(_CLIENTS.get(connection.engine, connection.engine)) is not None:
+            return
+    yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
+
+
+def _absent_files(parameters: object, connections: Connections) -> Iterator[Absent]:
+    """The files of the database that a pair of queries asks."""
+    assert isinstance(parameters, dict)
+    name, evaluator = str(parameters.get("database", "")), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
+    if connections.databases is None:
+        yield "where do the databases lie that the queries ask?", "--databases DIR"
+        return
+    try:
+        if not files_of(name, evaluator, connections.databases):
+            yield f"no {name}/{name}.sqlite and no {name}.sqlite in the folder of --databases", "put the file there"
+    except FaultError as error:
+        yield error.fault.detail, "mend gold's line"
+
+
+def _plain(message: str, instance: GoldInstance) -> str:
+    """A message without the place of the instance, so that the same need of several is told once."""
+    return message.removeprefix(f"{instance.where}: ").replace(instance.instance_id, "<id>")

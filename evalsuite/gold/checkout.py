@@ -1,0 +1,85 @@
+"""What lies around gold in a checkout of Spider 2.0: files of questions, which say on which database a query runs, and credentials.
+
+`spider2-lite.jsonl` and `spider2-snow.jsonl` lie beside the gold folder, or beside the folder `evaluation_suite` that holds it, as in a
+checkout. What they say stands in `GoldInstance.asked`, with the engine that the id's prefix tells: local* is SQLite, bq* and ga* are
+BigQuery, sf* is Snowflake, and in Snow every instance is.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from evalsuite.errors import FaultError, UsageError, describe
+from evalsuite.readers.jsonl import read_objects
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import open_trusted
+from evalsuite.types import Gold
+
+FILES = {"lite": "spider2-lite.jsonl", "snow": "spider2-snow.jsonl"}
+# The folder of a checkout that holds the gold folder; the file of questions and the credentials of the engines lie around it.
+SUITE_FOLDER = "evaluation_suite"
+# The credentials of engines: name of the connection -> file.
+CREDENTIALS = {"bigquery": "bigquery_credential.json", "snowflake": "snowflake_credential.json"}
+_PREFIXES = {"local": "sqlite", "bq": "bigquery", "ga": "bigquery", "sf": "snowflake"}
+# Our word for it -> the words of the files, Lite's first.
+_KEYS = {"db": ("db", "db_id"), "question": ("question", "instruction")}
+
+
+def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
+    """The gold with what the file of questions says of each instance: the one `given`, else that of its layout where it is found.
+
+    Raises `UsageError` for a file that is given and cannot be read, and for a line of either that is no object with an id.
+    """
+    place = given or next((place for place in _places(gold) if place.is_file()), None)
+    if place is None:
+        return gold
+    asked = dict(_read(place, gold.layout, limits))
+    return replace(gold, instances=tuple(replace(one, asked=asked.get(one.instance_id, one.asked)) for one in gold.instances))
+
+
+def around(gold: Path) -> list[Path]:
+    """The folders round a gold folder in which what belongs to it may lie, itself first; links are followed."""
+    folder = gold.resolve()
+    return [folder, folder.parent, *([folder.parent.parent] if folder.parent.name == SUITE_FOLDER else [])]
+
+
+def _places(gold: Gold) -> Iterator[Path]:
+    if gold.layout in FILES:
+        yield from (folder / FILES[gold.layout] for folder in around(gold.folder))
+
+
+def _read(place: Path, layout: str, limits: Limits) -> Iterator[tuple[str, dict[str, str]]]:
+    try:
+        handle = open_trusted(place, limit_bytes=limits["metadata_bytes"])
+    except FaultError as error:
+        raise UsageError(f"{place}: {describe(error.fault)}", hint="the file with a question a line, such as spider2-lite.jsonl") from None
+    with handle:
+        for entry in read_objects(handle, limits=limits):
+            value = entry.value or {}
+            id_ = value.get("instance_id")
+            if not isinstance(id_, str):
+                why = describe(entry.fault) if entry.fault is not None else "instance_id is missing"
+                raise UsageError(f"{place.name}:{entry.line}: {why}", hint=entry.hint or 'one {"instance_id": ..., "db": ...} a line')
+            engine = "snowflake" if layout == "snow" else next((name for prefix, name in _PREFIXES.items() if id_.startswith(prefix)), "")
+            found = {own: next((value[key] for key in keys if isinstance(value.get(key), str)), "") for own, keys in _KEYS.items()}
+            yield id_, {key: text for key, text in {**found, "engine": engine}.items() if text}
+
+
+def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
+    """The reference's file for an engine: in the last of the folders that has it, else beside the gold folder in a checkout."""
+    beside = around(gold) if gold is not None else []
+    beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
+    return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
+
+
+def credential_options(name: str, file: Path, known: Mapping[str, str]) -> dict[str, Any]:
+    """The options of a connection behind one of the reference's files, as far as they are `known`. Raises `UsageError`."""
+    if name == "bigquery":
+        return {"credentials": file.name}
+    try:
+        values = json.loads(file.read_text(encoding="utf-8-sig"))
+        return {key.lower(): item for key, item in values.items() if key.lower() in known and isinstance(item, str)}
+    except (OSError, ValueError, AttributeError):
+        raise UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}') from None

@@ -1,0 +1,153 @@
+"""A checkout of Spider 2.0 as it lies: no file is written by hand, what is absent is told, and the words of its own command are taken."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import UsageError
+from evalsuite.gold.connection_files import read_connections
+from evalsuite.gold.layouts import read_gold
+
+IDS = ("local001", "local002", "bq001", "ga002", "sf_003")
+TABLE = "a,b\n1,x\n2,y\n"
+
+
+def database(place: Path) -> None:
+    """A database with one table of two rows."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    connection = sqlite3.connect(place)
+    connection.execute("create table t (a, b)")
+    connection.executemany("insert into t values (?, ?)", [(1, "x"), (2, "y")])
+    connection.commit()
+    connection.close()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with a checkout-shaped `spider2-lite`, answers in `sub`, and `dbs` that holds one of two databases."""
+    gold = tmp_path / "spider2-lite" / "evaluation_suite" / "gold"
+    (gold / "exec_result").mkdir(parents=True)
+    (tmp_path / "sub").mkdir()
+    database(tmp_path / "dbs" / "E commerce.sqlite")
+    asked = [{"instance_id": id_, "db": "absent" if id_ == "local002" else "E commerce", "question": f"what of {id_}?"} for id_ in IDS]
+    (tmp_path / "spider2-lite" / "spider2-lite.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    specs = [{"instance_id": id_, "condition_cols": [], "ignore_order": True} for id_ in IDS]
+    (gold / "spider2lite_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in specs))
+    for id_ in IDS:
+        (gold / "exec_result" / f"{id_}.csv").write_text(TABLE)
+        (tmp_path / "sub" / f"{id_}.sql").write_text("SELECT a, b FROM t")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def scored(*words: str, code: int, gold: str = "spider2-lite/evaluation_suite/gold") -> dict[str, dict[str, Any]]:
+    """The results of a run by id."""
+    n = len(list(Path().glob("out*")))
+    assert main(["run", "sub", "--gold", gold, "--out", f"out{n}", "-q", "--no-cache", *words]) == code
+    lines = Path(f"out{n}", "results.jsonl").read_text(encoding="utf-8").splitlines()
+    return {row["instance_id"]: row for row in map(json.loads, lines)}
+
+
+def test_local_answers_are_scored_and_the_rest_is_unscored(here: Path) -> None:
+    """A database's name may hold a space; a missing file and absent servers are nobody's 0."""
+    found = scored("--databases", "dbs", code=4)
+    assert (found["local001"]["status"], found["local001"]["score"]) == ("scored", 1)
+    for name in IDS[1:]:
+        row = found[name]
+        assert (row["status"], row["fault"], row["score"], row["official"], row["strict"]) == (
+            "unscored",
+            "NEEDS_CONNECTION",
+            None,
+            None,
+            None,
+        )
+
+
+def test_without_a_word_of_golds_side_sql_is_refused(here: Path) -> None:
+    """No file of questions, no connection: a query is no answer here, and counts 0; --questions names a file that lies elsewhere."""
+    (here / "spider2-lite" / "spider2-lite.jsonl").rename(here / "asked.jsonl")
+    assert {(row["fault"], row["score"]) for row in scored("--databases", "dbs", code=0).values()} == {("SQL_NOT_ALLOWED", 0)}
+    assert scored("--databases", "dbs", "--questions", "asked.jsonl", code=4)["local001"]["score"] == 1
+    assert main(["run", "sub", "--gold", "spider2-lite/evaluation_suite/gold", "--questions", "none.jsonl", "--no-save"]) == 2
+
+
+def test_snow_asks_snowflake_for_every_instance(here: Path) -> None:
+    """The account of the reference's credential file, with the database of the question; keys are spelled as Snow has them."""
+    gold = here / "spider2-snow" / "evaluation_suite" / "gold"
+    (gold / "exec_result").mkdir(parents=True)
+    (gold / "spider2snow_eval.jsonl").write_text('{"instance_id": "sf_bq011", "condition_cols": [], "ignore_order": true}\n')
+    asked = {"instance_id": "sf_bq011", "instruction": "how many?", "db_id": "GA4"}
+    (here / "spider2-snow" / "spider2-snow.jsonl").write_text(json.dumps(asked) + "\n")
+    instance = read_gold(gold).instances[0]
+    assert instance.asked == {"db": "GA4", "question": "how many?", "engine": "snowflake"}
+    with pytest.raises(UsageError, match="no connection to snowflake"):
+        read_connections(gold).of_instance(instance)
+    (gold.parent / "snowflake_credential.json").write_text('{"user": "u", "password": "p", "account": "a-1"}')
+    found = read_connections(gold).of_instance(instance)
+    assert found is not None
+    assert (found.engine, found.database, found.options["account"]) == ("snowflake", "GA4", "a-1")
+
+
+def test_a_pattern_names_a_database_for_each_instance(here: Path) -> None:
+    """`{db}` is what the file of questions or gold's line says; an instance without it is told, and a connection of the user's own wins."""
+    database(here / "dbs" / "absent" / "absent.sqlite")
+    (here / "connections.yaml").write_text('local: {engine: sqlite, database: "{db}/{db}.sqlite", prefix: local}\n')
+    found = scored("--databases", "dbs", code=4)
+    assert (found["local002"]["score"], found["local002"]["details"]["sql"]["connection"]) == (1, "local: absent/absent.sqlite")
+    assert found["local001"]["fault"] == "NEEDS_CONNECTION"
+    (here / "connections.yaml").write_text('local: {engine: sqlite, database: "{who}.sqlite", prefix: local}\n')
+    assert "'who'" in scored("--databases", "dbs", code=4)["local001"]["reason"]
+
+
+def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line a need that mends it, exit 0; the same as JSON; nothing where nothing is missing."""
+    gold = "spider2-lite/evaluation_suite/gold"
+    assert main(["doctor", gold]) == 0
+    shown = capsys.readouterr().out
+    assert "2 instances: where do the databases lie that the queries ask?\n   mend: --databases DIR\n   local001, local002" in shown
+    assert "done: 0 of 5 instances have all they need" in shown
+    assert main(["doctor", gold, "--databases", "dbs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(need["what"].partition(" is ")[0], need["instances"]) for need in found["needs"]] == [
+        ("no connection to bigquery", ["bq001", "ga002"]),
+        ("no absent.sqlite in the folder of --databases", ["local002"]),
+        ("no connection to snowflake", ["sf_003"]),
+    ]
+    (here / "plain" / "q").mkdir(parents=True)
+    check = {"func": "string_match", "parameters": {"gold": "Paris"}}
+    (here / "plain" / "x_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": check}) + "\n")
+    assert main(["doctor", "plain"]) == 0
+    assert "all 1 instances have what they need" in capsys.readouterr().out
+
+
+def test_the_words_of_the_references_own_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those with a meaning here have it, the others are named; the README's own form of an answer type is read with a note."""
+    words = ["--databases", "dbs", "--mode", "sql", "--max_workers", "1", "--timeout", "20", "--temp_dir", "made", "--is_sql_debug"]
+    scored(*words, code=4)
+    said = capsys.readouterr().err
+    assert "--temp_dir has no meaning here" in said
+    assert "--is_sql_debug has no meaning here" in said
+    assert json.loads(Path("out0/run.json").read_text())["options"]["limits"] == {"seconds": 20.0}
+    (here / "one" / "q").mkdir(parents=True)
+    (here / "handed_in" / "q").mkdir(parents=True)
+    check = {"func": "table_match", "parameters": {"gold": "g.csv"}}
+    (here / "one" / "x_eval.jsonl").write_text(json.dumps({"instance_id": "q", "evaluation": check}) + "\n")
+    for side in ("one", "handed_in"):
+        (here / side / "q" / "g.csv").write_text(TABLE)
+    answer = {"instance_id": "q", "answer_type": ["file"], "answer_or_path": "g.csv"}
+    (here / "handed_in" / "results_metadata.jsonl").write_text(json.dumps(answer) + "\n")
+    assert main(["run", "handed_in", "--gold", "one", "--no-save", "--no-cache"]) == 0
+    assert "answer_type is a list of one" in capsys.readouterr().out
+
+
+def test_validate_speaks_of_the_layout(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not handed in is a file in a folder of files."""
+    (here / "sub" / "bq001.sql").unlink()
+    assert main(["validate", "sub", "--gold", "spider2-lite/evaluation_suite/gold"]) == 1
+    said = capsys.readouterr().out
+    assert "add bq001.csv or bq001.sql" in said
+    assert "results_metadata.jsonl" not in said
