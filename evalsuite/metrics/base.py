@@ -169,8 +169,19 @@ class Metric(ABC):
         return math.nan if value is None else value
 
     def evaluate_batch(self, predictions: Sequence[Any], references: Sequence[Any] | None = None) -> list[float | None]:
-        """n values for n predictions, in order; raises `MetricError` where the lengths differ."""
-        return [self.evaluate(p, r) for p, r in self.pairs(predictions, references)]
+        """n values for n predictions, in order, `at_once` of them side by side; raises `MetricError` where the lengths differ."""
+        pairs = self.pairs(predictions, references)
+        if self.at_once == 1 or len(pairs) < 2:
+            return [self.evaluate(p, r) for p, r in pairs]
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(self.at_once) as threads:
+            return list(threads.map(lambda pair: self.evaluate(*pair), pairs))
+
+    @property
+    def at_once(self) -> int:
+        """How many pairs of a batch are measured side by side: more than one where the metric waits for a judge."""
+        return 1
 
     def pairs(self, predictions: Sequence[Any], references: Sequence[Any] | None) -> list[tuple[Any, Any]]:
         """n (prediction, reference) pairs; raises `MetricError` where the lengths differ."""

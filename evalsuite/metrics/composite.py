@@ -144,6 +144,11 @@ class Composite(Metric):
         """Whether a part asks a judge."""
         return any(part.metric.asks for part in self.parts)
 
+    @property
+    def at_once(self) -> int:
+        """As many as the part that waits most."""
+        return max(part.metric.at_once for part in self.parts)
+
     def asking(self, judge: "Judge") -> "Composite":
         """The composite with this judge for every part that asks one."""
         return replace(self, parts=tuple(replace(part, metric=part.metric.asking(judge)) for part in self.parts))

@@ -97,6 +97,11 @@ class LlmJudge(Metric):
         """Always."""
         return True
 
+    @property
+    def at_once(self) -> int:
+        """As many as the judge's settings let be under way."""
+        return self.judge.settings.concurrency
+
     def asking(self, judge: Judge) -> "LlmJudge":
         """The metric asking this judge, one for all metrics of a run; one with settings or an address of its own keeps it."""
         return self if self.settings is not None or self.base_url else replace(self, settings=judge)

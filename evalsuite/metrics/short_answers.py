@@ -104,6 +104,9 @@ class TokenF1(Metric):
     Args:
         variant: `squad`, `multiset` (lower case, split on spaces), `issue_set` or `desiru_repo` (both set overlap).
         tokens: `char` for scripts without spaces, `regex` for Unicode words; `squad` and `multiset` only.
+        ignore_case: whether case counts for nothing, null as the variant has it (`squad` and `multiset` fold it); those two only.
+        ignore_punctuation: whether punctuation is dropped first, null as the variant has it (`squad` drops ASCII's); those two only.
+        normalize_whitespace: whether a run of white space parts words as one blank does; without it each blank parts two.
 
     Example:
         `{"func": "f1", "parameters": {"gold": "in the Eiffel Tower"}}`
@@ -113,11 +116,15 @@ class TokenF1(Metric):
 
     variant: Literal["squad", "multiset", "issue_set", "desiru_repo"] = "squad"
     tokens: Literal["word", "char", "regex"] = "word"
+    ignore_case: bool | None = None
+    ignore_punctuation: bool | None = None
+    normalize_whitespace: bool = True
 
     def __post_init__(self) -> None:
         """Raise `MetricError` for a choice that is none, or for other tokens in a variant that fixes them."""
         super().__post_init__()
-        if self.tokens != "word" and self.variant in ("issue_set", "desiru_repo"):
+        own = (self.tokens, self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) != ("word", None, None, True)
+        if own and self.variant in ("issue_set", "desiru_repo"):
             raise MetricError(f"f1: the variant {self.variant} fixes its tokens", code="bad_option")
 
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
@@ -137,8 +144,19 @@ class TokenF1(Metric):
             return tokens
         if self.tokens == "regex":
             return unicode_tokens(text)
-        normal = squad(text) if self.variant == "squad" else text.lower()
-        return [c for c in normal if not c.isspace()] if self.tokens == "char" else normal.split()
+        normal = self._normal(text)
+        if self.tokens == "char":
+            return [c for c in normal if not c.isspace()]
+        return normal.split() if self.normalize_whitespace else re.split(r"\s", normal)
+
+    def _normal(self, text: str) -> str:
+        """The text before it is cut into tokens; SQuAD's form is left as it is where no option asks for another."""
+        is_squad = self.variant == "squad"
+        if is_squad and (self.ignore_case, self.ignore_punctuation, self.normalize_whitespace) == (None, None, True):
+            return squad(text)
+        text = text if self.ignore_case is False else text.lower()
+        text = without_punctuation(text) if (is_squad if self.ignore_punctuation is None else self.ignore_punctuation) else text
+        return re.sub(r"\b(a|an|the)\b", " " if self.normalize_whitespace else "", text, flags=re.IGNORECASE) if is_squad else text
 
     def _against(self, own: list[str], other: list[str]) -> Measure:
         if not own or not other:
