@@ -8,16 +8,12 @@ composite:
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evalsuite.errors import did_you_mean
 from evalsuite.lazy import Lazy
 from evalsuite.metrics.base import Aggregate, Measure, Metric, MetricError
 from evalsuite.metrics.composite import Aggregation, Composite, OnMissing, Part
-
-if TYPE_CHECKING:
-    from evalsuite.metrics.builder import Custom, MetricBuilder
 
 METRICS: dict[str, Lazy] = {
     "exact_match": Lazy("evalsuite.metrics.short_answers:ExactMatch", "the answer equals a reference after normalisation"),
@@ -44,8 +40,7 @@ METRICS: dict[str, Lazy] = {
     "llm_judge": Lazy("evalsuite.metrics.llm_judge:LlmJudge", "a model rates the answer against the reference"),
 }
 
-__all__ = ["METRICS", "Aggregate", "Composite", "Custom", "Measure", "Metric", "MetricBuilder", "MetricError", "Part", "composite",
-           "get_metric", "metric_from"]  # fmt: skip
+__all__ = ["METRICS", "Aggregate", "Composite", "Measure", "Metric", "MetricError", "Part", "composite", "get_metric", "metric_from"]
 _PART_KEYS = ("weight", "name", "scale")
 
 
@@ -119,9 +114,3 @@ def _part(spec: str | Mapping[str, Any]) -> Part:
         raise MetricError(f"a scale is two numbers [low, high], found {scale!r}", code="bad_spec")
     low_high = None if scale is None else (float(ends[0]), float(ends[1]))
     return Part(metric=metric_from(metric), weight=weight, name=str(spec.get("name", "")), scale=low_high)
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("Custom", "MetricBuilder"):  # they are made of what stands here
-        return getattr(import_module("evalsuite.metrics.builder"), name)
-    raise AttributeError(f"module 'evalsuite.metrics' has no attribute {name!r}")

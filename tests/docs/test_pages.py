@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from evalsuite.judge import read_settings
 from evalsuite.trees import registries, reset_type_defaults
 from tests.conftest import ROOT
 
@@ -40,3 +42,15 @@ def test_page_runs(page: Path) -> None:
     for block in blocks:
         above = "\n" * text.count("\n", 0, block.start(1))
         exec(compile(above + block[1], str(page), "exec"), names)
+
+
+def test_every_judge_in_yaml_can_be_read() -> None:
+    """Each fenced `judge:` section of a page is one that a suite may have."""
+    sections = [
+        yaml.safe_load(block)["judge"]
+        for page in (ROOT / "docs").rglob("*.md")
+        for block in re.findall(r"^```yaml\n(judge:.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    ]
+    assert sections
+    for section in sections:
+        assert read_settings(section).base_url

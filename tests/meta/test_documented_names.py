@@ -1,0 +1,77 @@
+"""What a person may use stands in a document, in code that runs: public names, keys of the judge, scorers, calls of other tools."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields
+
+import pytest
+
+import evalsuite
+from evalsuite import judge, metrics, stats, trees
+from evalsuite.judge.settings import Settings
+from tests.conftest import ROOT
+
+FENCED = re.compile(r"^ *```\w*\n(.*?)^ *```", re.MULTILINE | re.DOTALL)
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PYTHON = (
+    "get_metric", "evaluate", "evaluate_batch", "detailed_evaluate", "aggregate", "ignore_case", "ignore_punctuation",
+    "normalize_whitespace", "geometric_mean", "weighted_mean", "extractor", "prompt", "MetricBuilder", "weight", "build", "custom",
+    "llm_judge", "significance_test", "confidence_interval", "alpha", "confidence", "TestSuite", "reference_data", "reference_data_path",
+    "input_text_list", "reference_output_list", "input_column", "reference_column", "candidate_data", "candidate_data_path",
+    "candidate_output_list", "candidate_column", "context_column", "context_list", "model_name", "model_version", "foundation_model",
+    "prompt_template", "batch_size", "arun", "treeval_score", "create_tree_metrics", "types_metrics", "leaves_metrics",
+    "resolve_schema_references", "set_type_default", "reset_type_defaults", "validate_gold", "propagate_batch_errors", "sort_tokens",
+    "oneof",
+)  # fmt: skip
+SCORERS = (
+    "llm_judge", "qa_correctness", "summary_quality", "hallucination", "readability", "word_count_match", "hedging_language", "bertscore",
+    "exact_match", "tree_score",
+)  # fmt: skip
+PHRASES = (
+    r'"?time_signature"?: \["4/4", ',
+    r'"?oneof"?: \{',
+    r'"?tolerance"?: \{"?rel"?: ',
+    r'register\("\w+", ',
+    r'TestSuite\("\w+", "\w+"',
+    "ignore_case=True",
+    "evalsuite view",
+    r"(?m)^judge:\n +base_url:",
+    r"llm_judge\(weight=",
+    r'"?match_by"?: "?key_field',
+    r'"?match_by"?: "?hungarian',
+)
+
+
+def fenced() -> str:
+    """All code of README and docs."""
+    return "\n".join(block for page in PAGES for block in FENCED.findall(page.read_text(encoding="utf-8")))
+
+
+@pytest.mark.parametrize(
+    ("whose", "names"),
+    [
+        ("evalsuite", [name for name in evalsuite.__all__ if name != "__version__"]),
+        ("evalsuite.metrics", metrics.__all__),
+        ("evalsuite.judge", judge.__all__),
+        ("evalsuite.stats", [name for name in vars(stats) if name in ("significance_test", "confidence_interval")]),
+        ("evalsuite.trees", trees.__all__),
+        ("the metrics", list(metrics.METRICS)),
+    ],
+)
+def test_every_public_name_stands_in_a_document(whose: str, names: list[str]) -> None:
+    """A name that nobody can find is not there."""
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    assert [name for name in names if not re.search(rf"\b{name}\b", text)] == [], whose
+
+
+@pytest.mark.parametrize("names", [PYTHON, SCORERS, [option.name for option in fields(Settings)]], ids=["python", "scorers", "judge"])
+def test_calls_and_keys_stand_in_code(names: Sequence[str]) -> None:
+    """Each name is used in a fenced block, which the tests of pages run or read."""
+    code = fenced()
+    assert [name for name in names if not re.search(rf"\b{name}\b", code)] == []
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_what_other_tools_write_stands_in_code(phrase: str) -> None:
+    """The forms that somebody who comes from another tool looks for."""
+    assert re.search(phrase, fenced())
