@@ -1,7 +1,6 @@
 """`evalsuite report`, every format at every level, and what the project offers other tools."""
 
 import json
-import os
 import re
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from evalsuite.reports import BINARY, FORMATS
 from evalsuite.reveal import LEVELS
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
-from tests.processes import finished
 from tests.reports.made import MARKS, hidden_suite
 
 
@@ -147,28 +145,6 @@ def test_what_cannot_be_meant(arguments: list[str], message: str, saved: tuple[P
     """A wrong run, format, level or path exits 2 with one clear line."""
     done = evalsuite("report", *arguments, cwd=saved[0])
     assert (done.returncode, done.stderr.splitlines()[0]) == (2, message)
-
-
-def test_the_action_scores_and_gates(tmp_path: Path) -> None:
-    """The script of action.yml, run as GitHub runs it, writes reports and outputs and ends with the gate's code."""
-    action = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-    script = next(step for step in action["runs"]["steps"] if step.get("id") == "score")
-    inputs = {name: str(given.get("default", "")) for name, given in action["inputs"].items()}
-    assert not re.search(r"\$\{\{", script["run"])
-    text_gold(tmp_path / "gold", a="Paris", b="Rome")
-    text_submission(tmp_path / "my sub", a="Paris", b="Bern")
-    inputs |= {"submission": "my sub", "fail-under": "0.6"}
-    given = {key: inputs[re.fullmatch(r"\$\{\{ inputs\.([a-z-]+) \}\}", value)[1]] for key, value in script["env"].items()}  # type: ignore[index]
-    files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-    where = f"{Path(os.sys.executable).parent}{os.pathsep}{os.environ['PATH']}"  # type: ignore[attr-defined]
-    environment = {**os.environ, **given, **files, "PATH": where}
-    done = finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=tmp_path, env=environment)
-    assert done.returncode == 1, done.stderr
-    assert "::error file=my sub/results_metadata.jsonl,line=2,title=b%3A wrong::" in done.stdout
-    assert (tmp_path / "GITHUB_OUTPUT").read_text() == "score=0.5\nreports=evalsuite-reports\n"
-    assert "**1/2 = 50.0 %**" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
-    made = {path.name for path in (tmp_path / "evalsuite-reports").iterdir()}
-    assert made == {"report.html", "report.md", "results.csv", "results.json", "junit.xml"}
 
 
 def test_the_page_about_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,106 @@
+"""The scripts of action.yml, run as GitHub runs them."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import ROOT
+from tests.processes import finished
+
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+N = 24
+
+
+def step(name: str) -> dict[str, Any]:
+    """The step of the action with that id."""
+    found: dict[str, Any] = next(step for step in ACTION["runs"]["steps"] if step.get("id") == name)
+    return found
+
+
+def called(name: str, folder: Path, inputs: dict[str, str], **more: str) -> subprocess.CompletedProcess[str]:
+    """A step with these inputs, in a checkout."""
+    given = {key: str(value.get("default", "")) for key, value in ACTION["inputs"].items()} | inputs
+    script = step(name)
+    # Inputs reach a script as variables: a text in it would be part of it.
+    assert not re.search(r"\$\{\{", script["run"])
+    variables = {key: given[re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", r"\1", value)] for key, value in script["env"].items()}
+    files = {key: str(folder.parent / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+    where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, **variables, **files, "PATH": where, "PYTHONPATH": str(ROOT), "GITHUB_BASE_REF": "", **more}
+    return finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=folder, env=environment)
+
+
+def test_it_scores_and_gates(tmp_path: Path) -> None:
+    """The score step writes reports and outputs and ends with the gate's code."""
+    folder = tmp_path / "checkout"
+    text_gold(folder / "gold", a="Paris", b="Rome")
+    text_submission(folder / "my sub", a="Paris", b="Bern")
+    done = called("score", folder, {"submission": "my sub", "fail-under": "0.6"})
+    assert done.returncode == 1, done.stderr
+    assert "::error file=my sub/results_metadata.jsonl,line=2,title=b%3A wrong::" in done.stdout
+    assert (tmp_path / "GITHUB_OUTPUT").read_text() == "score=0.5\nreports=evalsuite-reports\n"
+    assert "**1/2 = 50.0 %**" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+    made = {path.name for path in (folder / "evalsuite-reports").iterdir()}
+    assert made == {"report.html", "report.md", "results.csv", "results.json", "junit.xml"}
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A repository whose base branch has 16 of 24 answers right, on a branch that has the same."""
+    folder = tmp_path / "checkout"
+    folder.mkdir()
+    text_gold(folder / "gold", **{f"q{at:02}": f"city {at}" for at in range(N)})
+    answered(folder, 16)
+    for words in ("init -q -b main", "add -A", "-c user.name=a -c user.email=a@b commit -qm base", "clone -q --bare . ../origin"):
+        finished(["git", *words.split()], cwd=folder, check=True)
+    finished(["git", "remote", "add", "origin", str(tmp_path / "origin")], cwd=folder, check=True)
+    return folder
+
+
+def answered(folder: Path, n_right: int) -> None:
+    """Answer so many questions right, the others wrong."""
+    text_submission(folder / "answers", **{f"q{at:02}": f"city {at}" if at < n_right else "no" for at in range(N)})
+
+
+@pytest.mark.parametrize(("n_right", "regression"), [(16, "false"), (23, "false"), (15, "false"), (4, "true")])
+@pytest.mark.parametrize("to", ["base", "main"])
+def test_it_compares(to: str, n_right: int, regression: str, checkout: Path) -> None:
+    """The compare step fails exactly where the answers got worse, and leaves what a comment and the summary of the job say."""
+    answered(checkout, n_right)
+    done = called("compare", checkout, {"submission": "answers", "compare-to": to}, GITHUB_BASE_REF="main")
+    assert done.returncode == (1 if regression == "true" else 0), done.stdout + done.stderr
+    outputs = (checkout.parent / "GITHUB_OUTPUT").read_text()
+    assert outputs == f"comparison=evalsuite-reports/comparison.md\nregression={regression}\n"
+    summary = (checkout.parent / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
+    assert summary == (checkout / "evalsuite-reports/comparison.md").read_text(encoding="utf-8")
+    assert "answers" in summary
+    listed = finished(["git", "worktree", "list"], cwd=checkout, check=True).stdout
+    assert listed.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("inputs", "base", "said"),
+    [
+        ({"submission": "answers", "compare-to": "base"}, "", "no pull request"),
+        ({"submission": "new", "compare-to": "main"}, "main", "holds no new"),
+    ],
+)
+def test_nothing_to_compare_with(inputs: dict[str, str], base: str, said: str, checkout: Path) -> None:
+    """Outside of a pull request, and for answers that are new, the step says so and passes."""
+    done = called("compare", checkout, inputs, GITHUB_BASE_REF=base)
+    assert done.returncode == 0
+    assert said in done.stdout
+
+
+def test_other_actions_are_pinned() -> None:
+    """What the action itself uses stands at a commit, not at a name that can move."""
+    used = [step["uses"] for step in ACTION["runs"]["steps"] if "uses" in step]
+    assert used
+    assert all(re.fullmatch(r"[\w-]+/[\w-]+@[0-9a-f]{40}", name) for name in used)
