@@ -1,5 +1,6 @@
 """What an outcome is, once: every kind with its words, its sign, whose side it is on, what it is worth and whether it may be kept."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
@@ -49,6 +50,8 @@ _TABLE: Final = (
     Kind(name="wrong", words="wrong", sign="✗", worth="judged", may_be_kept=True),
     Kind(name="partial", words="partly right", sign="◐", worth="judged", may_be_kept=True),
     Kind(name="missing", words="not handed in", sign="–", worth="zero", side="submission", may_be_kept=True),
+    # A value on the scale of its metric, which has no fixed range: there is no score.
+    Kind(name="measured", words="measured", sign="~", worth="judged", may_be_kept=True),
     # Judged, and nobody may see how (`--reveal none`).
     Kind(name="handed_in", words="handed in", sign="·", worth="judged", may_be_kept=True),
     Kind(name="right", words="right", sign="✓", worth="judged", may_be_kept=True),
@@ -74,12 +77,27 @@ FAULTY: Final = frozenset(kind.name for kind in _TABLE if kind.is_fault)
 
 
 def kind_of(result: Result) -> Kind:
-    """The kind of a result: right, wrong, partial, or its status where it was not scored; `handed_in` where no verdict may be seen."""
+    """The kind of a result: right, wrong, partial, or its status where it was not scored; `measured` where there is a value and no score.
+
+    `handed_in` where no verdict may be seen.
+    """
     if result.status != "scored":
         return KINDS[result.status]
     if result.score is None:
-        return KINDS["handed_in"]
+        return KINDS["handed_in" if raw_value(result) is None else "measured"]
     return KINDS["right" if result.score == 1 else "wrong" if result.score == 0 else "partial"]
+
+
+def raw_value(result: Result) -> float | None:
+    """The value on the metric's own scale of a result that was measured and has no score, because that scale has no fixed range."""
+    return own_value(result) if result.status == "scored" and result.score is None else None
+
+
+def own_value(result: Result) -> float | None:
+    """The value on the metric's own scale, be there a score made of it or not; None where the result has none."""
+    raw = result.details.get("raw")
+    is_number = isinstance(raw, int | float) and not isinstance(raw, bool) and math.isfinite(raw)
+    return float(raw) if is_number and raw is not None else None
 
 
 def sign_of(value: float | None) -> str:
@@ -95,7 +113,7 @@ def sign_under(result: Result, value: float | None) -> str:
     """The sign of what one rule says of a result, `value`: that of its status where the rule did not come to a verdict of its own."""
     kind = kind_of(result)
     if result.status == "scored":
-        return sign_of(value) if value is not None else KINDS["handed_in" if kind.name == "handed_in" else "unscored"].sign
+        return sign_of(value) if value is not None else KINDS[kind.name if kind.name in ("handed_in", "measured") else "unscored"].sign
     return sign_of(value) if value else kind.sign
 
 

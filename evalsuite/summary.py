@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from evalsuite.errors import GoldError
-from evalsuite.outcome import STATUSES, is_ungraded
-from evalsuite.stats.intervals import interval_of_units, score_interval
+from evalsuite.outcome import STATUSES, is_ungraded, raw_value
+from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 from evalsuite.stats.pooled_fields import pooled_fields
 from evalsuite.stats.units import n_units, units_of
 from evalsuite.types import Result, Rule
@@ -58,6 +58,9 @@ class Summary:
     `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
     equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
     was left of what the whole run might take, by limit (run_seconds, run_bytes).
+
+    What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked
+    for: {scorer, n, n_measured, mean, se, interval_95} on the metric's own scale, over what was measured; None else.
     """
 
     rules: Rule
@@ -83,6 +86,7 @@ class Summary:
     by_group: Mapping[str, Mapping[str, Any]]
     by_field: Mapping[str, Mapping[str, Any]]
     over_budget: Mapping[str, int]
+    raw: Mapping[str, Any] | None = None
 
     @property
     def is_part(self) -> bool:
@@ -126,6 +130,7 @@ class Summary:
             "reference_ratio": self.reference_ratio,
             "n_gold": self.n_gold,
             "n_submitted": self.n_submitted,
+            **({"raw": dict(self.raw)} if self.raw else {}),
             **({"over_budget": dict(self.over_budget)} if self.over_budget else {}),
             "flips": [dict(flip) for flip in self.flips],
             "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
@@ -149,16 +154,17 @@ def summarise(
     instances into clusters: every instance bears exactly one of them. Raises `GoldError` where one does not.
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
+    all_results, results = results, _with_range(results)
     chosen = _mean(results, "score")
     strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
     reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
     se, interval, method = _spread(results)
     return Summary(
         rules=rules,
-        n_gold=len(results),
-        n_instances=len(results) if n_instances is None else n_instances,
+        n_gold=len(all_results),
+        n_instances=len(all_results) if n_instances is None else n_instances,
         n_submitted=len(handed_in),
-        counts=_counts(results),
+        counts=_counts(all_results),
         n_right=sum(r.status == "scored" and r.score == 1 for r in results),
         n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
         chosen=chosen,
@@ -175,11 +181,30 @@ def summarise(
         else None,
         n_reference=len(reference),
         flips=tuple(_flips(results)),
-        by_scorer=_by(results, lambda r: (r.scorer,) if r.scorer else ()),
-        by_group=_by(results, lambda r: (groups or {}).get(r.instance_id, ())),
-        by_field=pooled_fields(results),
-        over_budget=Counter(str(r.details["budget"]) for r in results if r.status == "timeout" and "budget" in r.details),
+        by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()),
+        by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
+        by_field=pooled_fields(all_results),
+        over_budget=Counter(str(r.details["budget"]) for r in all_results if r.status == "timeout" and "budget" in r.details),
+        raw=_raw(all_results) if not results else None,
     )
+
+
+def _with_range(results: Sequence[Result]) -> Sequence[Result]:
+    """The results that a score is made over: without what was measured on a scale that has no range, handed in or not."""
+    names = {r.scorer for r in results if raw_value(r) is not None}
+    return [r for r in results if r.scorer not in names or (r.score is not None and r.status == "scored")] if names else results
+
+
+def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
+    """The mean of the values on a metric's own scale with Student's interval; None of nothing measured, or by more than one scorer."""
+    values = [value for r in results if (value := raw_value(r)) is not None]
+    names = {r.scorer for r in results if r.scorer}
+    if not values or len(names) > 1:
+        return None
+    found = t_interval(values)
+    ends = None if found.low is None or found.high is None else [found.low, found.high]
+    mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": found.se, "interval_95": ends}
+    return {"scorer": names.pop(), **mean}
 
 
 def _mean(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
@@ -260,10 +285,11 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
 
 
 def _row(bucket: Sequence[Result]) -> dict[str, Any]:
+    raw, bucket = _raw(bucket), _with_range(bucket)
     chosen, official, strict = _mean(bucket, "score"), _mean(bucket, "official"), _mean(bucket, "strict")
     se, interval, _ = _spread(bucket)
     return {
-        "n": chosen.n,
+        "n": raw["n"] if raw else chosen.n,
         "n_judged": chosen.n_judged if chosen.value is not None else 0,
         "n_right": sum(r.score == 1 for r in bucket),
         "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
@@ -275,7 +301,8 @@ def _row(bucket: Sequence[Result]) -> dict[str, Any]:
         "interval_95": list(interval) if interval else None,
         "official": official.value,
         "strict": strict.value,
-        "raw": _raw_mean(bucket),
+        "raw": raw["mean"] if raw else _raw_mean(bucket),
+        **({"n_measured": raw["n_measured"], "raw_interval_95": raw["interval_95"]} if raw else {}),
     }
 
 

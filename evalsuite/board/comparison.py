@@ -34,6 +34,7 @@ from evalsuite.board.tested_differences import (
     score_shift,
 )
 from evalsuite.errors import UsageError
+from evalsuite.outcome import raw_value
 from evalsuite.reveal import check_level, default_level, shows
 from evalsuite.stats.samples import N_RESAMPLES, SEED
 from evalsuite.types import Rule
@@ -176,10 +177,10 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     cluster_of = cluster_of_each(base, how, ids) if pairs else None
     groups = base.groups or other.groups
 
-    def paired(name: str, chosen: Sequence[Pair]) -> PairedDifference:
+    def paired(name: str, chosen: Sequence[Pair], how: PairingOptions = how) -> PairedDifference:
         units = paired_units(chosen, how)
         row = paired_difference(name, units.a, units.b, alpha=how.alpha, clusters=units.clusters(cluster_of))
-        lower = is_lower_better(chosen)
+        lower = is_lower_better(chosen, raw=how.raw)
         wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
         return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
 
@@ -188,6 +189,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
 
+    beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
     both = paired_instances(shared, groups, how)
     full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)
     return Candidate(
@@ -203,7 +205,10 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         instances=both,
         flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
-        by_scorer=tuple(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
+        by_scorer=(
+            *(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
+            *(paired(name, chosen, replace(how, raw=True)) for name, chosen in pairs_by_scorer(beside).items()),
+        ),
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
         # The paths of a schema are places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
@@ -211,7 +216,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
         if shows(how.level, "status")
         else (),
-        bounds=difference_bounds(shared, how) if len(pairs) < len(shared) else None,
+        bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
     )

@@ -1,14 +1,14 @@
 """Two sides paired on instance ids: whose score counts, which flips, and how instances fall into scorers, groups, clusters and fields."""
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from evalsuite.board.shared_instances import raw_direction_of
 from evalsuite.board.sides import Side
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.gold.exchanges import NOTHING
-from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of
+from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 
@@ -64,25 +64,21 @@ class PairingOptions:
     def value(self, result: Result) -> float | None:
         """The score under the rules that were chosen, else under the run's own; with `raw` the value on the metric's own scale."""
         if self.raw:
-            return _raw_value(result)
+            return own_value(result)
         return result.score if self.rules is None else result.official if self.rules == "official" else result.strict
 
 
-def _raw_value(result: Result) -> float | None:
-    """The value on the metric's own scale; Bench's -1 is none."""
-    value = result.details.get("raw")
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value != -1 else None
-
-
 def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
-    """The options that hold a metric without bounds to another by its raw values: where no score but these is there on both sides."""
-    results = [result for pair in shared for result in pair]
-    unscored = bool(results) and all(how.value(result) is None for result in results)
-    return replace(how, raw=True) if unscored and all(_raw_value(result) is not None for result in results) else how
+    """The options that hold a metric without bounds to another by its raw values: where no pair has scores, and some side has those."""
+    if any(how.value(a) is not None and how.value(b) is not None for a, b in shared if a.status == b.status == "scored"):
+        return how
+    return replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
 
 
-def is_lower_better(pairs: Sequence[Pair]) -> bool:
-    """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`)."""
+def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
+    """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`), or on the scorers' own scale."""
+    if raw and raw_direction_of(a.scorer or b.scorer or "" for a, b in pairs) == "lower":
+        return True
     return bool(pairs) and all(result.details.get("better") == "lower" for pair in pairs for result in pair)
 
 

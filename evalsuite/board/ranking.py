@@ -63,6 +63,7 @@ class Leaderboard:
     made the shared ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first.
     `by_direction` says for each column which way is better. `part_of` is the number of gold's instances where these are fewer, None where
     all of gold is ranked.
+    `is_raw`: scores are means on the metric's own scale, which has no fixed range.
     """
 
     suite: str
@@ -87,11 +88,12 @@ class Leaderboard:
     n_runs: int
     anonymous: bool = False
     part_of: int | None = None
+    is_raw: bool = False
 
     @property
     def score_title(self) -> str:
         """The title of the score's column, with its polarity."""
-        return f"score ({self.direction} is better)"
+        return f"{'mean' if self.is_raw else 'score'} ({self.direction} is better)"
 
     def to_json(self) -> dict[str, Any]:
         """The board as one JSON object."""
@@ -128,7 +130,7 @@ def make_leaderboard(
     table = SharedInstances([scores for _, scores in runs])
     ungraded = [table.ungraded(i) for i in range(len(runs))]
     judged = [any(value is not None for value in table.column(i, "score")) for i in range(len(runs))]
-    ranked = [i for i, left in enumerate(ungraded) if judged[i] and (allow_unscored or not left)]
+    ranked = [i for i, left in enumerate(ungraded) if judged[i] and (allow_unscored or table.is_raw or not left)]
     over = table.without(set().union(*(ungraded[i] for i in ranked)))
     numbers = _ranking_numbers(over, ranked, memo)
     places = dict(zip(ranked, numbers["submissions"], strict=True))
@@ -159,6 +161,7 @@ def make_leaderboard(
         n_runs=sum(entry.is_run for entry, _ in runs),
         anonymous=anonymous,
         part_of=n_gold if len(table.ids) < n_gold else None,
+        is_raw=table.is_raw,
     )
 
 
@@ -196,8 +199,8 @@ def _ranked_row(
         p_first=place["p_first"] if place else None,
         score=place["mean"] if place else mean("score"),
         n_judged=n - len(left) if place or mean("score") is not None else 0,
-        score_low=sum(table.values(i, "score")) / n,
-        score_high=sum(table.values(i, "score", "best")) / n,
+        score_low=None if table.is_raw else sum(table.values(i, "score")) / n,
+        score_high=None if table.is_raw else sum(table.values(i, "score", "best")) / n,
         interval=tuple(place["interval"]) if place and place["interval"] else None,
         interval_method=place["method"] if place else "",
         official=mean("official"),
@@ -219,7 +222,7 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) 
     units = table.unit_values(ranked)
     vectors = units or [table.values(i, "score") for i in ranked]
     clusters = None if units else table.clusters()
-    asked = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE]).encode()
+    asked = json.dumps([vectors, means, table.direction, clusters, CONFIDENCE, *(["raw"] if table.is_raw else [])]).encode()
     key = hashlib.sha256(asked).hexdigest()
     known: dict[str, Any] | None = memo.get("ranking", key)
     if known is not None:
@@ -227,20 +230,25 @@ def _ranking_numbers(table: SharedInstances, ranked: Sequence[int], memo: Memo) 
     from evalsuite.stats.leaderboards import rank_submissions
 
     ranking = rank_submissions(vectors, means=means, higher_is_better=table.direction == "higher", confidence=CONFIDENCE, clusters=clusters)
-    of = _interval_of_mean(clusters)
+    of = _interval_of_mean(clusters, is_raw=table.is_raw)
     kept = {name: getattr(ranking, name) for name in ("test", "correction", "family", "seed", "n_resamples", "tau")}
     kept["submissions"] = [{**asdict(place), **of(place.mean, vector)} for place, vector in zip(ranking.submissions, vectors, strict=True)]
     memo.put("ranking", key, kept)
     return kept
 
 
-def _interval_of_mean(clusters: Sequence[str] | None) -> Callable[[float, Sequence[float]], dict[str, Any]]:
-    """The 95 % interval of a score from its units: over clusters where the suite names some, else the one every report shows."""
-    from evalsuite.stats.clustered import clustered_score_interval
-    from evalsuite.stats.intervals import interval_of_units, score_interval
+def _interval_of_mean(clusters: Sequence[str] | None, *, is_raw: bool) -> Callable[[float, Sequence[float]], dict[str, Any]]:
+    """The 95 % interval of a score from its units: over clusters where the suite names some, else the one every report shows.
+
+    Raw values have no ends.
+    """
+    from evalsuite.stats.clustered import clustered_interval, clustered_score_interval
+    from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 
     def of(score: float, units: Sequence[float]) -> dict[str, Any]:
-        if clusters:
+        if is_raw:
+            found = clustered_interval(units, clusters) if clusters else t_interval(units)
+        elif clusters:
             found = clustered_score_interval(units, clusters)
         else:
             found = interval_of_units(score, units) if len(units) > 1 and 0 <= score <= 1 else score_interval(units)

@@ -1,8 +1,9 @@
 """What several runs have in common: the instances that all of them have, which way is better, and what forbids ranking them together."""
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from copy import copy
+from dataclasses import replace
 from typing import Any, Literal
 
 from evalsuite.errors import UsageError
@@ -21,6 +22,18 @@ def direction_of(scorers: Sequence[str]) -> Direction:
     return "lower" if scorers and all(_direction_of_scorer(name) == "lower" for name in scorers) else "higher"
 
 
+def raw_direction_of(scorers: Iterable[str]) -> Direction:
+    """Which way is better on these scorers' own scale: "lower" only where all of them say so."""
+
+    def of(name: str) -> Direction:
+        try:
+            return SCORERS.load(name).marker.raw_direction
+        except UnknownScorerError:
+            return "higher"
+
+    return "lower" if {of(name) for name in scorers} == {"lower"} else "higher"
+
+
 def _direction_of_scorer(name: str) -> Direction:
     try:
         return SCORERS.load(name).marker.direction
@@ -29,9 +42,16 @@ def _direction_of_scorer(name: str) -> Direction:
 
 
 class SharedInstances:
-    """m runs over the n instances that all of them have, in the first one's order."""
+    """m runs over the n instances that all of them have, in the first one's order.
+
+    `is_raw`: there are no scores, and in their columns stand the values on the metric's own scale, which has no end that a missing one
+    could count as.
+    """
 
     def __init__(self, runs: Sequence[RunScores]) -> None:
+        self.is_raw = _are_raw(runs)
+        if self.is_raw:
+            runs = [_with_raw_values(run) for run in runs]
         self.runs = runs
         first = runs[0]
         same = all(list(run.ids) == list(first.ids) for run in runs)
@@ -42,7 +62,7 @@ class SharedInstances:
         self._at = [None if same else {name: i for i, name in enumerate(run.ids)} for run in runs]
         self.scorers = self.column(0, "scorer")
         known = sorted({name for name in self.scorers if name})
-        self.direction = direction_of(known)
+        self.direction = raw_direction_of(known) if self.is_raw else direction_of(known)
         self.notes = []
         if len({_direction_of_scorer(name) for name in known}) > 1:
             lower = ", ".join(name for name in known if _direction_of_scorer(name) == "lower")
@@ -117,6 +137,23 @@ class SharedInstances:
 
         n_clusters = len(set(clusters))
         return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_ranked * (n_ranked - 1) // 2)
+
+
+def _are_raw(runs: Sequence[RunScores]) -> bool:
+    """Whether some values have no score, and all that was judged has a value on the scorer's own scale."""
+    rows = [
+        (score, raw)
+        for run in runs
+        for score, raw, status in zip(run.score, run.raw or [None] * len(run.ids), run.status, strict=True)
+        if status == "scored"
+    ]
+    return any(score is None for score, _ in rows) and all(raw is not None for _, raw in rows)
+
+
+def _with_raw_values(run: RunScores) -> RunScores:
+    values = run.raw or [None] * len(run.ids)
+    status = ["unscored" if value is None else name for value, name in zip(values, run.status, strict=True)]
+    return replace(run, score=values, official=values, strict=values, status=status)
 
 
 def what_forbids_ranking(runs: Sequence[RunScores]) -> list[str]:

@@ -42,13 +42,16 @@ def runs_list(
     for entry in found:
         summary = entry.run.get("summary", {})
         official, strict = ("-" if (share := summary.get(rules)) is None else f"{share * 100:.1f} %" for rules in ("official", "strict"))
+        scores = f"official {official}  strict {strict}"
+        if raw := summary.get("raw"):
+            scores = f"{raw['scorer']} mean {raw['mean']:.4g}"
         n, n_gold = summary.get("n_gold"), entry.run.get("gold", {}).get("n_instances")
         part = f"on {n} of {n_gold} instances  " if n is not None and n_gold is not None and n < n_gold else ""
-        n_judged = summary.get("n_judged", n)
+        n_judged = raw["n_measured"] if raw else summary.get("n_judged", n)
         part += f"judged {n_judged}/{n}  " if n is not None and n_judged < n else ""
         about = " ".join(str(entry.metadata.get(key, "")) for key in ("model_name", "model_version")).strip()
         tags = " ".join(f"#{tag}" for tag in entry.tags)
-        print(clean(f"{entry.name}  {entry.suite}  official {official}  strict {strict}  {part}{about} {tags}".rstrip()))
+        print(clean(f"{entry.name}  {entry.suite}  {scores}  {part}{about} {tags}".rstrip()))
     if not found:
         asked = (("--suite", suite), ("--model", model), ("--tag", tag), ("--since", since), ("--until", until.rstrip("~")))
         said = " ".join(f"{option} {value!r}" for option, value in asked if value)

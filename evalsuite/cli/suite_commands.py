@@ -10,6 +10,7 @@ from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, Plugins
 from evalsuite.cli.options import invalid_as as counted_as
 from evalsuite.cli.try_command import suite_try
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
+from evalsuite.outcome import UNJUDGED
 from evalsuite.reports.clean import clean
 
 # How many different reasons `suite run` prints for cases it could not score.
@@ -111,7 +112,8 @@ def suite_show(name: SuiteName) -> int:
         print(clean(f" case         {case.input[:70]} -> {(case.reference_output or '')[:50]}"))
     for entry in find_runs():
         if entry.metadata.get("suite_id") == suite.id:
-            score = "not judged" if entry.score is None else f"{entry.score * 100:.1f} %"
+            raw = entry.run.get("summary", {}).get("raw")
+            score = f"mean {raw['mean']:.4g}" if raw else "not judged" if entry.score is None else f"{entry.score * 100:.1f} %"
             print(clean(f" run          {entry.metadata.get('run_name', entry.name)}  {score}  {entry.metadata.get('model_name', '')}"))
     return EXIT_OK
 
@@ -175,8 +177,7 @@ def suite_run(
             n_refused += 1
             continue
         print(clean(f"{made.name}: {verdict_line(made.run.summary)}, saved {made.run.folder}"))
-        unscored = [result for result in made.run.results if result.score is None]
-        # A metric without a fixed range has no score by its nature; its values are kept.
+        unscored = [result for result in made.run.results if result.status in UNJUDGED]
         n_unscored += sum(result.fault != "UNDEFINED" for result in unscored)
         reasons = list(dict.fromkeys(result.reason for result in unscored))
         for reason in reasons[:_MOST_REASONS]:

@@ -123,8 +123,8 @@ class Metric(ABC):
     def score(self, prediction: str, gold: str | Sequence[str] | None, *, scale: Sequence[float] | None = None) -> Score:
         """The score of an answer, the same under both rules; the value on the metric's own scale stands in `details.raw`.
 
-        None for a value that is undefined, and for an unbounded metric without a `scale` [low, high]. Raises `FaultError` where an extra
-        is missing.
+        None for a value that is undefined, and, with no fault, for the value of an unbounded metric without a `scale` [low, high]. Raises
+        `FaultError` where an extra is missing.
         """
         try:
             measure = self.detailed_evaluate(prediction, gold)
@@ -135,7 +135,7 @@ class Metric(ABC):
         else:
             value = on_unit(measure.value, scale[0], scale[1], self.direction)
         reason = measure.reason if measure.fault is not None else self._reason(measure, value)
-        fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if value is None else None)
+        fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if measure.value is None else None)
         details = {"raw": measure.value, **measure.details}
         return Score(official=value, strict=value, reason=reason, fault=fault, strict_fault=fault, details=details)
 
@@ -225,7 +225,7 @@ class Metric(ABC):
         if measure.reason:
             return measure.reason if measure.value in (0, 1) else f"{measure.reason}: {shown}"
         if value is None:
-            return f"{shown}, which has no fixed range: give `scale` to score it"
+            return f"{shown} on its own scale" + (", less is better" if self.direction == "lower" else "")
         better = ", less is better" if self.direction == "lower" else ""
         return shown if (self.low, self.high) == (0, 1) and not better else f"{shown} counts {value:.4g}{better}"
 

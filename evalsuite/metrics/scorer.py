@@ -64,7 +64,7 @@ def _scorer_of(make: Callable[..., Metric], kind: type[Metric], options: Options
         except EvalsuiteError:
             return False
 
-    @scorer(reads=kind.reads, validate=problems, asks=asks)
+    @scorer(reads=kind.reads, validate=problems, asks=asks, range=None if unbounded else (0.0, 1.0), raw_direction=kind.direction)
     def by_metric(prediction: str, judge: "Judge | None" = None, **parameters: Any) -> Score:
         if unknown := parameters.keys() - accepted.keys():
             raise TypeError(f"{kind.name} has no parameter {', '.join(sorted(unknown))}")

@@ -22,10 +22,15 @@ Asks = Callable[[Mapping[str, Any]], bool]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Marker:
-    """What the `@scorer` decorator says of a function: what a reader must make for it, and which way is better."""
+    """What the `@scorer` decorator says of a function: what a reader must make for it, which way is better, and between which ends.
+
+    `range` None means that values are kept on the scorer's own scale; `raw_direction` is which way is better there.
+    """
 
     reads: Reads
     direction: Literal["higher", "lower"] = "higher"
+    range: tuple[float, float] | None = (0.0, 1.0)
+    raw_direction: Literal["higher", "lower"] = "higher"
     validate: Validate | None = None
     gold_files: Any = None
     asks: Asks | None = None
@@ -52,7 +57,7 @@ class Scorer:
             return self.function(*arguments, **parameters)
         if self.marker.reads == "tree":
             arguments = (refuse_broken(arguments[0]), *arguments[1:])
-        return foreign.call(self.name, lambda: foreign.score_of(self.name, self.function(*arguments, **parameters)))
+        return foreign.call(self.name, lambda: foreign.score_of(self.name, self.function(*arguments, **parameters), self.marker.range))
 
     def asks_judge(self, parameters: Mapping[str, Any]) -> bool:
         """Whether a check with these parameters needs a judge. Raises `FaultError` where a foreign marker fails."""
@@ -89,23 +94,30 @@ def scorer(
     *,
     reads: Reads,
     direction: Literal["higher", "lower"] = "higher",
+    range: tuple[float, float] | None = (0.0, 1.0),
     validate: Validate | None = None,
     gold_files: Any = None,
     asks: Asks | None = None,
+    raw_direction: Literal["higher", "lower"] | None = None,
 ) -> Callable[[Callable[..., Score]], Callable[..., Score]]:
     """Mark a function as a scorer; it stays a plain function.
 
+    `range` are the ends between which a plain number lies that it gives: scores are made of it between 0 and 1. None keeps numbers on their
+    own scale, with a mean, intervals, tests and ranks there and no score (counts, costs, lengths).
     `gold_files` is the JSON type of `gold` (`str | list[str]`) where it names files of gold's instance folder: the worker reads them and
     hands them over in the same shape, a `Fault` in the place of one that cannot be read.
     `validate` looks at the parameters when gold is loaded and yields what is wrong with them.
     `asks` says whether a check with these parameters needs a judge, which the function then gets as `judge`. Those that read `batch` always
     do and get it in the second place: the judge, or, for a plugin's `run_batch`, the values of all answers.
     """
+    if range is not None and not range[0] < range[1]:
+        raise UsageError(f"range cannot be {range!r}", hint="two numbers, the low one first, or None for no fixed range")
     if reads not in typing.get_args(Reads):
         raise UsageError(f"reads cannot be {reads!r}", hint="known: " + ", ".join(typing.get_args(Reads)))
 
     def mark(function: Callable[..., Score]) -> Callable[..., Score]:
-        marker = Marker(reads=reads, direction=direction, validate=validate, gold_files=gold_files, asks=asks)
+        more = {"range": range, "raw_direction": raw_direction or direction}
+        marker = Marker(reads=reads, direction=direction, validate=validate, gold_files=gold_files, asks=asks, **more)  # type: ignore[arg-type]
         function.__evalsuite__ = marker  # type: ignore[attr-defined]
         return function
 

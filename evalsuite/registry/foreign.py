@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
@@ -70,22 +71,38 @@ def number(what: str, value: Any, *, expected: str = "a number") -> float:
         return math.inf if value > 0 else -math.inf  # type: ignore[operator]
 
 
-def score_of(name: str, value: Any) -> Score:
-    """What a scorer gave as a `Score` that every later room can trust: a `Score`, something with `.score`, or a number in [0, 1].
+def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0)) -> Score:
+    """What a scorer gave as a `Score` that every later room can trust: a `Score`, something with `.score`, or a number between `ends`.
 
-    A value of None without a fault is one (SCORER_ERROR). Raises `FaultError` for anything else, and for a field of another type.
+    `ends` None keeps the number on its own scale. A value of None without a fault is one (SCORER_ERROR). Raises `FaultError` for anything
+    else, and for a field of another type.
     """
     if not isinstance(value, Score):
         category = getattr(value, "category", None)
-        found = unit(name, getattr(value, "score", value))
-        details = {"category": str(getattr(category, "name", category))} if category is not None else {}
-        return Score(official=found, strict=found, reason=f"{name} says {found:g}", details=details)
+        details: dict[str, Any] = {"category": str(getattr(category, "name", category))} if category is not None else {}
+        said = getattr(value, "score", value)
+        raw = number(name, said)
+        if ends is None:
+            if not math.isfinite(raw):
+                _refuse(f"{name} gave {raw:g}, expected a finite number")
+            return Score(official=None, reason=f"{name} says {raw:g}", details={"raw": raw, **details})
+        low, high = ends
+        if not low <= raw <= high:
+            declared = "; range=None in @scorer keeps its own scale, range=(low, high) names another" if ends == (0, 1) else ""
+            _refuse(f"{name} gave {raw:g}, expected a number in [{low:g}, {high:g}]{declared}")
+        found = (raw - low) / (high - low)
+        if ends != (0, 1):
+            details["raw"] = raw
+        return Score(official=found, strict=found, reason=f"{name} says {details.get('raw', found):g}", details=details)
     for key in ("reason", "strict_reason", "flip"):
         if not isinstance(getattr(value, key), str):
             _refuse(f"{name} gave {key} as {type(getattr(value, key)).__name__}, expected text")
     for fault in (value.fault, value.strict_fault):
         if fault is not None and not (isinstance(fault, Fault) and fault.code in FAULTS):
             _refuse(f"{name} gave a fault that is none of the known codes")
+    details = _as_json(name, value.details)
+    if ends is None and value.official is None and value.fault is None and "raw" in details:
+        return replace(value, details=details)
     silent = Fault(code="SCORER_ERROR", detail=f"{name} gave no value")
     official, strict = (None if given is None else unit(name, given) for given in (value.official, value.strict))
     return Score(
@@ -96,8 +113,25 @@ def score_of(name: str, value: Any) -> Score:
         flip=value.flip,
         fault=value.fault or (silent if official is None else None),
         strict_fault=value.strict_fault or (silent if strict is None else None),
-        details=_as_json(name, value.details),
+        details=details,
     )
+
+
+def with_raw(name: str, value: Any) -> Score:
+    """The score of a value in [0, 1], with the value itself in `details.raw`: in another run of the same scorer some may lie outside."""
+    found = score_of(name, value)
+    return replace(found, details={"raw": found.official, **found.details})
+
+
+def is_share(value: Any) -> bool:
+    """Whether a value that some code gave is one from 0 to 1, or none that could be a number."""
+    if isinstance(value, Score):
+        return True
+    try:
+        found = number("", getattr(value, "score", value))
+        return 0 <= found <= 1 or not math.isfinite(found)
+    except FaultError:
+        return True
 
 
 def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:

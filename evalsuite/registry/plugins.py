@@ -17,6 +17,7 @@ from typing import Any
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.registry import foreign
 from evalsuite.registry.contract import scorer
+from evalsuite.types import Score
 
 
 def name_of(value: Any) -> str:
@@ -35,10 +36,12 @@ def as_scorer(value: Any, name: str) -> Callable[..., Any]:
         return function
     if is_batch(value):
 
-        @scorer(reads="batch")
+        @scorer(reads="batch", range=None)
         def batched(prediction: str, batch: WholeBatch | None = None, *, gold: Any = None, question: str = "", context: str = "") -> Any:
             case = Case(prediction=prediction, gold=gold, question=question, context=context)
-            return (batch or WholeBatch(name, value)).value_of(case)
+            whole = batch or WholeBatch(name, value)
+            said = whole.value_of(case)
+            return said if isinstance(said, Score) or not whole.is_within else foreign.with_raw(name, said)
 
         batched.__doc__ = inspect.getdoc(value)
         return batched
@@ -74,13 +77,18 @@ class OneByOne:
 
 
 class WholeBatch:
-    """All answers of a run for one plugin's `run_batch`, which is called once, when the first value is asked for. Threads may share it."""
+    """All answers of a run for one plugin's `run_batch`, which is called once, when the first value is asked for. Threads may share it.
+
+    Once values are asked for, `is_within` says whether all of them lie in [0, 1]: one that does not makes all of them values on the
+    plugin's own scale.
+    """
 
     def __init__(self, name: str, made: Any) -> None:
         self.name = name
         self._made = made
         self._cases: list[Case] = []
         self._values: dict[str, list[Any]] | None = None
+        self.is_within = True
         self._lock = threading.Lock()
 
     def add(self, prediction: str, parameters: Mapping[str, Any]) -> None:
@@ -98,7 +106,9 @@ class WholeBatch:
             waiting = self._values.get(repr(case))
             if waiting:
                 return waiting.pop(0)
-        return self._run([case])[0]
+        value = self._run([case])[0]
+        self.is_within = self.is_within and foreign.is_share(value)
+        return value
 
     def _run_all(self) -> dict[str, list[Any]]:
         found: dict[str, list[Any]] = {}
@@ -108,6 +118,7 @@ class WholeBatch:
             values = foreign.call(self.name, self._run, self._cases)
         except FaultError:  # one bad answer must not cost the others theirs: each is asked for alone, and its own error is its fault
             return found
+        self.is_within = all(map(foreign.is_share, values))
         for case, value in zip(self._cases, values, strict=True):
             found.setdefault(repr(case), []).append(value)
         return found

@@ -70,7 +70,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
 
     def part(name: str) -> "Column[RankedRow]":
-        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _percent_or_dash(row.by.get(name)), short=name)
+        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: value_words(board, row.by.get(name)), short=name)
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
@@ -78,10 +78,10 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         Column(name="rank", words=lambda row: rank_words(row) if row.rank is not None else _ABSENT, role="name"),
         Column(name="submission", words=lambda row: row.name, role="name"),
         *models,
-        column(board.score_title, score_words, short="score"),
-        column("95 % CI", lambda row: interval_words(row.interval) or _ABSENT),
-        column("official", lambda row: _percent_or_dash(row.official)),
-        column("strict", lambda row: _percent_or_dash(row.strict)),
+        column(board.score_title, lambda row: score_words(board, row), short="score"),
+        column("95 % CI", lambda row: _ends_words(board, row.interval)),
+        column("official", lambda row: value_words(board, row.official)),
+        column("strict", lambda row: value_words(board, row.strict)),
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         column("95 % ranks", _own_places),
         *faults,
@@ -162,12 +162,21 @@ def _own_places(row: "RankedRow") -> str:
     return "-".join(str(place) for place in dict.fromkeys(row.rank_interval))
 
 
-def score_words(row: "RankedRow") -> str:
-    """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was."""
-    if row.score is None or row.score_low is None or row.score_high is None:
-        return _ABSENT
+def score_words(board: "Leaderboard", row: "RankedRow") -> str:
+    """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was.
+
+    A mean on the metric's own scale as it is.
+    """
+    if board.is_raw or row.score is None or row.score_low is None or row.score_high is None:
+        return value_words(board, row.score)
     low, high = sorted((row.score_low, row.score_high))
     return percent(row.score) if high - low < 1e-12 else f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
+
+
+def _ends_words(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
+    if board.is_raw and ends is not None:
+        return f"[{ends[0]:.4g}, {ends[1]:.4g}]"
+    return interval_words(ends) or _ABSENT
 
 
 def faults_words(faults: Mapping[str, int]) -> str:
@@ -175,8 +184,9 @@ def faults_words(faults: Mapping[str, int]) -> str:
     return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
 
 
-def _percent_or_dash(value: float | None) -> str:
-    return _ABSENT if value is None else percent(value)
+def value_words(board: "Leaderboard", value: float | None) -> str:
+    """A share in percent, a value on the metric's own scale as it is, a dash for none."""
+    return _ABSENT if value is None else f"{value:.4g}" if board.is_raw else percent(value)
 
 
 def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
@@ -264,8 +274,14 @@ def ranking_picture(board: "Leaderboard") -> "Markup":
     for row in board.rows[:MOST_DRAWN]:
         if row.rank is not None:
             low, high = row.interval or (None, None)
-            drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, bound=row.score_high))
+            words = f"{row.score:.4g}" if board.is_raw and row.score is not None else ""
+            drawn.append(IntervalRow(f"{row.rank}. {row.name}", row.score, low, high, words=words, bound=row.score_high))
     values = [value for row in drawn for value in (row.value, row.low, row.high) if value is not None]
     return Markup(
-        draw_intervals(drawn, title="Scores, best first", span=(min([0.0, *values]), max([1.0, *values])), confidence=board.confidence)
+        draw_intervals(
+            drawn,
+            title="Scores, best first",
+            span=(min([0.0, *values]), max([0.0 if board.is_raw else 1.0, *values])),
+            confidence=board.confidence,
+        )
     )

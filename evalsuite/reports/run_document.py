@@ -21,6 +21,7 @@ from evalsuite.reports.words import (
     interval_words,
     judge_words,
     percent,
+    raw_words,
     row_words,
     share,
     some,
@@ -133,6 +134,8 @@ def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[l
             return 0
         if result.status == "missing":
             return 3
+        if kind_of(result).name == "measured":
+            return 1
         if result.official is not None and result.strict is not None and result.official != result.strict:
             return 2
         return 4 if result.score == 1 else 1
@@ -166,7 +169,7 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     units = f", {counted(s.n_units, 'record')}" if s.n_units > s.n_gold else ""
     yield counted(s.n_gold, "instance") + units, counts_line(s)
     if s.n_gold:
-        text = share(s.chosen)
+        text = raw_words(s.raw) if s.raw else share(s.chosen)
         if cause := caused_by(s):
             text += f" {interval_words((s.chosen.low, s.chosen.high))}: {cause}"
         if s.interval:
@@ -178,7 +181,7 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         yield "score", text
     if corrected := corrected_words(record):
         yield "corrected", corrected
-    if s.other is not None and s.n_gold:
+    if s.other is not None and s.chosen.n:
         yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
     for way, down in (("flips down", True), ("flips up", False)):
         if flips := flips_by_kind(s, down=down):
@@ -205,11 +208,12 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
     if s.n_gold:
         cause = f" · {interval_words((s.chosen.low, s.chosen.high))}: {caused_by(s)}" if caused_by(s) else ""
         interval = f" · 95 % CI {interval_words(s.interval)}" if s.interval else ""
-        more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None else []
+        more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None and s.chosen.n else []
         rest = (("corrected", corrected_words(record)), ("gold reaches", ceiling_words(record)))
         more += [f"{label} {words}" for label, words in rest if words]
         part = f" on {coverage(s)}" if s.is_part else ""
-        yield Section(prose=((Strong(share(s.chosen)), Own(f"{part} under {record.rules} rules{interval}{cause}")), *map(Own, more)))
+        score = Strong(raw_words(s.raw) if s.raw else share(s.chosen))
+        yield Section(prose=((score, Own(f"{part} under {record.rules} rules{interval}{cause}")), *map(Own, more)))
         yield Section(prose=(Own(counts_line(s)),))
     else:
         yield Section(prose=("no instance to score",))

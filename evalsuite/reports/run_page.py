@@ -17,6 +17,7 @@ from evalsuite.reports.words import (
     flips_by_kind,
     interval_words,
     percent,
+    raw_words,
     share,
 )
 
@@ -63,9 +64,11 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
 
 def score_headline(record: "Record") -> str:
     """The score; where some are unjudged, of how many it is the mean, and what it may be over all."""
-    mean = record.summary.chosen
+    mean, raw = record.summary.chosen, record.summary.raw
+    if raw:
+        return f"{raw['mean']:.4g}"
     if not mean.n:
-        return "no instance"
+        return "no score" if record.summary.n_gold else "no instance"
     if mean.value is not None and mean.n_ungraded:
         return f"{share(mean)} {interval_words((mean.low, mean.high))}"
     return "not judged" if mean.value is None else percent(mean.value)
@@ -77,6 +80,8 @@ def score_sentences(record: "Record") -> list[str]:
     if not s.n_gold:
         return ["There was nothing to score."]
     part = [f"A part of gold: {coverage(s)}"] * s.is_part
+    if not s.chosen.n:
+        return [*part, raw_words(s.raw) if s.raw else "Measured on scales without a fixed range, of which no score is made"]
     if s.score is None:
         return [*part, f"None of {s.n_gold} judged: {caused_by(s)}"]
     mean = s.chosen

@@ -39,6 +39,8 @@ def share(mean: "Mean") -> str:
 
     Where the grader's side left some unjudged, the mean of the others with their number: `judged 11/20: 80.0 %`.
     """
+    if not mean.n:
+        return "no score"
     if mean.value is None:
         return f"nothing judged (0 of {mean.n})"
     if mean.n_ungraded:
@@ -71,9 +73,11 @@ def flip_of(result: "Result") -> str:
 
 def counts_line(summary: "Summary") -> str:
     """`17 right · 4 wrong · 1 not handed in ...`: every instance once; statuses nobody has are left out."""
-    scored = summary.counts["scored"]
-    partial = scored - summary.n_right - summary.n_wrong
-    parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"]
+    n_measured = sum(row.get("n_measured", 0) for row in summary.by_scorer.values())
+    partial = summary.counts["scored"] - summary.n_right - summary.n_wrong - n_measured
+    parts = [f"{summary.n_right} right", f"{summary.n_wrong} wrong"] if summary.chosen.n else []
+    if n_measured:
+        parts.append(f"{n_measured} measured")
     if partial:
         parts.append(f"{partial} partly right")
     parts += [KINDS[status].counted(n) for status, n in summary.counts.items() if n and status != "scored"]
@@ -152,8 +156,8 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
     Graded scores as their mean, `bleu 45.2 %`; a metric without a fixed range as the mean on its own scale; `not judged` where nobody did.
     """
     other = "strict" if rules == "official" else "official"
-    if row["score_high"] - row["score_low"] == 1 and row.get("raw") is not None:
-        return f"{name} mean {row['raw']:.4g} on its own scale"
+    if row["score"] is None and row.get("raw") is not None:
+        return raw_words({"scorer": name, "mean": row["raw"], "interval_95": row.get("raw_interval_95")})
     if row["score"] is None:
         return f"{name} not judged"
     if row["n_judged"] < row["n"]:
@@ -162,6 +166,13 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
         same = row[other] is None or abs(row[other] - row["score"]) < 1e-9
         return f"{name} {percent(row['score'])}" + ("" if same else f" ({other} {percent(row[other])})")
     return f"{name} {right_words(row, rules)}"
+
+
+def raw_words(raw: Mapping[str, Any]) -> str:
+    """`readability mean 97.31 [-4.6, 199.2] on its own scale`: what there is in the place of a score."""
+    ends = "[{:.4g}, {:.4g}] ".format(*raw["interval_95"]) if raw.get("interval_95") else ""
+    few = f"of {raw['n_measured']}/{raw['n']} " if raw.get("n_measured", 0) < raw.get("n", 0) else ""
+    return f"{raw['scorer']} mean {raw['mean']:.4g} {ends}{few}on its own scale"
 
 
 def right_words(row: Mapping[str, Any], rules: "Rule") -> str:
@@ -190,7 +201,10 @@ def score_words(summary: "Summary") -> str:
     if not summary.n_gold:
         return "no instance to score"
     mean = summary.chosen
-    score = share(mean) if mean.value is None or mean.n_ungraded else percent(mean.value)
+    if summary.raw:
+        score = raw_words(summary.raw)
+    else:
+        score = share(mean) if mean.value is None or mean.n_ungraded else percent(mean.value)
     if mean.value is not None and mean.n_ungraded:
         score += f" {interval_words((mean.low, mean.high))}"
     for limit, n in summary.over_budget.items():

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.memo import Memo
+from evalsuite.outcome import own_value
 from evalsuite.stats.units import units_of
 from evalsuite.store.history import part_asked_for, read_run
 from evalsuite.store.run_files import read_results
@@ -20,6 +21,7 @@ class RunScores:
     `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
     instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
     was scored, not some instances of it; `n_instances` are those of all of gold, 0 where nobody knows.
+    `raw` are the values on metrics' own scales, empty where there are none.
     """
 
     folder: str
@@ -40,6 +42,7 @@ class RunScores:
     scorer: Sequence[str | None]
     n_instances: int = 0
     units: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
+    raw: Sequence[float | None] = ()
 
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
@@ -108,6 +111,7 @@ def _read_columns(folder: Path) -> RunScores | None:
         results = list(read_results(folder / RESULTS))
     except (OSError, ValueError, TypeError):
         return None
+    raw = [own_value(result) for result in results]
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
     submission = run.get("submission", {})
     return RunScores(
@@ -129,4 +133,5 @@ def _read_columns(folder: Path) -> RunScores | None:
         scorer=[r.scorer for r in results],
         n_instances=int(gold.get("n_instances") or 0),
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
+        raw=raw if any(value is not None for value in raw) else (),
     )

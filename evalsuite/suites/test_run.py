@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from evalsuite.outcome import own_value
 from evalsuite.store.run_folder import RunFolder, new_folder
 from evalsuite.suites.stored_suites import SuiteError, slug
 from evalsuite.suites.suite_record import StoredSuite
@@ -120,5 +121,5 @@ class TestRun:
 
 
 def _score_of(result: "Result") -> float | None:
-    raw = result.details.get("raw") if result.scorer in ON_THEIR_OWN_SCALE else None
-    return result.score if raw is None else float(raw)
+    raw = own_value(result) if result.score is None or result.scorer in ON_THEIR_OWN_SCALE else None
+    return result.score if raw is None else raw

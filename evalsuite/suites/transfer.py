@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError, cannot_write
+from evalsuite.outcome import own_value
+from evalsuite.registry import UnknownScorerError
+from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.store.run_files import result_line, write_atomically
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
@@ -20,6 +23,8 @@ from evalsuite.types import Result
 
 # What Bench stores of these is the larger the worse it is; it is kept so.
 LOWER_IS_BETTER = frozenset({"hedging_language"})
+# What Bench writes in the place of a score where there is no verdict.
+_NO_VERDICT = -1
 # What of a submission of ours lies beside its answers.
 _PARTS = ("results_metadata.jsonl", "contexts.json")
 # A run folder's name as runs are named; any other one is not taken over.
@@ -188,6 +193,11 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
     except (AttributeError, KeyError, TypeError) as error:
         raise UsageError(f"{where}: not a Bench run") from error
     results = [_bench_result(suite, case.id, outputs.get(case.id)) for case in suite.test_cases]
+    values = [value for result in results if (value := own_value(result)) is not None]
+    if _is_unbounded(suite.scorer) or not all(0 <= value <= 1 or value == _NO_VERDICT for value in values):
+        results = [
+            replace(row, score=None, official=None, strict=None, status="scored") if "raw" in row.details else row for row in results
+        ]
     summary = summarise(results, rules="strict")
     run = {
         "schema_version": SCHEMA_VERSION,
@@ -200,6 +210,14 @@ def bench_run(suite: StoredSuite, data: Mapping[str, Any], where: Path) -> tuple
         "warnings": [],
     }
     return run, results
+
+
+def _is_unbounded(scorer: str) -> bool:
+    """Whether the scorer is one of ours whose values have no fixed range."""
+    try:
+        return SCORERS.load(scorer).marker.range is None
+    except UnknownScorerError:
+        return False
 
 
 def _bench_result(suite: StoredSuite, case_id: str, case: Mapping[str, Any] | None) -> Result:

@@ -73,6 +73,8 @@ class ShownRun:
     def is_bounded(self) -> bool:
         """Whether there is a score in [0, 1]: what an unbounded metric alone has scored has only raw values."""
         by_scorer = self.summary.get("by_scorer") or {}
+        if any("raw_interval_95" in row for row in by_scorer.values()):
+            return any(row.get("score") is not None for row in by_scorer.values())
         return not by_scorer or any((row.get("score_high") or 0) - (row.get("score_low") or 0) < 1 for row in by_scorer.values())
 
     def average(self) -> float | None:

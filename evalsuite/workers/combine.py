@@ -18,6 +18,11 @@ class Outcome:
     fault: Fault | None = None
     side: Side = "gold"
 
+    @property
+    def is_measured(self) -> bool:
+        """Whether there is a value on the scorer's own scale, of which no score is made."""
+        return self.fault is None and self.score.official is None and self.score.fault is None and "raw" in self.score.details
+
     def fault_under(self, rule: Rule) -> Fault | None:
         """What kept this check from a plain verdict under the rule."""
         return self.fault or self.score.fault_under(rule)
@@ -29,7 +34,9 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     score = official if task.rules == "official" else strict
     decided = _deciding(outcomes, task.rules)
     status: Status = "scored"
-    if score is None:
+    if score is None and len(outcomes) == 1 and outcomes[0].is_measured:
+        decided = outcomes[0]
+    elif score is None:
         decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
         own = decided.score.fault_under(task.rules) if decided.fault is None else None
         status = UNJUDGED_BY[FAULTS[own.code].side if own is not None else decided.side]

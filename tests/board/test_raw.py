@@ -1,0 +1,139 @@
+"""Values on a metric's own scale: kept, averaged, compared and ranked as they are, in no score and nowhere as percent."""
+
+import json
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.store.history import find_runs
+from evalsuite.suites.test_suite import TestSuite
+from evalsuite.suites.transfer import import_suites
+from tests.conftest import corpus
+
+EASY, HARD = "The cat sat. The dog ran.", "Notwithstanding considerable institutional opposition, deregulation accelerated."
+PLUGIN = """
+from evalsuite.registry import scorer
+
+@scorer(reads="text", range=None)
+def words(prediction, *, gold=None):
+    return len(prediction.split())
+
+@scorer(reads="text", range=(0, 10))
+def marks(prediction, *, gold=None):
+    return len(prediction.split())
+
+@scorer(reads="text")
+def bare(prediction, *, gold=None):
+    return len(prediction.split())
+"""
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(capsys: pytest.CaptureFixture[str], words: list[str], code: int = 0) -> list[str]:
+    """The lines that a command prints, which must end with this code."""
+    capsys.readouterr()
+    assert main(words) == code, capsys.readouterr().err
+    return capsys.readouterr().out.splitlines()
+
+
+class Length:
+    """A scorer of Bench's shape that counts words."""
+
+    name = "length"
+
+    def run_batch(self, outputs: list[str], references: Any, inputs: Any, contexts: Any) -> list[float]:
+        """The number of words of each output."""
+        return [float(len(text.split())) for text in outputs]
+
+
+@pytest.mark.parametrize("scorer", ["readability", Length()])
+def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The scores of a run are raw, its mean too; two runs are compared and ranked by them, and nothing shows a percent."""
+    suite = TestSuite("prose", scorer, input_text_list=["a", "b", "c"], reference_output_list=["x", "y", "z"])
+    easy = suite.run("easy", candidate_output_list=[EASY, EASY + " It slept.", "One two."])
+    hard = suite.run("hard", candidate_output_list=[HARD, HARD + " Indeed it did so.", HARD + " Yes."])
+    if isinstance(scorer, Length):
+        assert easy.scores == [6.0, 8.0, 2.0]
+    means = [mean(value for value in made.scores if value is not None) for made in (easy, hard)]
+    assert [made.run.summary.score for made in (easy, hard)] == [None, None]
+    assert [made.run.summary.raw["mean"] for made in (easy, hard)] == pytest.approx(means)  # type: ignore[index]
+    whole = json.loads("\n".join(called(capsys, ["compare", "easy", "hard", "--json"])))
+    total = whole["candidates"][0]["total"]
+    assert (total["n"], total["a"], total["b"], total["is_raw"]) == (3, pytest.approx(means[0]), pytest.approx(means[1]), True)
+    runs = [str(made.run.folder) for made in (easy, hard)]
+    board = json.loads("\n".join(called(capsys, ["leaderboard", *runs, "--json"])))
+    assert [row["score"] for row in board["rows"]] == pytest.approx(sorted(means, reverse=True))
+    assert [row["rank"] for row in board["rows"]] == [1, 2]
+    shown = [
+        *called(capsys, ["runs", "list"]),
+        *called(capsys, ["compare", "easy", "hard"]),
+        *[line.partition("  first in")[0] for line in called(capsys, ["leaderboard", *runs]) if "stability" not in line],
+        *called(capsys, ["suite", "show", "prose"]),
+        *called(capsys, ["report", runs[0]]),
+    ]
+    assert [line for line in shown if " %" in line and "95 % CI" not in line and "80 % power" not in line] == []
+    assert f"mean {means[0]:.4g}" in shown[0]
+
+
+def test_batches_within_and_beyond_the_range_are_compared(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A batch whose values all lie in [0, 1] has scores; held against one that leaves it, both stand with their own values."""
+    suite = TestSuite("prose", Length(), input_text_list=["a", "b"], reference_output_list=["x", "y"])
+    short = suite.run("short", candidate_output_list=["one", ""])
+    suite.run("long", candidate_output_list=["one two", "three"])
+    assert (short.scores, short.run.summary.score) == ([1.0, 0.0], 0.5)
+    total = json.loads("\n".join(called(capsys, ["compare", "short", "long", "--json"])))["candidates"][0]["total"]
+    assert (total["n"], total["a"], total["b"]) == (2, 0.5, 1.5)
+
+
+def test_own_scorers_say_their_range(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """None keeps the value, two ends make a score of it, and one that leaves [0, 1] without a word is a fault that says what to write."""
+    (place / "own.py").write_text(PLUGIN)
+    lines = [{"instance_id": name, "evaluation": {"func": name, "parameters": {}}} for name in ("words", "marks", "bare")]
+    (place / "gold").mkdir()
+    (place / "gold/x_eval.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    rows = [{"instance_id": line["instance_id"], "answer_type": "answer", "answer_or_path": "a b c d e"} for line in lines]
+    (place / "sub").mkdir()
+    (place / "sub/results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    shown = called(capsys, ["run", "sub", "--plugin", "own.py", "--out", "run", "--isolation", "none"])
+    found = {row["instance_id"]: row for row in map(json.loads, (place / "run/results.jsonl").read_text().splitlines())}
+    assert [found["words"][key] for key in ("status", "score", "fault")] == ["scored", None, None]
+    assert found["words"]["details"]["raw"] == 5
+    assert (found["marks"]["score"], found["marks"]["details"]["raw"]) == (0.5, 5)
+    assert (found["bare"]["status"], found["bare"]["score"]) == ("scorer_fault", None)
+    assert "bare gave 5, expected a number in [0, 1]; range=None in @scorer keeps its own scale" in found["bare"]["reason"]
+    assert any("words mean 5 on its own scale" in line for line in shown)
+    assert shown[-1] == "done: judged 1/2: 50.0 % [25.0, 75.0] (no gate set)"
+
+
+@pytest.mark.conformance
+def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Imported, each run has the average that Bench answers for it and each case its score; two runs of a suite are paired on all cases."""
+    folder = corpus("bench")
+    import_suites(folder / "folders")
+    wanted = [json.loads(line) for line in (folder / "expected.jsonl").read_text(encoding="utf-8").splitlines()]
+    wanted = [one for one in wanted if one["run"] is not None]
+    entries = {(entry.suite, entry.metadata["run_name"]): entry for entry in find_runs()}
+    assert entries.keys() == {(one["suite"], one["run"]) for one in wanted}
+    for one in wanted:
+        entry = entries[one["suite"], one["run"]]
+        summary = entry.run["summary"]
+        assert (summary.get("raw") or {}).get("mean", summary["score"]) == pytest.approx(one["avg_score"])
+        values = [row.details["raw"] for row in entry.results()]
+        assert values == pytest.approx(one["scores"])
+    for suite in dict.fromkeys(one["suite"] for one in wanted):
+        runs = [one for one in wanted if one["suite"] == suite]
+        if len(runs) < 2:
+            continue
+        names = [str(entries[suite, one["run"]].folder) for one in runs[:2]]
+        total = json.loads("\n".join(called(capsys, ["compare", *names, "--json"])))["candidates"][0]["total"]
+        assert total["n"] == runs[0]["n_cases"]
+        assert (total["a"], total["b"]) == (pytest.approx(runs[0]["avg_score"]), pytest.approx(runs[1]["avg_score"]))
