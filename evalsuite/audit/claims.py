@@ -14,6 +14,7 @@ from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_su
 from evalsuite.store.run_files import RESULT_KEYS, is_intact, json_safe
 from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.store.signature import VERDICT_PACKAGES
+from evalsuite.store.signing import claimed_signer
 from evalsuite.types import Result, Rule
 
 _OBJECT: Final = Mapping[str, Any]
@@ -59,6 +60,7 @@ _KEYS: Final[Mapping[str, Any]] = {
     "receipt.python": str,
     "receipt.system": str,
     "seconds": float,
+    "root": str,
     "digests": _OBJECT,
 }
 # Of run.json: what a run says of its maker and its making, which nothing shows afterwards.
@@ -68,7 +70,7 @@ VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Deeper than any answer is read, and so than anything that a run says of one.
 _DEEPEST: Final = 200
 _OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")
-_OPTIONAL: Final = frozenset({"corrections", "judge", "sql", "living_gold", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)})
+_OPTIONAL: Final = frozenset({"corrections", "root", "judge", "sql", "living_gold", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -187,6 +189,8 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold") if key in said)
     if "corrections" in said:
         yield "corrections.day", f"{said['corrections']['day']}, on which the errata held"
+    if signer := claimed_signer(claims.folder):
+        yield "signed by", f"{signer}; --key FILE.pub holds the run to a key"
     entry = read_run(claims.folder)
     if entry is not None and entry.tags:
         yield "tags", " ".join(f"#{tag}" for tag in entry.tags)

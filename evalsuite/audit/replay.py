@@ -15,9 +15,9 @@ from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.connection_files import Connections
 from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.submission_files import submission_hash
+from evalsuite.readers.submission_files import file_contents, hash_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes
@@ -29,6 +29,7 @@ from evalsuite.run.scoring import Options, Run
 from evalsuite.run.shards import parse_shard
 from evalsuite.run.sql_answers import connection_of, has_query
 from evalsuite.scorers import SCORERS
+from evalsuite.store.merkle import root_of
 from evalsuite.store.signature import rules_name
 from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
@@ -185,7 +186,7 @@ def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
     """The run.json object that a run of these rows writes. What nobody can work out afterwards stands in it as the run claims it."""
     said, groups = claims.run, {task.instance.instance_id: task.instance.groups for task in replay.tasks}
-    why = set(replay.outside.values())
+    why, contents = set(replay.outside.values()), file_contents(replay.submission)
     living = said.get("living_gold", {}) if LIVING in why else {}
     handed_in = [task.instance.instance_id for task in replay.tasks if task.answer is not None]
     clusters = replay.gold.suite.extra.get("clusters", ())
@@ -211,8 +212,11 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         folder=None,
         receipt=said["receipt"],
         corrections=_corrections(replay, rows, said, again),
-        submission_hash=submission_hash(replay.submission),
+        submission_hash=hash_of(contents),
         seconds=said["seconds"],
+        root=root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
+        if "shards" not in said["receipt"]
+        else "",
     ).to_json()
 
 

@@ -22,6 +22,7 @@ from evalsuite.run.rescoring import place_of
 from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import result_line
+from evalsuite.store.signing import read_public_key, why_not_signed
 from evalsuite.types import METADATA, Result
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
@@ -83,17 +84,23 @@ def verify(
     isolation: str = "process",
     jobs: int | None = None,
     allow_programs: bool = False,
+    key: Path | None = None,
     progress: Progress | None = None,
 ) -> Verified:
     """What is known of the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
 
     `submission` and `gold` say where the folders lie now. `sample` is how many instances are scored again (None: all), chosen by `seed`
-    (None: a new one). Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
+    (None: a new one). `key` is the public key with which the run must be signed. Where gold, the submission or the list of rows is not what
+    it must be, nothing is scored again.
 
     Raises:
         UsageError: no finished run there, or a folder of either side is gone.
     """
+    signer = read_public_key(key) if key is not None else None
     found, claims = read_claims(folder)
+    if signer is not None:
+        why = why_not_signed(folder, signer)
+        found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))
     name = folder.resolve().name
     if claims is None:
         return Verified(name=name, findings=tuple(found), notes=("nothing else was looked at: what the run says is nothing to go by",))

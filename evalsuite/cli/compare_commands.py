@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Json, Limit, Quiet, RunsFolder, Scoring, limits_of, one_of
+from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Json, Limit, PublicKey, Quiet, RunsFolder, Scoring, limits_of, one_of
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, print_document, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 
@@ -95,6 +95,14 @@ def leaderboard_command(
         Path | None,
         typer.Option(help="what is known of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
     ] = None,
+    receipts: Annotated[
+        bool,
+        typer.Option(
+            "--receipts",
+            help="the DIRs are (also) runs of others, folders or their run.json: ranked where they verify against --gold, or by --key",
+        ),
+    ] = False,
+    key: PublicKey = None,
     anonymise: Annotated[
         bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
     ] = False,
@@ -123,7 +131,13 @@ def leaderboard_command(
     if by is not None:
         one_of(by, ("scorer", "group"), "--by")
     settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), **how.options())
+    if receipts:
+        folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
     places, notes = find_places(folders, gold)
+    if receipts or key is not None:
+        from evalsuite.audit.receipts import only_trusted
+
+        places = only_trusted(places, gold, key=key, isolation=how.options()["isolation"])
     about = _metadata_by_submission(metadata) if metadata is not None else {}
     strangers = sorted(set(about) - {place.name for place in places})
     notes += [f"{metadata}: no submission {name!r}" for name in strangers]

@@ -63,6 +63,9 @@ GoldOfRun = Annotated[
     Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder [default: the run's, else gold]")
 ]
 SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder lies now", metavar="DIR")]
+PublicKey = Annotated[
+    Path | None, typer.Option("--key", help="the public key with which a run must be signed, see `evalsuite keys`", metavar="FILE.pub")
+]
 GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder lies now", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
 CACHE_FOLDER = Path(".evalsuite/cache")

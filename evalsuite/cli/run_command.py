@@ -56,22 +56,28 @@ def run_command(
         if shown.reference_files:
             for path in reference_places(folder):
                 check_writable(path)
-        once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst)
+        once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst, sign=saving.sign)
         if saving.watch and options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")
         return watch([folder, gold], once) if saving.watch else once()
 
 
-def score_once(folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool) -> int:
+def score_once(
+    folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool, sign: Path | None = None
+) -> int:
     """Score, write and print as asked; the exit code."""
     from evalsuite.reports.ci_files import add_to_summary
     from evalsuite.reports.record import record_of_run, revealed
+    from evalsuite.store.signing import read_key, sign_run
 
+    key = read_key(sign) if sign is not None else None
     try:
         with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
             finished = _finished(folder, gold, options, progress, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _stopped(failure, gold, shown.reveal)
+    if key is not None and finished.folder is not None:
+        sign_run(finished.folder, key)
     if not shown.quiet:
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)

@@ -140,6 +140,7 @@ class Saving:
 
     out: Annotated[Path | None, typer.Option(help="the run folder [default: a new one under .evalsuite/runs]", metavar="DIR")] = None
     no_save: Annotated[bool, typer.Option("--no-save", help="write no run folder")] = False
+    sign: Annotated[Path | None, typer.Option(help="sign the run with this private key, see `evalsuite keys`", metavar="KEY")] = None
     resume: Annotated[Path | None, typer.Option(help="go on with the run in this folder, which was interrupted", metavar="RUN")] = None
     exitfirst: Annotated[bool, typer.Option("-x", "--exitfirst", help="stop at the first instance that is not right and exit 1")] = False
     watch: Annotated[bool, typer.Option("--watch", help="score again whenever a file changes; saves no run unless --out names one")] = False
@@ -148,6 +149,12 @@ class Saving:
         """The fields of `Options` that these are. Raises `UsageError`."""
         if self.watch and self.resume is not None:
             raise UsageError("--watch and --resume exclude each other", hint="finish the run with --resume first")
+        if self.sign is not None:
+            from evalsuite.store.signing import read_key
+
+            if self.no_save or self.watch:
+                raise UsageError("--sign needs a run that is saved once", hint="leave out --no-save and --watch")
+            read_key(self.sign)
         return {"out": self.out, "resume": self.resume, "save": not self.no_save and (self.out is not None or not self.watch)}
 
 

@@ -1,4 +1,4 @@
-"""`evalsuite scorers`, `connections` and `doctor`: what there is to score with, and behind which walls."""
+"""`evalsuite scorers`, `connections`, `doctor`, `keys`: what there is to score with, behind which walls, and what signs it."""
 
 import contextlib
 import json
@@ -187,3 +187,27 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
     ready = f"{n - len(lacking)} of {n} instances have all they need"
     print(f"done: {ready}" if lacking else f"done: all {n} instances have what they need")
     return EXIT_OK
+
+
+def keys_new(
+    file: Annotated[Path, typer.Argument(help="the private key to write; the public one lies beside it, with .pub at its end")] = Path(
+        "evalsuite_key"
+    ),
+) -> int:
+    """Make a key pair (Ed25519, OpenSSH files): `run --sign FILE` signs a run with it, `verify RUN --key FILE.pub` holds a run to it."""
+    from evalsuite.store.signing import new_key
+
+    public = new_key(file)
+    print(f"wrote {file}, for you alone, and {public}, for whoever verifies your runs")
+    return EXIT_OK
+
+
+def keys_show(file: Annotated[Path, typer.Argument(help="a private key")]) -> int:
+    """Print the public key that belongs to a private one: the line of its .pub file."""
+    from evalsuite.store.signing import public_text, read_key
+
+    print(public_text(read_key(file).public_key()))
+    return EXIT_OK
+
+
+keys_commands = Group({"new": keys_new, "show": keys_show})

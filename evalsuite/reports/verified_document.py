@@ -27,9 +27,11 @@ def verified_document(found: "Verified") -> Document:
     def sections(form: Form) -> Iterator[Section]:
         yield Section(prose=[Strong(verification_verdict(found))] if form != "text" else ())
         yield Section(look="lines", table=table)
-        not_verified = [*_by_what_is_said(found.claimed), *_by_what_is_said(found.left_out.items())]
         more = [f"--seed {found.seed} takes the same sample again"] if found.seed is not None else []
-        said = [f"{', '.join(names)} not verified: {value}" for value, names in not_verified]
+        said = []
+        for title, pairs in (("claimed only", found.claimed), ("not checked", found.left_out.items())):
+            lines = [f"{', '.join(names)} not verified: {value}" for value, names in _by_what_is_said(pairs)]
+            said += [f"{title}:", *(f"  {line}" for line in lines)] if lines else []
         notes = [*(f"note: {note}" for note in found.notes), *more]
         marked = [*(f" - {line}" for line in said), *(f"   {line}" for line in notes)]
         yield Section(look="lines", lines=marked if form == "text" else [*said, *notes])

@@ -83,6 +83,7 @@ class Run:
     corrections: Mapping[str, Any] = field(default_factory=dict)
     submission_hash: str | None = None
     unsure: tuple[str, ...] = ()
+    root: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The `run.json` object."""
@@ -116,4 +117,5 @@ class Run:
             "warnings": list(self.warnings),
             "receipt": dict(self.receipt),
             "seconds": round(self.seconds, 3),
+            **({"root": self.root} if self.root else {}),
         }

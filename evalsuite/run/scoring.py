@@ -24,6 +24,7 @@ from evalsuite.run.living_gold import Living, drifts
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.score_cache import ScoreCache
 from evalsuite.run.sql_answers import SqlAnswers
+from evalsuite.store.merkle import root_of
 from evalsuite.store.run_folder import RunFolder, claim, new_folder
 from evalsuite.store.signature import receipt
 from evalsuite.summary import summarise
@@ -275,6 +276,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Sequence[Result], start
         corrections=corrections,
         submission_hash=hash_of(contents) if options.save else None,
         unsure=unsure_of(tasks, results, contents, changed_gold=files.changed()),
+        root=root_of(tasks, results, files.digests, contents),
         seconds=time.perf_counter() - started,
     )
 

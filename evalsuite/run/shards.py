@@ -165,8 +165,9 @@ def _merged(parts: Sequence[RunEntry], results: Sequence[Result]) -> dict[str, A
     summary = summarise(results, rules=first["options"]["rules"], groups=tags, **part)
     unsure = [name for part in parts for name in part.run.get("submission", {}).get("unsure", ())]
     judges = [part.run["judge"] for part in parts if part.run.get("judge")]
+    # Of files that were read, only each part knew what was read: the whole has no root.
     return {
-        **first,
+        **{key: value for key, value in first.items() if key != "root"},
         "options": {name: value for name, value in first["options"].items() if name != "shard"},
         **({"submission": {**first["submission"], "unsure": unsure}} if unsure else {}),
         "summary": summary.to_json(),

@@ -72,6 +72,12 @@ def sealed(run: Mapping[str, Any], results: str) -> str:
     return before + _digest(_as_written(text)) + after
 
 
+def seal_of(run: bytes) -> str | None:
+    """The digest that a `run.json` gives itself, None where it gives none: it holds that of `results.jsonl` too."""
+    found = _SEAL.search(run)
+    return None if found is None else found["run"].decode()
+
+
 def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
     """Whether `run.json` and `results.jsonl` hold the bytes that were written, each by itself; None where there is no seal."""
     found = _SEAL.search(run)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import sys
 from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
@@ -222,3 +223,37 @@ def test_no_forgery_is_verified(honest: Path) -> None:
 def test_no_forgery_at_all_is_verified(honest: Path) -> None:
     """Every edit there is."""
     assert tried(honest, all_forgeries(*contents(honest / "run"))) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("once")
+def test_ten_thousand_forgeries_are_refused(honest: Path) -> None:
+    """Every edit of one thing, and edits of two things at once until there are 10,000 (EVALSUITE_FORGERIES): none is verified."""
+    said, rows = contents(honest / "run")
+    single, draw = all_forgeries(said, rows), random.Random(54321)
+    of_both = list(of_run(said, rows)), [*of_rows(said, rows), *of_order(said, rows)]
+    n = int(os.environ.get("EVALSUITE_FORGERIES", "10000"))
+    found = tried(honest, single[:n])
+    for _ in range(n - len(single)):
+        (path, one, _), (other, _, both) = map(draw.choice, of_both)
+        said_now, rows_now = copy.deepcopy(one), copy.deepcopy(both)
+        if draw.random() < 0.5:
+            refit(honest / "forged", said_now, rows_now)
+        forge(honest / "forged", said_now, rows_now)
+        code, out = verified(honest)
+        found += [wrong for part in (path, other) if (wrong := told(honest, part, code, out))]
+    assert found == []
+
+
+@pytest.mark.slow
+def test_fifty_forgeries_are_refused_by_the_command(honest: Path) -> None:
+    """The same through processes of their own."""
+    from tests.processes import finished
+
+    for path, said, rows, fits in random.Random(777).sample(all_forgeries(*contents(honest / "run")), 50):
+        said, rows = copy.deepcopy(said), copy.deepcopy(rows)
+        if fits:
+            refit(honest / "forged", said, rows)
+        forge(honest / "forged", said, rows)
+        done = finished([sys.executable, "-m", "evalsuite", "verify", "forged", "--isolation", "none", "--jobs", "1"], cwd=honest)
+        assert told(honest, path, done.returncode, done.stdout) == ""
