@@ -42,6 +42,7 @@ COMMANDS: dict[str, Lazy] = {
     "compare": Lazy(
         "evalsuite.cli.compare_commands:compare_command", "compare runs or submission folders: difference, interval, p-value, flips"
     ),
+    "samples": Lazy("evalsuite.cli.compare_commands:samples_command", "read runs as samples of the same questions: pass@k, pass^k, noise"),
     "view": Lazy("evalsuite.cli.runs_commands:view_command", "look at suites, runs, comparisons and leaderboards in a browser"),
     "sql": Lazy("evalsuite.cli.runs_commands:sql_command", "ask the saved runs a question in SQL"),
     "connections": Lazy("evalsuite.cli.setup_commands:connections_commands", "the databases that SQL answers run against: list, test"),

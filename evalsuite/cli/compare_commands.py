@@ -1,4 +1,4 @@
-"""`evalsuite compare`, `leaderboard` and `agree`: several runs or raters side by side."""
+"""`evalsuite compare`, `samples`, `leaderboard` and `agree`: several runs or raters side by side."""
 
 import math
 import sys
@@ -27,7 +27,9 @@ class NotRankedError(EvalsuiteError):
 
 
 def compare_command(
-    names: Annotated[list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline")],
+    names: Annotated[
+        list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline; A1+A2: samples")
+    ],
     gold: Annotated[
         Path | None,
         typer.Option(
@@ -61,7 +63,8 @@ def compare_command(
 
     Pairs instances by id. Exact McNemar for 0/1 scores, sign-flip permutation for graded ones, Holm over several candidates.
     """
-    from evalsuite.board import compare, load_sides
+    from evalsuite.board import compare
+    from evalsuite.board.repeats import load_samples
     from evalsuite.reports.comparison_document import comparison_document
     from evalsuite.reports.comparison_sections import comparison_verdict
     from evalsuite.reports.data_files import as_json
@@ -71,7 +74,9 @@ def compare_command(
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
-    sides = load_sides(names, runs=runs, gold=gold, rules=chosen, how=scoring)
+    sides, notes = load_samples(names, runs=runs, gold=gold, rules=chosen, how=scoring)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     fails = fail_on_regression and (found.regressions or found.undecided)
     code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
@@ -83,6 +88,34 @@ def compare_command(
     else:
         show(comparison_document(found, everything=all_), console(), last_line=line)
     return code
+
+
+def samples_command(
+    names: Annotated[list[str], typer.Argument(metavar="RUN RUN [RUN ...]", help="runs or submission folders of one model, or of several")],
+    gold: Annotated[
+        Path | None, typer.Option("--gold", help="the gold to score submission folders against [default: the runs' own, else gold]")
+    ] = None,
+    runs: RunsFolder = RUNS,
+    output: Outputs = None,
+    json_: Annotated[bool, typer.Option("--json", help="print the numbers as JSON and nothing else")] = False,
+    *,
+    how: Scoring,
+) -> int:
+    """Read several runs as samples of the same questions: mean, pass@k, pass^k, and how much noise is the questions' and the samples'.
+
+    Runs that each say a `model_name` are the samples of that model; otherwise all are of one. `compare A1+A2 B1+B2` compares samples.
+    """
+    from evalsuite.board import load_sides
+    from evalsuite.board.repeats import samples_of
+    from evalsuite.reports.samples_document import samples_document
+
+    how.load()
+    check_showing(output or (), None)
+    scoring = how.options()
+    document = samples_document(samples_of(load_sides(names, runs=runs, gold=gold, rules=scoring.pop("rules"), how=scoring)))
+    n_lost = write_all(document, output or ())
+    print_document(document, "json" if json_ else "text")
+    return EXIT_GATE if n_lost else EXIT_OK
 
 
 def leaderboard_command(

@@ -1,0 +1,151 @@
+"""Several runs of one model: its answers are samples of the same questions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evalsuite.board.sides import Side, load_sides, what_differs
+from evalsuite.errors import UsageError
+from evalsuite.stats.repeats import Repeats, repeated
+from evalsuite.store.history import RUNS_FOLDER, named_run
+from evalsuite.types import Result, Rule
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelSamples:
+    """One model: the names of its runs, and what they say together over the questions that were judged at least once."""
+
+    model: str
+    runs: tuple[str, ...]
+    numbers: Repeats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Samples:
+    """Models in the order in which they were named; `notes` say what is not the same for all questions."""
+
+    suite: str
+    rules: str
+    models: tuple[ModelSamples, ...]
+    notes: tuple[str, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        models = []
+        for one in self.models:
+            numbers = asdict(one.numbers)
+            interval = numbers.pop("interval")
+            ends = None if interval["low"] is None else [interval["low"], interval["high"]]
+            found = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
+            models.append({"model": one.model, "runs": list(one.runs), **found, **numbers})
+        return {
+            "schema_version": SCHEMA_VERSION, "suite": self.suite, "rules": self.rules, "models": models, "notes": list(self.notes),
+        }  # fmt: skip
+
+
+def samples_of(sides: Sequence[Side]) -> Samples:
+    """The samples of each model: sides that say one `model_name` belong together; where one says none, all are of one model.
+
+    Raises `UsageError` for a model with one run, and for runs that were not scored alike.
+    """
+    names = [str(side.metadata.get("model_name") or "") for side in sides]
+    groups: dict[str, list[Side]] = {}
+    for name, side in zip(names, sides, strict=True):
+        groups.setdefault(name if all(names) else "", []).append(side)
+    notes: list[str] = []
+    models = []
+    for model, own in groups.items():
+        if len(own) < 2:
+            raise UsageError(f"one run of {model or own[0].label}: samples are two or more", hint="name every run of the model")
+        _check_alike(sides[0], own)
+        notes += [f"{model}: {note}" if model else note for note in unequal_samples(own)]
+        questions = [scores for scores in _scores_by_question(own).values() if scores]
+        if not questions:
+            raise UsageError(f"no question of {model or own[0].label} was judged", hint="set up what is missing and score them again")
+        label = model or f"{len(own)} runs"
+        models.append(ModelSamples(model=label, runs=tuple(side.label for side in own), numbers=repeated(questions)))
+    return Samples(suite=sides[0].suite, rules=sides[0].rules, models=tuple(models), notes=tuple(notes))
+
+
+def _check_alike(base: Side, sides: Sequence[Side]) -> None:
+    for side in sides:
+        if differing := what_differs(base, side):
+            hint = "score them anew under one signature"
+            raise UsageError(f"{base.label} and {side.label} are no samples of one thing: {', '.join(differing)}", hint=hint)
+
+
+def _scores_by_question(sides: Sequence[Side]) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for side in sides:
+        for name, result in side.results.items():
+            found.setdefault(name, []).extend([] if result.score is None else [result.score])
+    return found
+
+
+def unequal_samples(sides: Sequence[Side]) -> list[str]:
+    """What is not the same for all questions: one note with the questions that have fewer judged samples than runs."""
+    fewer = [f"{name} ({len(scores)})" for name, scores in _scores_by_question(sides).items() if len(scores) < len(sides)]
+    if not fewer:
+        return []
+    more = f", and {len(fewer) - 5} more" if len(fewer) > 5 else ""
+    return [f"fewer than {len(sides)} samples were judged of {', '.join(fewer[:5])}{more}"]
+
+
+def load_samples(
+    names: Sequence[str],
+    *,
+    runs: Path = RUNS_FOLDER,
+    gold: Path | None = None,
+    rules: Rule | None = None,
+    how: Mapping[str, Any] | None = None,
+) -> tuple[list[Side], list[str]]:
+    """The side behind each name, and notes; `a+b+c` is one side, whose score on a question is the mean of the samples a, b and c."""
+    parts = [_parts(name, runs) for name in names]
+    loaded = iter(load_sides([name for own in parts for name in own], runs=runs, gold=gold, rules=rules, how=how))
+    sides, notes = [], []
+    for own in parts:
+        samples = [next(loaded) for _ in own]
+        _check_alike(samples[0], samples)
+        sides.append(_mean_side(samples) if len(samples) > 1 else samples[0])
+        notes += [f"{sides[-1].label}: {note}" for note in unequal_samples(samples)] if len(samples) > 1 else []
+    return sides, notes
+
+
+def _parts(name: str, runs: Path) -> list[str]:
+    if "+" not in name or Path(name).exists() or named_run(name, runs) is not None:
+        return [name]
+    if not all(parts := name.split("+")):
+        raise UsageError(f"{name}: a sample has no name", hint="run_1+run_2 are two samples of one side")
+    return parts
+
+
+def _mean_side(samples: Sequence[Side]) -> Side:
+    names = dict.fromkeys(name for side in samples for name in side.results)
+    results = {name: _mean_result([side.results[name] for side in samples if name in side.results]) for name in names}
+    return replace(samples[0], label="+".join(side.label for side in samples), results=results)
+
+
+def _mean_result(results: Sequence[Result]) -> Result:
+    """One question's samples as a result: means of what was judged, and how many of them were right."""
+
+    def mean(values: Sequence[float | None]) -> float | None:
+        judged = [value for value in values if value is not None]
+        return sum(judged) / len(judged) if judged else None
+
+    judged = [result for result in results if result.score is not None]
+    if not judged:
+        return results[0]
+    n_right = sum(result.score == 1 for result in judged)
+    return replace(
+        judged[0],
+        status="scored",
+        score=mean([result.score for result in judged]),
+        official=mean([result.official for result in judged]),
+        strict=mean([result.strict for result in judged]),
+        reason=f"{n_right} of {len(judged)} samples right",
+        fault=None,
+        details={},
+    )
