@@ -108,13 +108,17 @@ def swapped_cells(a: Alignment) -> Iterator[Repaired]:
     partners = [k for k in a.partners if k is not None]
     if apart is None or not apart[0] or len(apart[0]) != len(apart[1]) or len(partners) > MOST_SWAPPED:
         return
+    lacking = Counter(a.gold_row(row) for row in apart[0])
     for x, y in combinations(range(len(partners)), 2):
-        left = Counter(a.gold_row(row) for row in apart[0])
+        left = Counter[Any]()
+        left.update(lacking)
         for row in apart[1]:
             keys = list(a.predicted_row(row))
             if keys[x] is None or keys[y] is None:
                 break
             keys[x], keys[y] = keys[y], keys[x]
+            if left[tuple(keys)] <= 0:
+                break
             left[tuple(keys)] -= 1
         if any(left.values()):
             continue

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
-from evalsuite.causes.value_pairs import Pair, decorated_number, instants
+from evalsuite.causes.row_ranks import step
+from evalsuite.causes.value_pairs import Pair
 from evalsuite.tables.columns import Column
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.outlines import place
@@ -22,7 +23,6 @@ from evalsuite.types import Rule, Table
 MOST_CELLS: Final = 2_000_000
 MOST_COLUMNS: Final = 100
 MOST_PARTNERS: Final = 64
-LONGEST_NUMBER: Final = 40
 
 
 @dataclass(frozen=True)
@@ -116,9 +116,19 @@ class _Cells:
 
 
 def align(
-    gold: Table, prediction: Table, *, needed: Sequence[int] = (), ordered: bool, rules: Rule, terms: Terms = PLAIN_TERMS
+    gold: Table,
+    prediction: Table,
+    *,
+    needed: Sequence[int] = (),
+    ordered: bool,
+    rules: Rule,
+    terms: Terms = PLAIN_TERMS,
+    key_columns: Sequence[int] = (),
 ) -> Alignment | None:
-    """The pairing of two tables, None where they are too large to look at cell by cell (2,000,000 cells, 100 needed columns)."""
+    """The pairing of two tables, None where they are too large to look at cell by cell (2,000,000 cells, 100 needed columns).
+
+    Rows are paired by the gold columns `key_columns`, where there are such and they have partners, else by what they hold.
+    """
     chosen = [i for i in dict.fromkeys(needed or range(len(gold.columns))) if -len(gold.columns) <= i < len(gold.columns)]
     chosen = [i % len(gold.columns) for i in chosen] if gold.columns else []
     n_cells = gold.n_rows * len(chosen) + prediction.n_rows * len(prediction.columns)
@@ -141,7 +151,7 @@ def align(
     )
     if all(partner is None for partner in partners):
         return start
-    return _with_rows(start)
+    return _by_key(start, key_columns) or _with_rows(start)
 
 
 def _partners(cells: _Cells) -> tuple[int | None, ...]:
@@ -199,14 +209,11 @@ def any_order(alignment: Alignment) -> Alignment:
     return _with_rows(bare)
 
 
-def by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment:
-    """The same pairing of columns with each row beside the one of its key, the gold columns `key_columns`; the n-th of several by the n-th.
-
-    What is no needed column, or has no partner, is no part of the key.
-    """
+def _by_key(alignment: Alignment, key_columns: Sequence[int]) -> Alignment | None:
+    """Each row beside the one of its key, the n-th of several beside the n-th; None where no column of the key has a partner."""
     places = [(j, k) for j, k in enumerate(alignment.partners) if k is not None and alignment.needed[j] in key_columns]
     if not places:
-        return alignment
+        return None
     cells, waiting = alignment.columns, defaultdict[Any, list[int]](list)
     for row in range(alignment.prediction.n_rows - 1, -1, -1):
         waiting[tuple(cells.predicted_keys[k][row] for _, k in places)].append(row)
@@ -251,7 +258,8 @@ def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tup
     """Pairs of rows that agree in half of the columns or more, taken out of the two lists; the most alike first."""
     partners = [(j, k) for j, k in enumerate(start.partners) if k is not None]
     index: dict[tuple[int, Any], list[int]] = defaultdict(list)
-    for row in sorted(spare, key=lambda row: _rank(start, row, gold=False)):
+    ranks = {row: rank for rank, row in enumerate(sorted(spare, key=lambda row: _rank(start, row, gold=False)))}
+    for row in ranks:
         for j, k in partners:
             index[j, start.columns.predicted_keys[k][row]].append(row)
     offers = []
@@ -261,7 +269,7 @@ def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tup
             votes.update(index.get((j, start.columns.gold_keys[j][row]), ())[:MOST_PARTNERS])
         for other, n in votes.items():
             if 2 * n >= len(partners):
-                offers.append((-n, place_, _rank(start, other, gold=False), row, other))
+                offers.append((-n, place_, ranks[other], row, other))
     pairs, free_gold, free = [], set(left), set(spare)
     for *_, row, other in sorted(offers):
         if row in free_gold and other in free:
@@ -279,22 +287,5 @@ def _rank(start: Alignment, row: int, *, gold: bool) -> tuple[Any, ...]:
         if k is None:
             continue
         cell = (start.columns.gold[j] if gold else start.columns.predicted[k]).cells[row]
-        found.append(_step(cell))
+        found.append(step(cell))
     return tuple(found)
-
-
-def _step(cell: Cell) -> tuple[int, float, str]:
-    at = place(cell)
-    if at is not None:
-        return 0, abs(at), ""
-    if isinstance(cell, tuple) and cell[0] == "instant":
-        return 1, float(cell[1]), ""
-    text = str(cell[1] if isinstance(cell, tuple) else cell)
-    if isinstance(cell, tuple) and len(text) <= LONGEST_NUMBER and any(map(str.isdigit, text)):
-        moment = next(instants(text), None)
-        if moment is not None:
-            return 1, float(moment), ""
-        number = next(decorated_number(text), None)
-        if number is not None:
-            return 0, abs(float(number[0])), ""
-    return 2, 0.0, "".join(c for c in text.casefold() if c.isalnum())

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from evalsuite.causes.table_alignment import Alignment, align, by_key
+from evalsuite.causes.table_alignment import Alignment, align
 from evalsuite.tables.strict_columns import PLAIN_TERMS, Terms
 from evalsuite.tables.strict_tables import columns_for, order_for
 from evalsuite.types import Fault, Rule, Table
@@ -29,8 +29,9 @@ class TablePair:
     def align(self, rules: Rule) -> Alignment | None:
         """The two side by side, worked out once; None where they are too large."""
         if rules not in self._aligned:
-            found = align(self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms)
-            self._aligned[rules] = by_key(found, self.key) if found is not None and self.key else found
+            self._aligned[rules] = align(
+                self.gold, self.prediction, needed=self.needed, ordered=self.ordered, rules=rules, terms=self.terms, key_columns=self.key
+            )
         return self._aligned[rules]
 
 

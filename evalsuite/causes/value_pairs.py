@@ -16,6 +16,7 @@ DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
 _COMPACT: Final = re.compile(r"(\d{4})(\d{2})(\d{2})")
 _SLASHED: Final = re.compile(r"(\d{1,4})[/.-](\d{1,2})[/.-](\d{1,4})(.*)")
+_MONTH: Final = re.compile(r"(?i)(?<![a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
 _ISO_HEAD: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _DECORATED: Final = re.compile(
     r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<number>[+\-\u2212]?[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})", re.ASCII
@@ -147,7 +148,7 @@ def instants(value: Any) -> Iterator[int]:
         a, b, c, rest = slashed.groups()
         for year, month, day in ((a, b, c), (c, a, b), (c, b, a)):
             yield from _moments(year, month, day, rest=rest)
-    for form in ("%b %d, %Y", "%d %b %Y", "%B %d, %Y", "%d %B %Y"):
+    for form in ("%b %d, %Y", "%d %b %Y", "%B %d, %Y", "%d %B %Y") if _MONTH.search(text) else ():
         try:
             yield from filter(None, [instant(datetime.strptime(text, form), native=True)])
         except ValueError:

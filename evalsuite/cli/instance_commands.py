@@ -13,7 +13,7 @@ from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
 
 # The search asks the scorer many times; its budget, which counts, ends it long before.
-SECONDS_OF_FILES = 100
+SECONDS_OF_FILES = 300
 
 if TYPE_CHECKING:
     from evalsuite.explain.smallest_case import Bundle

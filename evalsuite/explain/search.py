@@ -10,6 +10,7 @@ from evalsuite.causes.value_pairs import Pair
 from evalsuite.errors import FaultError
 from evalsuite.explain.null_model import PROVED, chance_of
 from evalsuite.registry import Scorer
+from evalsuite.tables.wording import verdicts_only
 from evalsuite.types import Rule, Table
 
 MOST_ATTEMPTS: Final = 400
@@ -103,7 +104,8 @@ class Judge:
         self.budget.used += 1
         self.budget.used_cells += n_cells(prediction)
         try:
-            return self.scorer.score(prediction, **self.parameters).value(self.rules) == 1.0
+            with verdicts_only():
+                return self.scorer.score(prediction, **self.parameters).value(self.rules) == 1.0
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
             return False
