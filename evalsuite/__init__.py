@@ -12,14 +12,19 @@ Importing the package is cheap: pandas, duckdb and the like are imported when a 
 TYPE_CHECKING = False
 
 __version__ = "0.1.0"
-__all__ = ["TestSuite", "__version__", "evaluate", "score"]
+__all__ = ["TestSuite", "__version__", "assert_scores", "evaluate", "score"]
 
-_NAMES = {"evaluate": "evalsuite.api", "score": "evalsuite.api", "TestSuite": "evalsuite.suites.test_suite"}
+_NAMES = {
+    "assert_scores": "evalsuite.api",
+    "evaluate": "evalsuite.api",
+    "score": "evalsuite.api",
+    "TestSuite": "evalsuite.suites.test_suite",
+}
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from evalsuite.api import evaluate, score
+    from evalsuite.api import assert_scores, evaluate, score
     from evalsuite.suites.test_suite import TestSuite
 
 
@@ -29,3 +34,7 @@ def __getattr__(name: str) -> "Any":
 
         return getattr(import_module(_NAMES[name]), name)
     raise AttributeError(f"module 'evalsuite' has no attribute {name!r}")
+
+
+def __dir__() -> "list[str]":
+    return [*__all__, "__doc__", "__file__", "__name__", "__path__"]

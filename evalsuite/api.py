@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import UsageError
 from evalsuite.registry import Scorer, allowing_programs, check_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Score
+from evalsuite.types import Rule, Score
 
 if TYPE_CHECKING:
     from evalsuite.judge import Judge
-    from evalsuite.run.scoring import Run
+    from evalsuite.reports.reported_run import ReportedRun
 
 
-def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "Run":
-    """A `Run`: n results in gold order, `run.summary` with every number, `run.folder` where it was saved.
+def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "ReportedRun":
+    """A run: n results in gold order, `run.summary` with every number, `run.folder` where it was saved.
+
+    It is a data frame by `run.to_frame()`, a report by `run.write("x.html")`.
 
     Args:
         result_dir: the submission, a folder with `results_metadata.jsonl`.
@@ -37,7 +39,26 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
     places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
-    return run(Path(result_dir), Path(gold_dir), Options(**options))
+    from evalsuite.reports.reported_run import reported
+
+    return reported(run(Path(result_dir), Path(gold_dir), Options(**options)))
+
+
+def assert_scores(
+    result_dir: str | Path, gold_dir: str | Path = "gold", *, at_least: float = 1.0, rules: Rule | None = None, **options: Any
+) -> "ReportedRun":
+    """The run, whose score is at least that; for tests: raises `AssertionError` that names what is not right.
+
+    What nobody could judge fails too. By default the run is not saved; further options are those of `evaluate`.
+    """
+    run = evaluate(result_dir, gold_dir, **{"save": False, "rules": rules, **options})
+    score = run.summary.score
+    if score is None or score < at_least:
+        wrong = [f"{one.instance_id}: {one.reason or one.status}" for one in run.results if one.score != 1]
+        shown = "nothing was judged" if score is None else f"{score:.4g} is less than {at_least:.4g}"
+        more = f"\n  ... {len(wrong) - 20} more" if len(wrong) > 20 else ""
+        raise AssertionError(f"{shown} in {result_dir}\n" + "\n".join(f"  {line}" for line in wrong[:20]) + more)
+    return run
 
 
 def score(

@@ -16,11 +16,13 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 
 
 def _answered(arguments: list[str]) -> int:
-    if arguments == ["--version"]:
+    if arguments in (["--version"], ["-V"]):
         from evalsuite import __version__
 
         print(f"evalsuite {__version__}")
         return 0
+    if arguments[:1] == ["help"]:
+        arguments = [*arguments[1:], "--help"]
     if arguments in (["--help"], ["-h"]):
         from evalsuite.cli.commands import page
 

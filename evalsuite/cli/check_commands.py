@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from evalsuite.cli.options import Code, Databases, FailUnder, Json, Layout, Mode, ResultDir, Rules, rule, share
+from evalsuite.cli.options import Code, Databases, FailUnder, Json, Layout, Mode, OfRun, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -32,6 +32,7 @@ def check_command(
             help="the answer: a text, @FILE or - for stdin; a path where the scorer reads files or JSON; may be repeated there",
         ),
     ] = None,
+    run_name: OfRun = None,
     rules: Rules = None,
     judge: Annotated[
         Path | None,
@@ -60,6 +61,15 @@ def check_command(
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
     code.load()
     chosen = rule(rules)
+    if run_name is not None:
+        if result_dir is not None:
+            raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
+        from evalsuite.store.history import one_run, submission_folder
+
+        entry = one_run(run_name)
+        result_dir = submission_folder(entry.folder, entry.run)
+        gold_dir = gold_dir or (None if gold else Path(str(entry.run["gold"]["folder"])))
+        chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
     if result_dir is not None:
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"

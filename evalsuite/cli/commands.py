@@ -5,6 +5,8 @@ import os
 from evalsuite.lazy import Lazy
 
 COMMANDS: dict[str, Lazy] = {
+    "init": Lazy("evalsuite.cli.init_command:init_command", "make a gold folder from CSV files, by examples of good and bad answers too"),
+    "example": Lazy("evalsuite.cli.init_command:example_command", "put a small suite to play with into a new folder"),
     "run": Lazy("evalsuite.cli.run_command:run_command", "score a submission folder against gold"),
     "check": Lazy(
         "evalsuite.cli.check_commands:check_command",
@@ -50,9 +52,18 @@ COMMANDS: dict[str, Lazy] = {
     "doctor": Lazy("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
     "gold": Lazy("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
 }
+# What a person wants, and the commands that do it, in the order of a first day.
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Begin": ("init", "example", "suite", "import"),
+    "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
+    "Understand": ("explain", "report", "margins", "bundle", "view"),
+    "Compare": ("compare", "leaderboard", "agree", "runs", "sql", "verify"),
+    "Look at gold": ("gold", "schema"),
+    "Set up": ("connections", "doctor"),
+}
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
 OPTIONS = (
-    ("--version", "print the version and exit"),
+    ("-V, --version", "print the version and exit"),
     ("--debug", "show tracebacks and the debug log"),
     ("--install-completion", "install the completion of commands in this shell"),
     ("--show-completion", "print the completion, to install it by hand"),
@@ -67,12 +78,14 @@ def page(width: int | None = None) -> str:
     commands = [(name, line.summary) for name, line in COMMANDS.items()]
     column = max(len(name) for name, _ in (*OPTIONS, *commands)) + 4
     lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _folded(ABOUT, width - 2))]
-    for title, rows in (("Options", OPTIONS), ("Commands", commands)):
+    by_name = dict(commands)
+    groups = [(title, [(name, by_name[name]) for name in names]) for title, names in GROUPS.items()]
+    for title, rows in (("Options", OPTIONS), *groups):
         lines += ["", f"{title}:"]
         for name, text in rows:
             first, *rest = _folded(text, width - column)
             lines += [f"  {name:<{column - 2}}{first}", *(" " * column + line for line in rest)]
-    return "\n".join([*lines, "", "`evalsuite COMMAND --help` explains a command.", ""])
+    return "\n".join([*lines, "", "`evalsuite help COMMAND` explains a command.", ""])
 
 
 def _terminal_width() -> int:

@@ -53,9 +53,9 @@ def import_command(
     for row in found["runs"]:
         theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
         print(clean(f" {row['name']}: {row['n']} samples, {theirs} by {log.format}"))
-    again = "" if folders else "; all of it was there already"
-    print(clean(f"done: imported suite {log.suite!r} from {log.format}, {len(log.runs)} run{'s' * (len(log.runs) != 1)}{again}"))
     names = [json.dumps(run.name, ensure_ascii=False) for run in log.runs]
     step = f"agree {names[0]} {json.dumps(ours[0])}" if ours else f"compare {names[0]} {names[1]}" if names[1:] else f"report {names[0]}"
     print(clean(f"next: evalsuite {step}"))
+    again = "" if folders else "; all of it was there already"
+    print(clean(f"done: imported suite {log.suite!r} from {log.format}, {len(log.runs)} run{'s' * (len(log.runs) != 1)}{again}"))
     return EXIT_OK

@@ -120,7 +120,7 @@ def build() -> TyperGroup:
 
     @app.callback(help=ABOUT)
     def root(
-        version: Annotated[bool, typer.Option("--version", help="print the version and exit")] = False,
+        version: Annotated[bool, typer.Option("--version", "-V", help="print the version and exit")] = False,
         debug: Annotated[bool, typer.Option("--debug", help="show tracebacks and the debug log")] = False,
     ) -> None:
         # Both are taken out of the arguments before the parser sees them; they stand here to be listed by --help.

@@ -1,5 +1,6 @@
 """`evalsuite suite`: suites by name, made from data and run on candidates."""
 
+import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -189,6 +190,8 @@ def suite_run(
         what = "files" if len(columns) == 1 else "columns"
         print(f"{n_refused} of {len(planned)} {what} could not be run (exit {exit_code})")
         return exit_code
+    names = [run_name] if run_name is not None else [own_name for *_, own_name in planned]
+    print(clean(f"next: evalsuite {'compare' if names[1:] else 'report'} {shlex.join(names[:2])}"))
     return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
 
 

@@ -1,6 +1,7 @@
 """`evalsuite suite try`: from one file of questions, references and answers to a verdict on who is better."""
 
 import re
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -87,5 +88,8 @@ def suite_try(
         else:
             by = "" if scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
             print(clean(f"scored by {chosen}{by}"))
-            print_document(document, last_line=line)
+            print_document(document, last_line="")
+            again = f"evalsuite report {shlex.quote(candidates[0])}" if keep else f"--keep {shlex.quote(source.stem)} saves the runs"
+            print(clean(f"next: {again}"))
+            print(clean(line))
     return code

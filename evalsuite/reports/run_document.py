@@ -1,5 +1,6 @@
 """A run as a document: its numbers in words, and its parts for each form."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -112,6 +113,8 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     notes = [f"  {kind}  {some(ids)}" for kind, ids in list(record.run.get("notes", {}).items())[:MOST_WARNINGS]]
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
+    if record.folder is not None:
+        yield Section(look="quiet", lines=[f"next: evalsuite {_next_step(record)}"])
     if warnings := record.run["warnings"]:
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
@@ -121,6 +124,17 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
             lines=[f"  {line}" for line in warnings[:MOST_WARNINGS]],
             below=more,
         )
+
+
+def _next_step(record: "Record") -> str:
+    """The command that most likely comes next: why the first wrong answer is wrong, or a page to hand round."""
+    assert record.folder is not None
+    own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
+    name = shlex.quote(record.name if own else str(record.folder))
+    wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
+    if wrong is None or record.level == "none":
+        return f"report {name} -o report.html"
+    return f"explain {shlex.quote(wrong.instance_id)} --run {name}"
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:

@@ -5,6 +5,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,6 +48,14 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return None
+
+
+def keep_out_of_git(folder: Path) -> None:
+    """Write the `.gitignore` of the `.evalsuite` that a folder lies in, where it has none: what is kept there is no source."""
+    for root in (folder, *folder.parents):
+        if root.name == ".evalsuite" and not (root / ".gitignore").exists():
+            with suppress(OSError):
+                write_atomically(root / ".gitignore", "*\n")
 
 
 def write_atomically(path: Path, text: str) -> None:

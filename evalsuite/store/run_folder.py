@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
 from evalsuite.outcome import is_ungraded
-from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
+from evalsuite.store.run_files import keep_out_of_git, read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.types import METADATA, Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
@@ -269,6 +269,7 @@ def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
             continue
         except OSError as error:
             raise _cannot_write(folder, error) from error
+        keep_out_of_git(root)
         return folder
     raise OutputError(f"no free run folder name under {root}")
 

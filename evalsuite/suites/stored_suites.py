@@ -16,7 +16,7 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, UsageError, did_you_mean
 from evalsuite.registry import UnknownScorerError, check_parameters
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_files import read_json, write_atomically
+from evalsuite.store.run_files import keep_out_of_git, read_json, write_atomically
 from evalsuite.suites.suite_record import Case, ScoringMethod, StoredSuite, from_json
 
 ROOT = Path(".evalsuite")
@@ -171,6 +171,7 @@ def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
         hint = "choose another name, or `evalsuite suite delete` the old one"
         raise SuiteError(f"there is a suite {suite.name!r} already", hint=hint)
     write_gold(suite, folder / "gold")
+    keep_out_of_git(root)
     # JSON is YAML, so the texts need no quoting rules of their own.
     about = {"name": suite.name, "description": suite.description, "judge": suite.extra.get("judge")}
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items() if value)

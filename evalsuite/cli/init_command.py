@@ -1,0 +1,127 @@
+"""`evalsuite init` and `evalsuite example`: a suite without writing a spec, and one to play with."""
+
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from evalsuite.errors import EXIT_OK, UsageError, cannot_write
+from evalsuite.reports.clean import clean
+
+_MOST_FINDINGS = 5
+
+
+def init_command(
+    gold_from: Annotated[
+        Path | None, typer.Option("--gold-from", metavar="DIR", help="a folder of CSV files: each is the right answer of an instance")
+    ] = None,
+    questions: Annotated[
+        Path | None, typer.Option(metavar="FILE.csv", help="what was asked: a CSV with the columns id and question")
+    ] = None,
+    good: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="answers to accept (ID.csv, ID_*.csv, ID/*.csv): parameters are chosen by them")
+    ] = None,
+    bad: Annotated[Path | None, typer.Option(metavar="DIR", help="answers to refuse, named in the same way")] = None,
+    to: Annotated[Path | None, typer.Option(metavar="DIR", help="the gold folder to make [default: gold]", show_default=False)] = None,
+) -> int:
+    """Make a gold folder from CSV files: the spec, a suite.yaml, a template to hand in by; then check and lint it.
+
+    Asks for the folder on a terminal; elsewhere `--gold-from` is needed.
+    """
+    from evalsuite.audit.lint import lint
+    from evalsuite.audit.own_gold import check_gold
+    from evalsuite.gold.starting import gold_tables, make_gold, read_questions
+    from evalsuite.reports.gold_documents import gold_check_verdict
+
+    if gold_from is None and sys.stdin.isatty() and sys.stdout.isatty():
+        gold_from = Path(input("folder of CSV files with the right answers: ").strip() or ".")
+    if gold_from is None:
+        raise UsageError(
+            "no folder of gold given", hint="evalsuite init --gold-from DIR, a folder of CSV files; `evalsuite example DIR` plays"
+        )
+    tables = gold_tables(gold_from)
+    asked = read_questions(questions, list(tables)) if questions is not None else {}
+    target = _target(gold_from, to)
+    template = target.with_name("submission_template")
+    parameters, notes = _from_examples(tables, good, bad)
+    made = make_gold(tables, target, template, questions=asked, parameters=parameters)
+    n = len(made.ids)
+    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} is a submission to fill in"))
+    if asked and made.unasked:
+        print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
+    for note in notes:
+        print(clean(note))
+    print(clean(gold_check_verdict(check_gold(made.folder)).removeprefix("done: ").join(("gold check: ", ""))))
+    findings = lint(made.folder).findings
+    for finding in findings[:_MOST_FINDINGS]:
+        print(clean(f"gold lint: {finding.where}: {finding.code}: {finding.message}"))
+    if findings[_MOST_FINDINGS:]:
+        print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
+    if not parameters:
+        print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
+    print(clean(f"next: evalsuite run SUBMISSION --gold {made.folder}"))
+    print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
+    return EXIT_OK
+
+
+def _target(source: Path, to: Path | None) -> Path:
+    """Where the gold folder is to be made, never inside the folder that it is made of. Raises `UsageError`."""
+    target = to or Path("gold")
+    if to is None and target.exists():
+        target = Path(f"{source.resolve().name}_gold")
+    if target.resolve().is_relative_to(source.resolve()):
+        raise UsageError(f"{target} would lie inside {source}", hint="stand in another folder, or name one by --to")
+    if target.exists():
+        raise UsageError(f"{target} is there already", hint="--to names another folder")
+    return target
+
+
+def _from_examples(tables: dict[str, Path], good: Path | None, bad: Path | None) -> tuple[dict[str, dict[str, object]], list[str]]:
+    """(parameters by instance, sentences on what was chosen and what is left open)."""
+    from evalsuite.audit.example_answers import examples_of, infer_parameters
+
+    parameters: dict[str, dict[str, object]] = {}
+    notes = []
+    for id_, path in tables.items():
+        accepted, refused = examples_of(good, id_), examples_of(bad, id_)
+        if not accepted and not refused:
+            continue
+        found = infer_parameters(path, accepted, refused)
+        parameters[id_] = dict(found.parameters)
+        said = ", ".join(f"{key} {str(value).lower()}" for key, value in found.parameters.items())
+        notes.append(f"{id_}: {said} by {len(accepted)} good and {len(refused)} bad examples")
+        notes += [f"{id_}: open: {text}" for text in found.open]
+        notes += [f"{id_}: no parameters accept {name}" for name in found.refused_good]
+        notes += [f"{id_}: no parameters refuse {name} and accept the good ones" for name in found.accepted_bad]
+    if (good or bad) and not parameters:
+        raise UsageError("no example is named for an instance", hint=f"as {next(iter(tables))}.csv, or a folder {next(iter(tables))}/")
+    return parameters, notes
+
+
+def example_command(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="a new folder for gold and a submission to play with")],
+) -> int:
+    """Put a small suite and a submission into a new folder, to try every command on."""
+    from evalsuite.gold.starting import make_gold
+
+    if folder.exists():
+        raise UsageError(f"{folder} is there already", hint="name a new folder")
+    tables = {"orders": "customer,total\nAbebe,120.5\nBruun,80.0\nCosta,61.25\n", "stock": "item,left\nlamp,4\ndesk,0\n"}
+    answers = {"orders": "customer,total\nCosta,61.25\nAbebe,120.5\nBruun,80.0\n", "stock": "item,left\nlamp,4\ndesk,1\n"}
+    asked = {"orders": "What did each customer order, in EUR?", "stock": "How many of each item are left?"}
+    source, handed_in = folder / "tables", folder / "submission"
+    try:
+        source.mkdir(parents=True)
+        for id_, text in tables.items():
+            (source / f"{id_}.csv").write_text(text, encoding="utf-8")
+        make_gold({id_: source / f"{id_}.csv" for id_ in tables}, folder / "gold", handed_in, questions=asked, parameters={})
+        for id_, text in answers.items():
+            (handed_in / id_ / f"{id_}.csv").write_text(text, encoding="utf-8")
+        shutil.rmtree(source)
+    except OSError as error:
+        raise cannot_write(folder, error) from error
+    print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
+    print(clean(f"next: evalsuite run {handed_in} --gold {folder / 'gold'}"))
+    return EXIT_OK

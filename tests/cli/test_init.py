@@ -1,0 +1,112 @@
+"""`init`, `example`, `help`, `-V` and `next:`: the first minutes, from bare files, without a spec written by hand."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.cli.commands import COMMANDS, GROUPS
+from evalsuite.errors import EXIT_OK, EXIT_USAGE
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder of two CSV files in the working folder."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src/q1.csv").write_text("a,b\n1,x\n2,y\n3,z\n")
+    (tmp_path / "src/q2.csv").write_text("n\n7\n8\n")
+    return tmp_path
+
+
+def spec(folder: Path) -> list[dict[str, object]]:
+    """The entries of the one spec below a folder."""
+    (file,) = folder.glob("*_eval.jsonl")
+    return [json.loads(line) for line in file.read_text().splitlines()]
+
+
+def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One folder with a spec, each file in the folder of its instance; it scores its own gold 1, and a second call leaves it alone."""
+    (place / "asked.csv").write_text("id;question\nq2;How many?\n")
+    assert main(["init", "--gold-from", "src", "--questions", "asked.csv"]) == EXIT_OK
+    out = capsys.readouterr().out
+    assert "no question for q1" in out
+    assert "decide: ignore_order" in out
+    assert out.splitlines()[-1].startswith("done: ")
+    assert [path.parent.name for path in place.rglob("*_eval.jsonl")] == ["gold"]
+    assert (place / "gold/q1/q1.csv").read_bytes() == (place / "src/q1.csv").read_bytes()
+    assert [(entry["instance_id"], entry.get("question")) for entry in spec(place / "gold")] == [("q1", None), ("q2", "How many?")]
+    for name in ("q1", "q2"):
+        (place / f"submission_template/{name}/{name}.csv").write_bytes((place / f"gold/{name}/{name}.csv").read_bytes())
+    assert main(["run", "submission_template", "--gold", "gold"]) == EXIT_OK
+    assert "2/2 = 100.0 %" in capsys.readouterr().out
+    assert main(["init", "--gold-from", "src"]) == EXIT_OK
+    assert (place / "src_gold").is_dir()
+
+
+def test_examples_choose_the_parameters(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Order and columns by what is accepted and refused; what no example tells is said."""
+    for name, text in (
+        ("good/q1.csv", "a,b\n2,other\n1,other\n3,other\n"),
+        ("bad/q1_1.csv", "a,b\n1,x\n2,y\n4,z\n"),
+        ("good/q2.csv", "n\n7\n8\n"),
+        ("bad/q2/one.csv", "n\n8\n7\n"),
+    ):
+        (place / name).parent.mkdir(exist_ok=True, parents=True)
+        (place / name).write_text(text)
+    assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad"]) == EXIT_OK
+    first, second = (entry["evaluation"]["parameters"] for entry in spec(place / "gold"))  # type: ignore[index]
+    assert first == {"gold": "q1.csv", "ignore_order": True, "condition_cols": [0]}
+    assert second == {"gold": "q2.csv", "ignore_order": False}
+    (place / "bad/q2/one.csv").unlink()
+    assert main(["init", "--gold-from", "src", "--good", "good", "--bad", "bad", "--to", "other"]) == EXIT_OK
+    assert "q2: open: order: no example tells whether it counts" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ([], "no folder of gold given"),
+        (["--gold-from", "none"], "none: no such folder"),
+        (["--gold-from", "empty"], "no CSV file in it"),
+        (["--gold-from", "src", "--to", "src/gold"], "src/gold would lie inside src"),
+        (["--gold-from", "src", "--questions", "bad.csv"], "bad.csv:2: no gold file for the id 'q9'"),
+        (["--gold-from", "src", "--good", "empty"], "no example is named for an instance"),
+    ],
+)
+def test_what_cannot_be_meant_writes_nothing(place: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str) -> None:
+    """Exit 2, what was expected, and nothing half written."""
+    (place / "bad.csv").write_text("id,question\nq9,What?\n")
+    (place / "empty").mkdir()
+    before = sorted(place.rglob("*"))
+    assert main(["init", *arguments]) == EXIT_USAGE
+    assert says in capsys.readouterr().err
+    assert sorted(place.rglob("*")) == before
+
+
+def test_the_example_runs_and_says_what_is_next(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`example`, then the command that it names, then the one that this names; what is kept is kept out of git."""
+    assert main(["example", "play"]) == EXIT_OK
+    assert "next: evalsuite run play/submission --gold play/gold" in capsys.readouterr().out
+    assert main(["run", "play/submission", "--gold", "play/gold"]) == EXIT_OK
+    out = capsys.readouterr().out
+    (line,) = [line.strip() for line in out.splitlines() if "next: " in line]
+    assert line.startswith("next: evalsuite explain stock --run 2")
+    assert main(line.removeprefix("next: evalsuite ").split()) in (0, 1)
+    assert (place / ".evalsuite/.gitignore").read_text() == "*\n"
+    name = line.split()[-1]
+    assert main(["check", "stock", "--run", name]) == EXIT_OK
+    assert "stock" in capsys.readouterr().out
+
+
+def test_help_and_version_by_their_short_names(capsys: pytest.CaptureFixture[str]) -> None:
+    """`help`, `help COMMAND` and `-V` say what the long forms say; every command stands in one group of the page."""
+    said = []
+    for arguments in (["help"], ["--help"], ["-V"], ["--version"], ["help", "run"], ["run", "--help"]):
+        assert main(arguments) == EXIT_OK
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[2] == said[3]
+    assert said[4] == said[5]
+    assert sorted(name for names in GROUPS.values() for name in names) == sorted(COMMANDS)
