@@ -58,7 +58,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view"),
     "Compare": ("compare", "leaderboard", "agree", "runs", "sql", "verify"),
-    "Look at gold": ("gold", "schema"),
+    "Look at gold": ("gold", "schema", "samples", "keys"),
     "Set up": ("connections", "doctor"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
@@ -79,7 +79,9 @@ def page(width: int | None = None) -> str:
     column = max(len(name) for name, _ in (*OPTIONS, *commands)) + 4
     lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _folded(ABOUT, width - 2))]
     by_name = dict(commands)
-    groups = [(title, [(name, by_name[name]) for name in names]) for title, names in GROUPS.items()]
+    rest = [name for name in COMMANDS if not any(name in names for names in GROUPS.values())]
+    named = {**GROUPS, **({"More": rest} if rest else {})}
+    groups = [(title, [(name, by_name[name]) for name in names]) for title, names in named.items()]
     for title, rows in (("Options", OPTIONS), *groups):
         lines += ["", f"{title}:"]
         for name, text in rows:
