@@ -16,6 +16,7 @@ from evalsuite.audit.holes import Audit, Audited, Verdict
 from evalsuite.audit.made_answers import OWN
 from evalsuite.audit.own_answers import NoOwnAnswerError, own_answers
 from evalsuite.errors import FaultError
+from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import check_ids
 from evalsuite.readers.gold_files import gold_inodes
@@ -54,7 +55,7 @@ def audit_gold(
     Gold itself is handed in like a submission; what is made of it is scored where gold is read. Raises `GoldError`, `UsageError` for an
     unknown id.
     """
-    gold = read_gold(folder)
+    gold = with_patches(read_gold(folder))
     check_ids(gold, only)
     work = [(one, check) for one in gold.instances for check in one.checks if not only or one.instance_id in only]
     if seconds is not None:
@@ -96,6 +97,20 @@ def audit_gold(
         n_left=len(work) - len(checks) - len(untried),
         seed=seed,
     )
+
+
+def with_patches(gold: Gold) -> Gold:
+    """Gold with the checks that its errata put in the place of others beside them: what corrects a score is audited as gold is."""
+    errata = read_errata(gold)
+    if errata is None:
+        return gold
+    patched = {entry.id: (entry.instance.checks, entry.where) for entry in errata.of_state("applied") if entry.instance is not None}
+    instances = []
+    for instance in gold.instances:
+        checks, where = patched.get(instance.instance_id, ((), ""))
+        more = [replace(check, where=where) for check in checks if not check.problems]
+        instances.append(replace(instance, checks=(*instance.checks, *more)))
+    return replace(gold, instances=tuple(instances))
 
 
 def _audited(instance: GoldInstance, check: Check, result: Result, verdicts: Sequence[Mapping[str, Any]]) -> Audited:

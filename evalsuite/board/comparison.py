@@ -50,7 +50,7 @@ class Candidate:
     (both, baseline only, candidate only, neither) over the instances that both were judged on. `unjudged` names the shared instances that
     one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
     (None where all were judged). `detectable` is the smallest difference shown with 80 % power, `n_needed` the number of instances that
-    would show this one.
+    would show this one. `corrected` is the whole run's score after gold's errata, None where gold has none.
     """
 
     label: str
@@ -73,6 +73,7 @@ class Candidate:
     bounds: tuple[float, float] | None
     only_baseline: tuple[str, ...]
     only_candidate: tuple[str, ...]
+    corrected: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,8 @@ class Comparison:
     warnings: tuple[str, ...]
     level: str = "cells"
     part_of: int | None = None
+    corrected: float | None = None
+    n_unapplied: int = 0
     seed: int = SEED
     n_resamples: int = N_RESAMPLES
 
@@ -153,6 +156,8 @@ def compare(
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
+        corrected=base.corrected,
+        n_unapplied=max(side.n_unapplied for side in sides),
         part_of=max((side.n_instances for side in sides if side.is_part), default=None),
     )
 
@@ -219,6 +224,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         bounds=difference_bounds(shared, how) if len(pairs) < len(shared) and not how.raw else None,
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
+        corrected=other.corrected,
     )
 
 

@@ -30,7 +30,8 @@ class RankedRow:
     `n_judged` others, None where there is none. Over all instances it lies between `score_low` and `score_high`, the unjudged counted
     wrong and right. `shared_ranks` are the places that the paired tests of all pairs leave open, `rank_interval` those that the tests of
     this one against all others leave: its true rank with 95 % confidence. `p_first` is the share of resamples with rank 1. `interval` is
-    that of the score. `coverage` is the share of instances handed in, `faults` counts instances by status.
+    that of the score. `coverage` is the share of instances handed in, `faults` counts instances by status. `corrected` is the score after
+    gold's errata, over all that the run was scored on.
     """
 
     name: str
@@ -51,6 +52,7 @@ class RankedRow:
     faults: Mapping[str, int] = field(default_factory=dict)
     by: Mapping[str, float | None] = field(default_factory=dict)
     metadata: Mapping[str, str] = field(default_factory=dict)
+    corrected: float | None = None
     run: str = ""
     fault: str = ""
 
@@ -141,6 +143,9 @@ def make_leaderboard(
         notes = (*notes, f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged")
     if few := over.cluster_note(len(ranked), 1 - CONFIDENCE):
         notes = (*notes, few)
+    for state in ("stale", "expired"):
+        if n := max(run.n_unapplied.get(state, 0) for run in table.runs):
+            notes = (*notes, f"{n} {state} {'entry' if n == 1 else 'entries'} of gold.errata.yaml not applied")
     broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
     first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
     return Leaderboard(
@@ -210,6 +215,7 @@ def _ranked_row(
         faults={name: counts[name] for name in _FAULTS if counts[name]},
         by={name: mean_of_part(here) for name, here in parts.items()},
         metadata={**{key: str(value) for key, value in run.metadata.items()}, **entry.metadata},
+        corrected=run.corrected,
         run=PurePath(run.folder).name,
     )
 

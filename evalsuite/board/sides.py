@@ -19,6 +19,7 @@ class Side:
 
     `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
     `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
+    `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired.
     """
 
     label: str
@@ -33,6 +34,8 @@ class Side:
     source: str = ""
     n_instances: int = 0
     exchanges: Exchanges | None = None
+    corrected: float | None = None
+    n_unapplied: int = 0
 
     @property
     def is_part(self) -> bool:
@@ -56,6 +59,8 @@ def side_of(label: str, run: Mapping[str, Any], results: Iterable[Result], *, so
         source=source,
         n_instances=int(gold.get("n_instances") or 0),
         exchanges=exchanges,
+        corrected=(run.get("corrections") or {}).get("score"),
+        n_unapplied=sum(len((run.get("corrections") or {}).get(state, ())) for state in ("stale", "expired")),
     )
 
 

@@ -74,6 +74,12 @@ def difference_table(comparison: "Comparison") -> Table[PartDifference]:
         Column(name="name", value=lambda one: one.row.name),
         *(number(name, attribute) for name, attribute in _DIFFERENCE_NUMBERS.items()),
     ]
+    if comparison.corrected is not None:
+        of = {one.label: one.corrected for one in comparison.candidates}
+        columns += [
+            Column(name="baseline_corrected", value=lambda one: comparison.corrected if one.part == "total" else None),
+            Column(name="corrected", value=lambda one: of.get(one.candidate) if one.part == "total" else None),
+        ]
     return Table(columns=columns, rows=list(_part_differences(comparison)))
 
 
@@ -104,6 +110,11 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
         column("baseline_reason", lambda _, pair: pair.reason_a),
         column("reason", lambda _, pair: pair.reason_b),
     ]
+    if comparison.corrected is not None:
+        columns += [
+            column("baseline_corrected", lambda *_: comparison.corrected, "DOUBLE"),
+            column("corrected", lambda one, _: one.corrected, "DOUBLE"),
+        ]
     return Table(columns=columns, rows=[(one, pair) for one in comparison.candidates for pair in one.instances])
 
 

@@ -72,15 +72,22 @@ def comparison_sections(comparison: "Comparison", *, everything: bool = False) -
 
 
 def _totals_section(comparison: "Comparison") -> Section:
+    has_errata = comparison.corrected is not None or any(one.corrected is not None for one in comparison.candidates)
     columns: list[Column[Candidate]] = [
         *_difference_columns(comparison, "candidate", lambda one: one.total, family=len(comparison.candidates)),
         Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
+        *([Column(name="corrected", words=lambda one: _corrected_words(comparison, one), is_number=True)] if has_errata else []),
         Column(name="verdict", words=lambda one: one.verdict),
     ]
     lines = [line for one in comparison.candidates for line in _beside_totals(comparison, one)]
     table = Table(columns=columns, rows=comparison.candidates)
     return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
+
+
+def _corrected_words(comparison: "Comparison", one: "Candidate") -> str:
+    """`66.7 % -> 75.0 %`: both whole runs after gold's errata."""
+    return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, one.corrected))
 
 
 def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
@@ -206,6 +213,8 @@ def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     drawn = any(row.seed is not None for row in totals) or any(s.seed is not None for one in comparison.candidates for s in one.shift)
     how = f"{comparison.n_resamples} resamples" if drawn else "nothing was drawn, all totals are exact"
     yield "seed", f"{comparison.seed}, {how}"
+    if comparison.n_unapplied:
+        yield "errata", f"{comparison.n_unapplied} stale or expired, not applied to the corrected scores"
     if comparison.clusters:
         yield "clusters", clean(comparison.clusters)
     if comparison.signature:

@@ -74,6 +74,8 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
+    has_errata = any(row.corrected is not None for row in board.rows)
+    corrected = [column("corrected", lambda row: value_words(board, row.corrected))] if has_errata else []
     columns: list[Column[RankedRow]] = [
         Column(name="rank", words=lambda row: rank_words(row) if row.rank is not None else _ABSENT, role="name"),
         Column(name="submission", words=lambda row: row.name, role="name"),
@@ -82,6 +84,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         column("95 % CI", lambda row: _ends_words(board, row.interval)),
         column("official", lambda row: value_words(board, row.official)),
         column("strict", lambda row: value_words(board, row.strict)),
+        *corrected,
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         column("95 % ranks", _own_places),
         *faults,
@@ -110,6 +113,7 @@ _BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow]
     "score_if_unjudged_were_right": ("DOUBLE", lambda _, row: row.score_high),
     "official": ("DOUBLE", lambda _, row: row.official),
     "strict": ("DOUBLE", lambda _, row: row.strict),
+    "corrected": ("DOUBLE", lambda _, row: row.corrected),
     "n_handed_in": ("BIGINT", lambda _, row: row.n_handed_in),
     "n_instances": ("BIGINT", lambda board, _: board.n_instances),
     "fault": ("VARCHAR", lambda _, row: row.fault or None),
@@ -118,7 +122,7 @@ _BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow]
     "metadata": ("MAP(VARCHAR, VARCHAR)", lambda _, row: dict(row.metadata)),
 }
 _CSV_NUMBERS: Final = (
-    "rank", "submission", "score", "ci_low", "ci_high", "score_if_unjudged_were_right", "official", "strict", "n_handed_in",
+    "rank", "submission", "score", "ci_low", "ci_high", "score_if_unjudged_were_right", "official", "strict", "corrected", "n_handed_in",
     "n_instances", "shared_rank_from", "shared_rank_to", "rank_low", "rank_high", "p_first", "fault", "run",
 )  # fmt: skip
 

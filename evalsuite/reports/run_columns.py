@@ -25,6 +25,7 @@ class ReportRow:
     run: str
     groups: tuple[str, ...] = ()
     exchange: Exchange = NOTHING
+    corrected: float | None = None
 
 
 def _whole(value: float | None) -> float | None:
@@ -115,6 +116,12 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
 )
 
 
+# Where gold has errata: the score with the entry of the instance applied, None for one that is waived.
+CORRECTED: Column[ReportRow] = Column(
+    name="corrected", type="DOUBLE", value=lambda row: _whole(row.corrected), forms=frozenset({"csv", "parquet"})
+)
+
+
 @dataclass(frozen=True, slots=True)
 class _Rows:
     """The rows of n results, made as they are read: those of 100,000 never stand in memory at once."""
@@ -124,13 +131,20 @@ class _Rows:
 
     def __iter__(self) -> Iterator[ReportRow]:
         name, groups, exchange = self.record.name, self.record.groups, self.record.exchange
-        return (ReportRow(one, name, groups.get(one.instance_id, ()), exchange(one.instance_id)) for one in self.results)
+        applied = {row["instance_id"]: row["corrected"] for row in (self.record.run.get("corrections") or {}).get("applied", ())}
+
+        def corrected(result: "Result") -> float | None:
+            if result.instance_id not in applied or kind_of(result).name == "handed_in":
+                return result.score
+            return (applied[result.instance_id] or {}).get("score")
+
+        return (ReportRow(one, name, groups.get(one.instance_id, ()), exchange(one.instance_id), corrected(one)) for one in self.results)
 
 
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
     """The results, by default all in gold order, as a table."""
     return Table(
-        columns=COLUMNS,
+        columns=[*COLUMNS, CORRECTED] if record.run.get("corrections") else COLUMNS,
         rows=_Rows(record.results if results is None else results, record),
         is_listed=True,
         is_long=True,

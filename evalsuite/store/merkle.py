@@ -35,7 +35,9 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
             # A path that is refused as such is never opened.
             with suppress(FaultError):
                 handed_in.append(result.digests.get(path) or contents.get(inside(name, path)))
-    verdict = [result.status, result.score, result.official, result.strict, result.fault]
+    # A row that was read back says 1 where it was 1.0.
+    numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
+    verdict = [result.status, *numbers, result.fault]
     leaf = [name, _digest([checks, gold.get(name, [])]), _digest(handed_in), verdict]
     return _hash(b"\x00" + json.dumps(leaf, default=str).encode("utf-8", "surrogatepass"))
 

@@ -21,7 +21,8 @@ class RunScores:
     `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
     instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
     was scored, not some instances of it; `n_instances` are those of all of gold, 0 where nobody knows.
-    `raw` are the values on metrics' own scales, empty where there are none.
+    `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after gold's errata, `n_unapplied` how
+    many of these are stale or expired.
     """
 
     folder: str
@@ -43,6 +44,8 @@ class RunScores:
     n_instances: int = 0
     units: Mapping[str, Sequence[float | None]] = field(default_factory=dict)
     raw: Sequence[float | None] = ()
+    corrected: float | None = None
+    n_unapplied: Mapping[str, int] = field(default_factory=dict)
 
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
@@ -133,5 +136,7 @@ def _read_columns(folder: Path) -> RunScores | None:
         scorer=[r.scorer for r in results],
         n_instances=int(gold.get("n_instances") or 0),
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
+        corrected=(run.get("corrections") or {}).get("score"),
+        n_unapplied={state: n for state in ("stale", "expired") if (n := len((run.get("corrections") or {}).get(state, ())))},
         raw=raw if any(value is not None for value in raw) else (),
     )

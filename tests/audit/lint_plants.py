@@ -1,8 +1,12 @@
 """Faults to plant in the made gold: what is changed, and the code of lint it must be found under."""
 
 from collections.abc import Callable
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from evalsuite.gold.errata import instance_hash
+from evalsuite.gold.layouts import read_gold
 from tests.audit.made_gold import CITIES, STOCK, Made, entry
 from tests.conftest import ROOT
 
@@ -85,6 +89,19 @@ def link_outside(made: Made) -> None:
     del made.files["c1/cities.csv"]
     made.files["c1/.keep"] = ""
     made.links["c1/cities.csv"] = ROOT / "gold" / "sales_001" / "result.csv"
+
+
+def erratum(action: str, *, expires: str = "2099-01-01", gold_hash: str = "") -> Plant:
+    """An entry of gold.errata.yaml about the number check, by default written for its gold as it is."""
+
+    def plant(made: Made) -> None:
+        with TemporaryDirectory() as place:
+            gold = read_gold(made.write(Path(place)))
+            now = next(instance_hash(gold, instance) for instance in gold.instances if instance.instance_id == "n1")
+        said = "  author: A. Person\n  reason: it says so\n  evidence: https://example.org/1\n"
+        made.files["gold.errata.yaml"] = f'- id: n1\n  gold: "{gold_hash or now}"\n  {action}\n{said}  expires: {expires}\n'
+
+    return plant
 
 
 PLANTED: list[tuple[str, Plant, str]] = [
@@ -211,6 +228,11 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("a value in no list", tree(schema=kelvin({"oneof": {"values": [5, 6]}})), "tree-value"),
     ("no record", tree(gold=[]), "empty-gold"),
     ("a schema that is none", tree(schema={"$ref": "#/nowhere"}), "tree-schema"),
+    # errata
+    ("an erratum of no action", erratum("wave: true"), "bad-errata"),
+    ("an erratum that widens", erratum("patch: {precision: -5}"), "wide-erratum"),
+    ("an erratum of other gold", erratum("waive: true", gold_hash="0123456789ab"), "stale-erratum"),
+    ("an erratum of last year", erratum("waive: true", expires="2020-01-01"), "expired-erratum"),
     # the suite
     ("a suite that is no YAML", lambda m: setattr(m, "suite", "name: [a"), "bad-suite"),
     ("a group with an id gold lacks", lambda m: setattr(m, "suite", "groups: {hard: [t1, t7]}"), "unknown-group-id"),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.audit.mutation import audit_gold
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
 from evalsuite.gold.errata import ERRATA_FILE, instance_hash, read_errata
@@ -203,3 +204,45 @@ def test_the_command_lists_and_drafts(gold: Path, capsys: pytest.CaptureFixture[
     write(gold, draft.replace("author:", "author: me").replace("reason:", "reason: why").replace("https://", "https://example.org"))
     assert main(["gold", "errata", str(gold)]) == 0
     assert "1 applied, 0 stale, 0 expired" in capsys.readouterr().out
+
+
+def test_corrections_are_seen_wherever_scores_are(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A corrected column in leaderboard and compare, their CSV and Parquet and those of a run; expired entries are told."""
+    import csv
+
+    import duckdb
+
+    submission = write_submission(tmp_path / "sub")
+    write(gold, entry(gold, "capital"), entry(gold, "total", "patch: {gold: 47}", TAIL.replace("2027", "2099")))
+    runs = [tmp_path / name for name in ("one", "two")]
+    for run in runs:
+        scored(submission, gold, run, errata_day=DAY)
+    said = json.loads((runs[0] / "run.json").read_text())["corrections"]["score"]
+    for name, words in (("board", ["leaderboard", *map(str, runs)]), ("compared", ["compare", *map(str, runs)])):
+        files = [str(tmp_path / f"{name}.{ending}") for ending in ("csv", "parquet")]
+        assert main([*words, "--gold", str(gold), "-o", files[0], "-o", files[1]]) == 0
+        assert "corrected" in capsys.readouterr().out
+        with Path(files[0]).open(encoding="utf-8") as lines:
+            row = next(csv.DictReader(lines))
+        assert float(row["corrected"]) == pytest.approx(said)
+        with duckdb.connect() as connection:
+            assert connection.execute("SELECT DISTINCT corrected FROM read_parquet(?)", [files[1]]).fetchall() == [(pytest.approx(said),)]
+    assert main(["report", str(runs[0]), "-o", str(tmp_path / "run.csv")]) == 0
+    with (tmp_path / "run.csv").open(encoding="utf-8") as lines:
+        rows = {row["instance_id"]: (row["score"], row["corrected"]) for row in csv.DictReader(lines)}
+    assert (rows["capital"], rows["total"]) == (("1", ""), ("0", "1"))
+    write(gold, entry(gold, "capital", tail=TAIL.replace("2027", "2020")))
+    expired = tmp_path / "expired"
+    scored(submission, gold, expired, errata_day=DAY)
+    capsys.readouterr()
+    assert main(["leaderboard", str(expired), "--gold", str(gold)]) == 0
+    assert "1 expired entry of gold.errata.yaml not applied" in capsys.readouterr().out
+
+
+def test_a_patch_is_audited_as_gold_is(gold: Path) -> None:
+    """A patch that accepts more stands among the audited checks by its own line, with the wrong answers that it takes."""
+    write(gold, entry(gold, "total", "patch: {precision: -5}"))
+    checks = [check for check in audit_gold(gold, only=["total"], isolation="none", jobs=1).checks if check.instance_id == "total"]
+    assert [ERRATA_FILE in check.where for check in checks] == [False, True]
+    holes = [len(check.holes("official")) for check in checks]
+    assert holes[0] < holes[1]

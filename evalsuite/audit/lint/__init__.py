@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.audit.lint import cell_lint, file_lint, spec_lint, table_lint, text_lint
+from evalsuite.audit.lint import cell_lint, errata_lint, file_lint, spec_lint, table_lint, text_lint
 from evalsuite.audit.lint.book import IGNORE_KEY, Book, Found, Kind, Severity, open_book
 from evalsuite.errors import did_you_mean
 
@@ -28,6 +28,7 @@ def _ignored(book: Book) -> Iterator[Found]:
 _PER_BOOK: dict[str, Kind] = {
     **spec_lint.PER_BOOK,
     "unknown-ignore": Kind("warning", _ignored, "`lint_ignore` names a code that does not exist"),
+    **errata_lint.PER_BOOK,
     **file_lint.PER_BOOK,
     **spec_lint.PER_TREE,
 }
