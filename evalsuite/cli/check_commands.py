@@ -36,7 +36,7 @@ def check_command(
     rules: Rules = None,
     judge: Annotated[
         Path | None,
-        typer.Option(help="the suite.yaml whose `judge` section says which model to ask", metavar="SUITE.yaml", show_default=False),
+        typer.Option(help="the judge.yaml, or suite.yaml, that says which model to ask", metavar="FILE.yaml", show_default=False),
     ] = None,
     json_: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,

@@ -174,18 +174,13 @@ def _is_there(name: str) -> bool:
 
 
 def _judge(file: Path | None) -> Any:
-    """The judge of a suite.yaml, None where no file is named. Raises `UsageError` for a file without a `judge` section."""
+    """The judge of a file, None where none is named. Raises `UsageError` for a file that says nothing of one."""
     if file is None:
         return None
-    from evalsuite.gold.suite_yaml import read_suite
+    from evalsuite.gold.judge_file import judge_section
     from evalsuite.judge import Judge, read_settings
 
-    if not file.is_file() or file.name != "suite.yaml":
-        raise UsageError(f"--judge {file} is no suite.yaml", hint="name a file `suite.yaml` with a `judge` section")
-    section = read_suite(file.parent).extra.get("judge")
-    if not section:
-        raise UsageError(f"{file} has no `judge` section", hint="judge: {base_url: ..., model: ..., key_env: ...}")
-    return Judge(read_settings(section, folder=file.parent))
+    return Judge(read_settings(judge_section(file)))
 
 
 def _scorer(name: str) -> "Scorer":

@@ -93,6 +93,9 @@ class Reading:
     as_of: Annotated[
         str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
     ] = None
+    judge: Annotated[
+        Path | None, typer.Option(help="the judge.yaml whose keys go before those of suite.yaml", metavar="FILE.yaml", show_default=False)
+    ] = None
     executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
     scheduler: Annotated[
         str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
@@ -102,7 +105,9 @@ class Reading:
         """The fields of `Options` that these are. Raises `UsageError`."""
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
-        same = {name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "executor", "scheduler")}
+        same = {
+            name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "judge", "executor", "scheduler")
+        }
         return {**same, "limits": limits_of(self.limit or ())}
 
 

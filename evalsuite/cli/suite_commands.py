@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -41,12 +41,13 @@ def suite_create(
         list[str] | None, typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
     ] = None,
     judge: Annotated[
-        Path | None, typer.Option("--judge", metavar="SUITE.yaml", help="the suite.yaml whose `judge` section says which model to ask")
+        Path | None, typer.Option("--judge", metavar="FILE.yaml", help="the judge.yaml, or suite.yaml, that says which model to ask")
     ] = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
     plugins: Plugins = None,
 ) -> int:
     """Make a suite from a file of inputs and reference outputs."""
+    from evalsuite.gold.judge_file import judge_section
     from evalsuite.suites.stored_suites import SuiteError, folder_of
     from evalsuite.suites.test_suite import TestSuite
 
@@ -60,26 +61,13 @@ def suite_create(
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=load_parameters(parameters or ()),
-        judge=_judge_of(judge),
+        config=load_parameters(parameters) if parameters else None,
+        judge=None if judge is None else judge_section(judge),
         allow_empty=allow_empty,
     )
     n = len(made.suite.test_cases)
     print(f"made suite {name!r}: {n} test case{'s' * (n != 1)}, scored by {scorer}, in {folder_of(name)}")
     return EXIT_OK
-
-
-def _judge_of(file: Path | None) -> dict[str, Any] | None:
-    """The `judge` section of a suite.yaml, its files by their full paths. Raises `UsageError` where there is none."""
-    if file is None:
-        return None
-    from evalsuite.gold.suite_yaml import read_suite
-
-    found = read_suite(file.parent).extra.get("judge") if file.is_file() and file.name == "suite.yaml" else None
-    if not found:
-        raise UsageError(f"{file} is no suite.yaml with a `judge` section", hint="judge: {base_url: ..., model: ..., key_env: ...}")
-    files = {key: str((file.parent / found[key]).resolve()) for key in ("prompts", "cassette") if found.get(key)}
-    return {**found, **files}
 
 
 def suite_list() -> int:

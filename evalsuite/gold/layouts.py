@@ -12,6 +12,7 @@ from typing import Protocol, cast
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.gold.checkout import with_questions
+from evalsuite.gold.judge_file import JUDGE_FILE, with_judge
 from evalsuite.gold.spec import MakeInstance, ReadEntries, instance_of, read_spec
 from evalsuite.lazy import Lazy
 from evalsuite.readers.gold_files import find_spec, is_alone
@@ -60,7 +61,10 @@ def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | No
     found = layout_named(name)
     gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found))
     # Gold that is one file is no folder: what lies beside it is none of it.
-    return replace(gold, folder=spec) if is_alone(spec) else with_questions(gold, questions, limits)
+    if is_alone(spec):
+        return replace(gold, folder=spec)
+    judge = spec.parent / JUDGE_FILE
+    return with_judge(with_questions(gold, questions, limits), judge if judge.is_file() else None)
 
 
 def entries_of(layout: Layout) -> ReadEntries:

@@ -141,6 +141,17 @@ class Settings:
         return ",".join([self.aggregate, str(self.repeats), *([more] if more else [])])
 
     @property
+    def verdict_line(self) -> str:
+        """What of these settings moves a verdict, models first, as a part of a run's signature: no address, path, retry or price."""
+        more = [f"{key}={self.parameters[key]!r}" for key in sorted(self.parameters)]
+        if self.prompts_folder is not None:
+            texts = [file.name.encode() + b"\0" + file.read_bytes() for file in sorted(self.prompts_folder.glob("*.txt"))]
+            more.append("prompts=" + hashlib.sha256(b"\0".join(texts)).hexdigest()[:8])
+        for key, usual in (("repeats", 1), ("aggregate", "auto"), ("most_chars", 60_000)):
+            more += [f"{key}={getattr(self, key)}"] if getattr(self, key) != usual else []
+        return ",".join(["+".join(self.all_models) or "no model", *more]).replace("|", "/")
+
+    @property
     def prompts_folder(self) -> Path | None:
         """Where the user's own prompts lie, None where there are none."""
         return Path(self.prompts) if self.prompts else None

@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import OutputError, SubmissionError, UsageError
+from evalsuite.gold.judge_file import judge_line_in
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.gold.lite_and_snow import holds_answers
 from evalsuite.memo import Memo
 from evalsuite.outcome import UNGRADED
-from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes
+from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_alone
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission_files import known_hash, submission_hash
@@ -198,6 +199,7 @@ class _Scoring:
         layout = facts["layout"]
         word = chosen or ("default" if facts["defaults"] else "official")
         more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
+        more["judge"] = "" if is_alone(spec) else judge_line_in(spec.parent)
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}

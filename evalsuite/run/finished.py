@@ -23,7 +23,7 @@ class Options:
     `databases` is where the databases lie that checks name, `questions` the file of questions (None: as it is found),
     `gold_cache` where computed gold is kept, `as_of` the day (None: today) that gold queries ask about. `allow_programs` runs answers
     that are programs, which nothing jails. `invalid_as` "zero" counts an answer to which a judge gave no verdict as wrong. `resume` is a
-    run that was interrupted, or one with instances that nobody could judge.
+    run that was interrupted, or one with instances that nobody could judge. `judge` is a file whose keys go before those of judge.yaml.
     """
 
     rules: Rule | None = None
@@ -53,6 +53,7 @@ class Options:
     as_of: str | None = None
     allow_programs: bool = False
     invalid_as: Literal["zero"] | None = None
+    judge: Path | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""

@@ -5,6 +5,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from evalsuite.errors import UsageError, did_you_mean, listed
+from evalsuite.gold.judge_file import judge_line
 from evalsuite.gold.spec import check_ids
 from evalsuite.readers.limits import moved_limits
 from evalsuite.scorers import SCORERS
@@ -53,7 +54,7 @@ def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | 
     """
     word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
     plugins = SCORERS.code_hash(check.scorer for instance in gold.instances for check in instance.checks)
-    more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins}
+    more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins, "judge": judge_line(gold)}
     return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), **allowed, **more)
 
 

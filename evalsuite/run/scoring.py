@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.errata import Errata, read_errata
+from evalsuite.gold.judge_file import with_judge
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import GoldFiles, read_gold_files
 from evalsuite.readers.limits import Limits, resolve_limits
@@ -109,7 +110,7 @@ class Opened:
 @contextmanager
 def _planned(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None) -> Iterator[Planned]:
     """The plan; what computed its gold is closed after the block."""
-    gold = read_gold(gold_dir, layout=options.layout)
+    gold = with_judge(read_gold(gold_dir, layout=options.layout), options.judge)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     budget = Budget(limits)

@@ -24,6 +24,7 @@ def signature(
     plugins: str = "",
     programs: bool = False,
     invalid_as: str | None = None,
+    judge: str = "",
 ) -> str:
     """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; `limits` are those that differ from their defaults, and appear hashed.
 
@@ -31,7 +32,7 @@ def signature(
     `official` means the reference of gold's layout, so another layout's name stands behind it: `rules:official-lite`.
     `living` is the hash of the gold that was computed for the run, `plugins` that of scorers that are not bundled (`Registry.code_hash`),
     `programs` whether answers that are programs were allowed to run: one may pass any test, nothing jails it.
-    `invalid_as` is what an answer without a verdict of the judge counts as, where it counts.
+    `invalid_as` is what an answer without a verdict of the judge counts as, where it counts; `judge` what of its settings moves a verdict.
     """
     parts = [f"evalsuite:{__version__}", f"rules:{rules_name(rules, layout)}", f"gold:{gold_hash}"]
     if living:
@@ -42,6 +43,8 @@ def signature(
         parts.append("programs:allowed")
     if invalid_as:
         parts.append(f"invalid:{invalid_as}")
+    if judge:
+        parts.append(f"judge:{judge}")
     if limits:
         parts.append("limits:" + hashlib.sha256(json.dumps(dict(sorted(limits.items()))).encode()).hexdigest()[:6])
     parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]

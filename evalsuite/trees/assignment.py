@@ -220,8 +220,9 @@ def _assigned(blocks: "Floats") -> "Columns":
     chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
     if n > m:
         owners = _assigned(blocks.swapaxes(2, 3))
-        np.put_along_axis(chosen, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
-        return chosen
+        taken = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
+        np.put_along_axis(taken, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
+        return taken[:, :, :n]
     n_blocks = blocks.shape[0] * blocks.shape[1]
     steps = m * n << (n - 1)
     if n <= 8 and steps * (3e-6 + 4e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):

@@ -112,6 +112,13 @@ def test_the_alignment_is_the_best_for_f1_by_brute_force(seed: int) -> None:
         assert evaluate([gold], [found], SCHEMA).mean_f1 == pytest.approx(best_f1(SCHEMA, gold, found), abs=1e-12)
 
 
+def test_a_column_without_a_row_takes_none_away() -> None:
+    """More expected elements than found ones, of which one fits none: the one that fits the last keeps it."""
+    gold = {"items": [{"x": "c", "tags": ["a", "b", "a"]}, {"x": "b", "tags": ["a", "a"]}]}
+    found = {"items": [{"x": "a", "tags": ["c", "b"]}]}
+    assert evaluate([gold], [found], SCHEMA).mean_f1 == pytest.approx(best_f1(SCHEMA, gold, found), abs=1e-12)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_seven_by_seven_by_brute_force(seed: int) -> None:
     """The same for lists of seven objects."""

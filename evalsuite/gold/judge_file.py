@@ -1,0 +1,78 @@
+"""Which judge a run asks: the `judge` section of suite.yaml, over it `judge.yaml` beside it, over both the file of `--judge`."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.gold.suite_yaml import top_level
+from evalsuite.readers.gold_files import SUITE_FILE
+from evalsuite.types import Gold
+
+JUDGE_FILE: Final = "judge.yaml"
+_HINT: Final = "base_url: ..., model: ..., key_env: ... in judge.yaml, or below `judge:` in suite.yaml"
+_FILES: Final = ("prompts", "cassette")
+
+
+def judge_section(file: Path) -> dict[str, Any]:
+    """The judge's keys in a `judge.yaml`, or below `judge:` in any file such as suite.yaml; what they name lies beside it.
+
+    Raises:
+        UsageError: no such file, no judge in it, or a key or value that cannot be meant, with file and line.
+        GoldError: the file is no YAML.
+    """
+    if not file.is_file():
+        raise UsageError(f"{file}: no such file", hint=_HINT)
+    if not (section := _said_in(file)):
+        raise UsageError(f"{file} says nothing of a judge", hint=_HINT)
+    return section
+
+
+def _said_in(file: Path) -> dict[str, Any]:
+    section: dict[str, Any] = {}
+    whole = {key: (value, place) for key, value, place in top_level(file, file.name)}
+    for key, (value, place) in whole.items():
+        if key == "judge" and isinstance(value, dict):
+            _check(value, place)
+            section |= value
+        elif "judge" not in whole and file.name != SUITE_FILE:
+            _check({key: value}, place)
+            section[key] = value
+    return section | {key: str((file.parent / section[key]).resolve()) for key in _FILES if section.get(key)}
+
+
+def with_judge(gold: Gold, file: Path | None) -> Gold:
+    """Gold whose judge is what the file says, over what was said before. Raises `UsageError` for a file that cannot be meant."""
+    if file is None:
+        return gold
+    judge = {**gold.suite.extra.get("judge", {}), **judge_section(file)}
+    return replace(gold, suite=replace(gold.suite, extra={**gold.suite.extra, "judge": judge}))
+
+
+def judge_line(gold: Gold) -> str:
+    """What of the judge moves a verdict, for the signature; empty where none is set."""
+    return _verdict_line(gold.suite.extra.get("judge") or {}, gold.folder)
+
+
+def judge_line_in(folder: Path) -> str:
+    """The `judge_line` of the gold in a folder, of which nothing else is read."""
+    sections = [_said_in(file) for name in (SUITE_FILE, JUDGE_FILE) if (file := folder / name).is_file()]
+    return _verdict_line({key: value for said in sections for key, value in said.items()}, folder)
+
+
+def _verdict_line(section: Mapping[str, Any], folder: Path) -> str:
+    if not section:
+        return ""
+    from evalsuite.judge.settings import read_settings
+
+    return read_settings(section, folder=folder).verdict_line
+
+
+def _check(section: Mapping[str, Any], place: str) -> None:
+    from evalsuite.judge.settings import read_settings
+
+    try:
+        read_settings(section)
+    except EvalsuiteError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None

@@ -1,0 +1,90 @@
+"""The judge apart from gold: judge.yaml beside the suite, --judge over it, and what of both makes runs incomparable."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import evalsuite
+from evalsuite.cli import main
+from tests.judge.conftest import Serve
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold with one judged instance, and an answer to it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "gold").mkdir()
+    (tmp_path / "answers").mkdir()
+    entry = {"instance_id": "q1", "question": "Who?", "evaluation": {"func": "llm_judge", "parameters": {"gold": "Goethe"}}}
+    (tmp_path / "gold" / "x_eval.jsonl").write_text(json.dumps(entry))
+    answer = {"instance_id": "q1", "answer_type": "answer", "answer_or_path": "It was Goethe"}
+    (tmp_path / "answers" / "results_metadata.jsonl").write_text(json.dumps(answer))
+    return tmp_path
+
+
+def judge_yaml(file: Path, **keys: Any) -> Path:
+    """A judge.yaml of these keys."""
+    file.write_text(json.dumps({"cache": False, **keys}))
+    return file
+
+
+def test_judge_yaml_goes_before_suite_yaml_and_the_option_before_both(place: Path, serve: Serve) -> None:
+    """Each key is taken from the nearest file that has it."""
+    server = serve(lambda *_: '{"score": 5}')
+    suite = {"judge": {"base_url": "http://127.0.0.1:9", "model": "old", "cache": False, "parameters": {"seed": 1}}}
+    (place / "gold" / "suite.yaml").write_text(json.dumps(suite))
+    judge_yaml(place / "gold" / "judge.yaml", base_url=server.base_url, model="beside")
+    run = evalsuite.evaluate("answers", "gold", save=False)
+    assert (run.summary.score, server.asked[-1]["model"], server.asked[-1]["seed"]) == (1, "beside", 1)
+    judge_yaml(place / "mine.yaml", model="mine")
+    assert main(["run", "answers", "--gold", "gold", "--no-save", "--quiet", "--judge", "mine.yaml"]) == 0
+    assert server.asked[-1]["model"] == "mine"
+    words = ["check", "llm_judge", "--prediction", "Goethe", "--gold", "Goethe", "--judge", "gold/judge.yaml"]
+    assert main(words) == 0
+    assert server.asked[-1]["model"] == "beside"
+
+
+def test_only_what_moves_a_verdict_makes_runs_incomparable(place: Path, serve: Serve) -> None:
+    """Model, parameters, prompts and repeats stand in the signature by name; address, retries, concurrency, time limit and cache do not."""
+    server = serve(lambda *_: '{"score": 5}')
+
+    def signature(*, inside: bool = False, **keys: Any) -> str:
+        said = {"base_url": server.base_url, "model": "m", "cache": False, **keys}
+        (place / "gold" / "suite.yaml").write_text(json.dumps({"name": "s", "judge": said} if inside else {"name": "s"}))
+        (place / "gold" / "judge.yaml").unlink(missing_ok=True)
+        if not inside:
+            judge_yaml(place / "gold" / "judge.yaml", **said)
+        return evalsuite.evaluate("answers", "gold", save=False).signature
+
+    plain = signature()
+    assert "|judge:m|" in plain
+    same = {"retries": 1, "concurrency": 2, "timeout_seconds": 9, "backoff_seconds": 0.1, "price_per_1k_prompt": 3, "cache": "known"}
+    assert signature(**same) == plain
+    assert signature(inside=True) == signature(inside=True, **same)
+    for keys, named in (({"model": "n"}, "judge:n"), ({"parameters": {"seed": 7}}, "seed=7"), ({"repeats": 3}, "repeats=3")):
+        other = signature(**keys)
+        assert named in other
+        assert other != plain
+    (place / "gold" / "own").mkdir()
+    (place / "gold" / "own" / "llm_judge.txt").write_text("Rate {{prediction}}")
+    assert "prompts=" in signature(prompts="own")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("modle: m", "judge.yaml:1: unknown key 'modle' in judge"),
+        ("base_url: http://x\nretries: -1", "judge.yaml:2: judge.retries must be at least 0"),
+        ("judge: {concurency: 2}", "did you mean 'concurrency'"),
+        ("[]", "not a mapping"),
+        ("", "says nothing of a judge"),
+        ("model: m\nmodel: n", "stands twice"),
+    ],
+)
+def test_a_judge_yaml_that_cannot_be_meant(place: Path, capsys: pytest.CaptureFixture[str], text: str, says: str) -> None:
+    """An unknown key is met with file, line and the near one; nothing is scored."""
+    (place / "gold" / "judge.yaml").write_text(text)
+    assert main(["run", "answers", "--gold", "gold", "--no-save"]) == 2
+    assert says in capsys.readouterr().err
