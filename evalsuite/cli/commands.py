@@ -36,6 +36,10 @@ COMMANDS: dict[str, Lazy] = {
         "evalsuite.cli.rescore_commands:verify_command", "say whether a saved run is what it says: files, gold, submission, verdicts"
     ),
     "keys": Lazy("evalsuite.cli.setup_commands:keys_commands", "the keys that runs are signed with: new, show"),
+    "drift": Lazy(
+        "evalsuite.cli.rescore_commands:drift_command",
+        "score saved runs with what is installed now: which verdicts moved, and by what",
+    ),
     "bundle": Lazy(
         "evalsuite.cli.instance_commands:bundle_command",
         "shrink an instance to the smallest case with its verdict, ready to paste into an issue",

@@ -86,6 +86,7 @@ _BY_METAVAR: dict[str, Values] = {
     "RUN": _runs,
     "[RUN]": _runs,
     "RUN...": _runs,
+    "[RUN]...": _runs,
     "A B [C ...]": _runs,
     "ID": _ids,
     "ID,...": _ids,

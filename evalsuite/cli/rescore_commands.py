@@ -28,7 +28,7 @@ from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_s
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import caused_by, percent, score_words
-from evalsuite.store.history import one_run
+from evalsuite.store.history import find_runs, one_run
 
 if TYPE_CHECKING:
     from evalsuite.summary import Summary
@@ -94,6 +94,44 @@ def rescore_command(
         print(f" saved {done.run.folder}")
     print(f"done: {score_words(done.run.summary)}, {len(done.changed)} of {len(done.run.results)} verdicts changed{left}")
     return code
+
+
+def drift_command(
+    run: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="runs by name or folder [default: all]")] = None,
+    fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="exit 1 where a verdict moved")] = False,
+    runs: RunsFolder = RUNS,
+    gold: GoldNow = None,
+    output: Outputs = None,
+    json_: Json = False,
+    *,
+    workers: Workers,
+    code: Code,
+) -> int:
+    """Score saved runs again with what is installed now, and show which verdicts moved and what of the signature changed since.
+
+    Nothing is saved. A run whose submission is gone or changed says so, and the others go on.
+    """
+    from evalsuite.reports.drift_document import drift_document
+    from evalsuite.run.drift import by_component, drifted
+    from evalsuite.run.rescoring import FROM
+    from evalsuite.run.scoring import Options
+
+    code.load()
+    entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
+    options = Options(allow_programs=code.allow_programs, **workers.options())
+    with ProgressBar(hidden=json_) as progress:
+        found = list(drifted(entries, options, gold=gold, progress=progress))
+    document = drift_document(found, by_component(found))
+    n_lost = write_all(document, output or ())
+    print_document(document, "json" if json_ else "text")
+    n_moved, n_open = sum(len(one.moved) for one in found), sum(bool(one.problem) for one in found)
+    left = f", {n_open} not scored again" if n_open else ""
+    code_, line = with_lost(
+        EXIT_GATE if fail_on_drift and n_moved else EXIT_OK, f"done: {n_moved} verdicts moved in {len(found)} runs{left}", n_lost
+    )
+    if not json_:
+        print(line)
+    return code_
 
 
 def _unjudged(results: Sequence["Result"], summary: "Summary", *, allowed: bool) -> tuple[int, str]:

@@ -1,0 +1,72 @@
+"""Drift: runs of another day scored again, and what of the signature their moved verdicts are laid to."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_run import evalsuite, text_gold, text_submission
+
+
+@pytest.fixture
+def workplace(tmp_path: Path) -> Path:
+    """Three saved runs of two instances: one as it is now, two that say another pandas; in one of these a verdict was another."""
+    text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    for name in ("same", "equal", "moved"):
+        text_submission(tmp_path / name, a="Paris", b="Oslo")
+        assert evalsuite("run", name, "--out", f".evalsuite/runs/{name}", "--quiet", cwd=tmp_path).returncode == 0
+    for name in ("equal", "moved"):
+        folder = tmp_path / ".evalsuite/runs" / name
+        run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        parts = ["pandas:1.5.3" if part.startswith("pandas:") else part for part in run["signature"].split("|")]
+        run["signature"] = "|".join(parts)
+        (folder / "run.json").write_text(json.dumps(run), encoding="utf-8")
+    results = tmp_path / ".evalsuite/runs/moved/results.jsonl"
+    first, second = map(json.loads, results.read_text(encoding="utf-8").splitlines())
+    first |= dict.fromkeys(("score", "official", "strict"), 0.0)
+    results.write_text(f"{json.dumps(first)}\n{json.dumps(second)}\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_moved_verdict_is_laid_to_what_changed(workplace: Path) -> None:
+    """The run whose verdict moved is told, with the component; the others drifted in nothing; the exit code is the gate's."""
+    shown = evalsuite("drift", "--json", cwd=workplace)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    told = json.loads(shown.stdout)
+    runs = {run["run"]: run for run in told["runs"]}
+    assert {name: run["n_moved"] for name, run in runs.items()} == {"same": 0, "equal": 0, "moved": 1}
+    assert runs["moved"]["moved"] == [{"instance_id": "a", "then": 0.0, "now": 1.0}]
+    assert runs["same"]["components"] == []
+    assert [one.partition(" -> ")[0] for one in runs["moved"]["components"]] == ["pandas 1.5.3"]
+    (component,) = told["components"]
+    assert (component["n_runs"], component["n"], component["n_moved"]) == (2, 4, 1)
+    assert evalsuite("drift", "--fail-on-drift", "--json", cwd=workplace).returncode == 1
+    assert evalsuite("drift", "same", "equal", "--fail-on-drift", "--json", cwd=workplace).returncode == 0
+
+
+def test_as_a_person_reads_it(workplace: Path) -> None:
+    """The terminal names run, verdict and component; nothing was saved, and a report can be written."""
+    shown = evalsuite("drift", "moved", "-o", "drift.md", "-o", "drift.html", "-o", "drift.csv", cwd=workplace)
+    assert shown.returncode == 0, shown.stderr
+    assert " moved  1 of 2 verdicts moved: pandas 1.5.3 -> " in shown.stdout
+    assert "   a: 0 -> 1\n" in shown.stdout
+    assert shown.stdout.endswith("done: 1 verdicts moved in 1 runs\n")
+    assert sorted(place.name for place in (workplace / ".evalsuite/runs").iterdir()) == ["equal", "moved", "same"]
+    assert "pandas 1.5.3" in (workplace / "drift.md").read_text(encoding="utf-8")
+
+
+def test_changed_gold_is_a_component(workplace: Path) -> None:
+    """Where gold changed since, the verdicts that moved are laid to gold."""
+    text_gold(workplace / "gold", a="Berlin", b="Rome")
+    told = json.loads(evalsuite("drift", "same", "--json", cwd=workplace).stdout)
+    assert [one.partition(" ")[0] for one in told["runs"][0]["components"]] == ["gold"]
+    assert told["runs"][0]["n_moved"] == 1
+
+
+def test_one_that_cannot_be_scored_again_says_so(workplace: Path) -> None:
+    """A submission that changed or is gone is named, and the other runs go on."""
+    text_submission(workplace / "equal", a="Bern", b="Bern")
+    shown = evalsuite("drift", cwd=workplace)
+    assert shown.returncode == 0
+    assert " equal  not scored again: the submission equal does not hold what equal scored" in shown.stdout
+    assert shown.stdout.endswith("done: 1 verdicts moved in 3 runs, 1 not scored again\n")
