@@ -3,7 +3,7 @@
 A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
@@ -57,7 +57,7 @@ def read_spec(
                 line = first.where.rpartition(":")[2]
                 _refuse(where, f"instance {instance.instance_id!r} stands twice, first on line {line}", "give each instance its own id")
             instances[instance.instance_id] = instance
-    notes = tuple(f"{name}:{line}: {text}" for text, line in met.notes.items())
+    notes = (*(f"{name}:{line}: {text}" for text, line in met.notes.items()), *_check_clusters(suite, instances))
     return Gold(folder=spec.parent, spec_file=spec, instances=tuple(instances.values()), suite=suite, notes=notes, layout=layout)
 
 
@@ -97,6 +97,21 @@ def check_ids(gold: Gold, ids: Iterable[str]) -> None:
     for name in ids:
         if name not in known:
             raise UsageError(f"no instance {name!r} in gold", hint=did_you_mean(name, list(known)[:MOST_COMPARED]))
+
+
+def _check_clusters(suite: Suite, instances: Mapping[str, GoldInstance]) -> Iterator[str]:
+    """Notes on clusters of suite.yaml: ids that gold lacks, one cluster alone. Raises `GoldError` for an instance in none or several."""
+    tags, place = suite.extra.get("clusters", ()), suite.extra.get("clusters_at", "")
+    for instance in instances.values() if tags else ():
+        own = [tag for tag in instance.groups if tag in tags]
+        if len(own) != 1:
+            said = " and ".join(own) or "none"
+            raise GoldError(f"{place}: instance {instance.instance_id!r} is in {said} of the clusters", hint="each must be in exactly one")
+    for tag in tags:
+        if unknown := [name for name in suite.groups[tag] if name not in instances]:
+            yield f"{place}: the cluster {tag!r} names {', '.join(map(repr, unknown[:5]))}, which gold does not have"
+    if len({tag for instance in instances.values() for tag in instance.groups if tag in tags}) == 1:
+        yield f"{place}: one cluster alone says nothing of the spread between clusters"
 
 
 def groups_of(instance_id: str, suite: Suite) -> tuple[str, ...]:

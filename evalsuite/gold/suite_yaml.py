@@ -28,7 +28,7 @@ def read_suite(folder: Path) -> Suite:
         groups: {hr: {prefix: hr_}, hard: [q7, q9]}
         defaults: {table_match: {ignore_order: true}}
         fail_under: 0.8
-        clusters: [hr, sales]   # groups whose instances are not independent: the standard error is clustered
+        clusters: [hr, sales]   # groups whose instances are not independent; each is in exactly one
         hidden: true            # gold is secret: reports show classes of differences, no cells
 
     Raises:
@@ -53,7 +53,7 @@ def read_suite(folder: Path) -> Suite:
     for tag in fields["extra"].get("clusters", ()):
         if tag not in fields.get("groups", {}):
             known = did_you_mean(tag, fields.get("groups", {}))
-            raise GoldError(f"{where}: the cluster {tag!r} is no group", hint=known)
+            raise GoldError(f"{fields['extra']['clusters_at']}: the cluster {tag!r} is no group", hint=known)
     if (reference := fields.pop("reference", None)) is not None:
         own = fields.get("defaults", {})
         fields["defaults"] = own | {name: {"reference": reference, **own.get(name, {})} for name in TABLE_SCORERS}
@@ -254,6 +254,6 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "fail_under": _fail_under,
     "connections": lambda value, where: {"connections": _mapping(value, "connections", where)},
     "judge": _judge,
-    "clusters": lambda value, where: {"clusters": _list_of_texts(value, f"{where}: clusters")},
+    "clusters": lambda value, where: {"clusters": _list_of_texts(value, f"{where}: clusters"), "clusters_at": where},
     "hidden": _hidden,
 }

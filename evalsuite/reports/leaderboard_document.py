@@ -86,7 +86,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         column("strict", lambda row: value_words(board, row.strict)),
         *corrected,
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
-        column("95 % ranks", _own_places),
+        column("rank interval", _own_places),
         *faults,
         *map(part, board.by_direction),
     ]
@@ -208,7 +208,7 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
         yield "ranks", f"by score; in brackets the places that tests leave open ({pairs})"
         own = f"{board.correction.title()} over its {counted(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
-        yield "95 % ranks", f"the places that the tests of one submission against the others leave open ({own})"
+        yield "rank interval", f"the places that the tests of one submission against the others leave open ({own})"
         yield "stability", _stability_words(board)
     for row in board.rows:
         if row.fault:

@@ -1,10 +1,13 @@
 """suite.yaml: every key has its shape, and a wrong one is named with file and line."""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from evalsuite.errors import GoldError
+from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.types import Suite
 
@@ -95,3 +98,32 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
     """Neither latin-1 nor control characters are YAML here."""
     with pytest.raises(GoldError, match=r"gold/suite\.yaml: not readable as UTF-8 text"):
         read(tmp_path, b"name: caf\xe9\n")
+
+
+@pytest.mark.parametrize(
+    ("groups", "clusters", "said"),
+    [
+        ("{a: [q0], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q2' is in none of the clusters"),
+        ("{a: [q0, q1, q2], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q1' is in a and b of the clusters"),
+        ("{a: [q0, q1, q2]}", "[a, c]", "suite.yaml:2: the cluster 'c' is no group"),
+    ],
+)
+def test_clusters_that_do_not_part_gold_are_refused(tmp_path: Path, groups: str, clusters: str, said: str) -> None:
+    """Every instance is in exactly one cluster, or gold cannot be read; file and line are named."""
+    with pytest.raises(GoldError, match=re.escape(said)):
+        read_gold(clustered_gold(tmp_path, groups, clusters))
+
+
+def test_odd_clusters_are_a_note(tmp_path: Path) -> None:
+    """A cluster that names an instance which gold lacks, and one cluster alone, are told with file and line."""
+    notes = read_gold(clustered_gold(tmp_path, "{a: [q0, q1, q2, q77]}", "[a]")).notes
+    assert any("suite.yaml:2: the cluster 'a' names 'q77', which gold does not have" in note for note in notes)
+    assert any("suite.yaml:2: one cluster alone" in note for note in notes)
+
+
+def clustered_gold(folder: Path, groups: str, clusters: str) -> Path:
+    """Gold of three instances with these groups and clusters."""
+    spec = {"func": "string_match", "parameters": {"gold": ["y"]}}
+    (folder / "x_eval.jsonl").write_text("\n".join(json.dumps({"instance_id": f"q{i}", "evaluation": spec}) for i in range(3)))
+    (folder / "suite.yaml").write_text(f"groups: {groups}\nclusters: {clusters}\n")
+    return folder
