@@ -17,7 +17,7 @@ from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.submission_files import file_contents, hash_of
+from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes
@@ -213,6 +213,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         receipt=said["receipt"],
         corrections=_corrections(replay, rows, said, again),
         submission_hash=hash_of(contents),
+        unsure=unsure_of(replay.tasks, rows, contents),
         seconds=said["seconds"],
         root=root_of(replay.tasks, rows, read_gold_files(replay.gold.folder, replay.gold.spec_file).digests, contents)
         if "shards" not in said["receipt"]

@@ -258,6 +258,7 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     kept["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]
     if "shards" in run_["receipt"]:
         kept["warnings"] = sorted(set(kept["warnings"]))
+        kept["submission"]["unsure"] = sorted(kept["submission"].get("unsure", ()))
     return kept
 
 

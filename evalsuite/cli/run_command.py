@@ -89,7 +89,7 @@ def score_once(
         n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = with_lost(*gates.verdict(finished), n_lost)
     seen = revealed(record, shown.reveal)
-    with _for_github(finished, seen) if shown.github else nullcontext():
+    with _for_github(finished, seen, is_green=code == EXIT_OK) if shown.github else nullcontext():
         if shown.json_:
             print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
         elif shown.quiet:
@@ -132,13 +132,13 @@ def _stopped(failure: FirstFailure, gold: Path, level: str | None) -> int:
 
 
 @contextmanager
-def _for_github(run: "Run", record: "Record") -> Iterator[None]:
+def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[None]:
     """Annotations first, then whatever is printed inside, fenced from GitHub's commands."""
     from evalsuite.reports.ci_files import annotations, fenced, places_of, workflow_command
     from evalsuite.reports.run_document import run_document
     from evalsuite.reports.words import coverage
 
-    for command in annotations(run_document(record, places=places_of(run))):
+    for command in annotations(run_document(record, places=places_of(run)), is_green=is_green):
         print(command)
     if record.summary.is_part:
         print(workflow_command("notice", f"{coverage(record.summary)} scored"))

@@ -116,3 +116,32 @@ def test_a_small_submission_of_a_large_gold_is_short(place: Path) -> None:
     write_lines(place / "sub" / "results_metadata.jsonl", {"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"})
     few = evalsuite("run", "sub", "--gold", "gold", "--no-save", cwd=place).stdout.splitlines()
     assert [line.split()[0] for line in few[3:8]] == ["b", "c", "d", "e", "a"]
+
+
+def test_what_a_limit_of_the_run_cut_off_is_part_of_what_was_asked_for(place: Path) -> None:
+    """It counts 0 by name, the coverage is that of what was asked for, and the run verifies as far as it goes."""
+    lines = [{"instance_id": name, "evaluation": {"func": "table_match", "parameters": {"gold": "t.csv"}}} for name in "abcde"]
+    write_lines(place / "gold" / "toy_eval.jsonl", *lines)
+    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "t.csv"} for name in "abcde"]
+    write_lines(place / "sub" / "results_metadata.jsonl", *rows)
+    for side in ("gold", "sub"):
+        for name in "abcde":
+            (place / side / name).mkdir(exist_ok=True)
+            (place / side / name / "t.csv").write_text("n\n1\n2\n")
+    done = evalsuite("run", "sub", "--gold", "gold", "--only", "a,c", "--limit", "run_bytes=1", "--jobs", "1", "--out", "cut", cwd=place)
+    first, *_, last = done.stdout.splitlines()
+    assert f"gold ({PART}) · sub" in first
+    summary = json.loads((place / "cut" / "run.json").read_text())["summary"]
+    n = summary["over_budget"]["run_bytes"]
+    assert n == summary["counts"]["timeout"] > 0
+    assert last == f"done: {(2 - n) * 50:.1f} %, {n} instance{'s' * (n > 1)} out of the run's budget (run_bytes) on {PART} (no gate set)"
+    verified = evalsuite("verify", "cut", "--jobs", "1", cwd=place)
+    assert (verified.returncode, f"are {PART} that gold asks for" in verified.stdout) == (4, True)
+
+
+def test_annotations_of_a_green_job_are_warnings(place: Path) -> None:
+    """What is wrong is an error where the job fails of it, and a warning where it does not."""
+    green = evalsuite("run", "sub", "--gold", "gold", "--github", "--no-save", cwd=place)
+    red = evalsuite("run", "sub", "--gold", "gold", "--github", "--no-save", "--fail-under", "0.9", cwd=place)
+    assert (green.returncode, green.stdout.count("::error "), green.stdout.count("::warning ")) == (0, 0, 3)
+    assert (red.returncode, red.stdout.count("::error "), red.stdout.count("::warning ")) == (1, 3, 0)
