@@ -110,7 +110,7 @@ class Opened:
 @contextmanager
 def _planned(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None) -> Iterator[Planned]:
     """The plan; what computed its gold is closed after the block."""
-    gold = with_judge(read_gold(gold_dir, layout=options.layout), options.judge)
+    gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     budget = Budget(limits)
