@@ -54,6 +54,7 @@ class Table:
     From CSV (`types` is None) every cell is the text that stood in the file, or None where a short row had no field; typing happens in
     `tables/`. From a database `types` names each column's type and cells are native Python values, None for NULL.
     `ragged_line` is the first line (1-based) whose number of fields differs upward from the header, or None.
+    `is_view`: it is what a view over tables of the same database gives.
     """
 
     header: tuple[str, ...]
@@ -62,6 +63,7 @@ class Table:
     types: tuple[str, ...] | None = None
     ragged_line: int | None = None
     name: str = ""
+    is_view: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,14 +51,14 @@ def read_answer(
     if form == "table" and private is not None:
         return read_executed(Path(private), limits)
     if form == "database" and private is not None:
-        return read_duckdb(Path(private), names=table_names, limits=limits, as_it_comes=True)
+        return read_duckdb(Path(private), names=table_names, limits=limits, as_it_comes=True, stem=Path(str(value)).stem)
 
     def read_file(path: str) -> Any:
         if form in ("table", "tables"):
             return open_csv_table(lambda: files.open(path), name=str(path), limits=limits)
         with files.open(path) as handle:
             if form == "database":
-                return read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True)
+                return read_duckdb(handle, names=table_names, limits=limits, as_it_comes=True, stem=Path(path).stem)
             if form == "tree":
                 return read_answer_tree(handle, name=str(path), limits=limits)
             return read_text(handle, limit_bytes=limits["answer_bytes"])
@@ -196,10 +196,10 @@ def read_pair(form: str, prediction: Any, parameters: Mapping[str, Any], *, priv
             if form == "database" and is_gold:
                 return read_trusted_duckdb(Path(path), names=names, limits=limits, blame=lambda error: error)
             if form == "database" and private is not None:
-                return read_duckdb(private, names=names, limits=limits, as_it_comes=True)
+                return read_duckdb(private, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
             with opened() as handle:
                 if form == "database":
-                    return read_duckdb(handle, names=names, limits=limits, as_it_comes=True)
+                    return read_duckdb(handle, names=names, limits=limits, as_it_comes=True, stem=Path(path).stem)
                 return (read_answer_tree if is_answer else read_tree)(handle, name=str(path), limits=limits)
         except FaultError as error:
             # The caller named the file, so the fault may name it too.

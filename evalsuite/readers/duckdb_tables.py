@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from evalsuite.errors import FaultError
 from evalsuite.readers import duckdb_digests
 from evalsuite.readers.duckdb_connections import answer_attached, gold_attached
+from evalsuite.readers.duckdb_views import RefusedViewError, expanded_view
 from evalsuite.readers.limits import Limits
 from evalsuite.tables.digested import AnyTable, Digest, DigestedTable
 from evalsuite.types import Fault, Table
@@ -36,13 +37,14 @@ _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
 def read_duckdb(
-    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False
+    source: Path | BinaryIO, *, names: Sequence[str] | None, limits: Limits, as_it_comes: bool = False, stem: str = ""
 ) -> dict[str, AnyTable | Fault]:
     """Each named table (None: all base tables, in the order of `duckdb_table_names`) as a Table, or the Fault in its place.
 
     Names fold case and are keys as they were given. `types` holds duckdb's type names; cells are native values in stored order, but
     TIMESTAMPTZ is an aware datetime in UTC, and an instant Python cannot hold (infinity, nanoseconds, year 10000) stays text.
-    A handle is copied first; a Path is taken as private already and opened where it lies.
+    A handle is copied first; a Path is taken as private already and opened where it lies. A view over base tables of the file is read as a
+    table that says so; `stem` is the name that its texts may call the database by, that of the file as it was handed in.
     `as_it_comes` takes tables of many rows as arrays, and very big ones of a Path as `DigestedTable`s: the Path must stay as long as they
     may be asked for their rows.
 
@@ -50,7 +52,7 @@ def read_duckdb(
         FaultError: BAD_DUCKDB, or LIMIT where memory runs out. MISSING_TABLE, NOT_A_TABLE and LIMIT of one table stand in the result.
     """
     with answer_attached(source, limits) as connection:
-        catalog = _Catalog(connection, "answer")
+        catalog = _Catalog(connection, "answer", stem)
         wanted = catalog.table_names() if names is None else names
         if not as_it_comes or not isinstance(source, Path):
             return {name: catalog.read(name, limits, as_arrays=as_it_comes) for name in wanted}
@@ -150,8 +152,8 @@ class _Catalog:
     The catalog is asked through system.main and without any function by its bare name: a macro of the file can shadow those.
     """
 
-    def __init__(self, connection: "DuckDBPyConnection", database: str) -> None:
-        self.connection = connection
+    def __init__(self, connection: "DuckDBPyConnection", database: str, stem: str = "") -> None:
+        self.connection, self._stem = connection, stem
         rows = connection.execute(
             "SELECT database_name, table_name, estimated_size, column_count, sql FROM system.main.duckdb_tables() "
             "WHERE schema_name = 'main' AND NOT internal AND NOT temporary"
@@ -193,7 +195,7 @@ class _Catalog:
         row = self.tables.get(name.lower())
         if row is None:
             if self.has_view(name):
-                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
+                return self._read_view(name, limits)
             return Fault(code="MISSING_TABLE", detail=f"the database has no table {name!r} in schema main")
         refusal = self._refusal(name, row, limits)
         if refusal is not None:
@@ -245,10 +247,34 @@ class _Catalog:
 
     def _fetch(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault:
         """The rows of one table in chunks small enough for the byte cap to act between them."""
-        described = self._described(database, stored)
+        return self._fetched(name, stored, self._described(database, stored), f"{quoted_name(database)}.main.{quoted_name(stored)}", limits)
+
+    def _read_view(self, name: str, limits: Limits) -> Table | Fault:
+        """The rows of a view over base tables of an answer's own file, or why it is not read."""
+        import duckdb
+
+        if not self._stem:
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
+        tables = {key: str(row[1]) for key, row in self.tables.items() if self._refusal(name, row, limits) is None}
+        # duckdb calls a database by its file's name up to the first dot.
+        catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
+        try:
+            query = expanded_view(self.connection, "answer", name, tables=tables, catalogs=catalogs)
+            described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
+            if len(described) > limits["columns"] or len({column.lower() for column, _ in described}) < len(described):
+                return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with columns of one name, or too many; hand in a table")
+            found = self._fetched(name, name, described, f"({query})", limits)
+        except RefusedViewError as refused:
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; hand in a table")
+        except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
+            return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; hand in a table")
+        return replace(found, is_view=True) if isinstance(found, Table) else found
+
+    def _fetched(self, name: str, stored: str, described: Sequence[tuple[str, str]], place: str, limits: Limits) -> Table | Fault:
+        """The rows of what stands behind FROM."""
         header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
         selected = ", ".join(_expression(column, type_) for column, type_ in described)
-        self.connection.execute(f"SELECT {selected} FROM {quoted_name(database)}.main.{quoted_name(stored)}")
+        self.connection.execute(f"SELECT {selected} FROM {place}")
         columns: list[list[Any]] = [[] for _ in header]
         n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
         while rows := self.connection.fetchmany(chunk):

@@ -172,7 +172,7 @@ def _form(value: Any) -> Any:
             held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple([_neutral(cell) for cell in column] for column in held)
         )
         types = None if plain else list(value.types or ())
-        return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name]
+        return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
     if isinstance(value, Fault):
         return ["fault", value.code, value.detail, value.where]
     if isinstance(value, Mapping):
@@ -192,7 +192,7 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
     if kind == "unread" and unread is not None:
         return unread(tuple(map(str, value[1])), str(value[2]))
     if kind == "table":
-        _, header, columns, n_rows, types, ragged, name = value
+        _, header, columns, n_rows, types, ragged, name, is_view = value
         if any(len(column) != n_rows for column in columns) or len(columns) != len(header):
             raise ValueError("a table whose columns differ in length")
         return Table(
@@ -202,6 +202,7 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
             types=None if types is None else tuple(map(str, types)),
             ragged_line=None if ragged is None else int(ragged),
             name=str(name),
+            is_view=bool(is_view),
         )
     if kind == "digested":
         _, header, types, name, numbers = value

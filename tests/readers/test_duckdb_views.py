@@ -1,0 +1,156 @@
+"""Views over base tables of the file that was handed in: read as what they give, refused with the part that is not allowed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.readers.duckdb_tables import read_duckdb
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.types import Fault, Table
+
+BASE = "create table base as select i as id, 'name ' || i as name, i * 1.5 as v from range(4) r(i)"
+
+
+def made(place: Path, *statements: str) -> Path:
+    """A database of these statements."""
+    place.parent.mkdir(parents=True, exist_ok=True)
+    connection = duckdb.connect(str(place))
+    for statement in (BASE, *statements):
+        connection.execute(statement)
+    connection.close()
+    return place
+
+
+def read(place: Path, name: str = "mart") -> Table | Fault:
+    """One table of a database that was handed in."""
+    found: Any = read_duckdb(place, names=[name], limits=resolve_limits(), stem=place.stem)[name]
+    return found
+
+
+@pytest.mark.parametrize(
+    "views",
+    [
+        ["create view mart as select * from base"],
+        ['create view mart as select id, upper(name) as name, v from "p"."main"."base" where v > 1 order by id desc limit 2'],
+        [
+            "create view one as select id, v from base",
+            "create view mart(a, b) as with t as (select * from one) select t.id, sum(v) from t group by 1",
+        ],
+        ["create view mart as select b.id, case when b.v > 2 then 'big' else null end as k from base b join main.base c using (id)"],
+        ["create view mart as select id, row_number() over (partition by v > 2 order by id) n, coalesce(nullif(id, 1), 9) z from base"],
+        ["create view mart as select cast(id as text) || '%', date_trunc('month', date '2024-05-17') from base union all select 'x', null"],
+        ["create view mart as select * from base where id in (select id from base where exists (select 1 from base)) and name like 'n%'"],
+        ["create view mart as select * from (values (1, 'x')) t(a, b) cross join base"],
+        ["create view \"Mart\" as select count(*) n, count(distinct v) filter (v > 1) k, string_agg(name, ',' order by id) s from base"],
+        [
+            "create view one as select * from base",
+            "create view two as select a.id from one a join one b using (id)",
+            "create view mart as select * from two, one",
+        ],
+    ],
+)
+def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
+    """The columns and rows that duckdb itself gives, types too."""
+    place = made(tmp_path / "p.duckdb", *views)
+    with duckdb.connect(str(place), read_only=True) as connection:
+        expected = connection.execute("select * from mart")
+        header, rows = tuple(str(column[0]) for column in expected.description), expected.fetchall()
+        types = tuple(str(row[1]) for row in connection.execute("describe mart").fetchall())
+    found = read(place)
+    assert isinstance(found, Table), found
+    assert (found.header, found.types, found.is_view) == (header, types, True)
+    assert sorted(zip(*found.columns, strict=True), key=str) == sorted(rows, key=str)
+
+
+@pytest.mark.parametrize(
+    ("view", "part"),
+    [
+        ("select * from read_csv('{file}')", "reads read_csv()"),
+        ("select * from '{file}'", "which is no table of the file"),
+        ("select * from base where id in (select id from read_csv('{file}'))", "reads read_csv()"),
+        ("with base as (select * from read_text('{file}')) select * from base", "reads read_text()"),
+        ("select base.* from base join '{file}' f on true", "which is no table of the file"),
+        ("select (select max(id) from '{file}') as m from base", "which is no table of the file"),
+        ("select * from query('select 1')", "reads query()"),
+        ("select * from query_table('base')", "reads query_table()"),
+        ("select * from duckdb_databases(), base", "reads duckdb_databases()"),
+        ("select m(id) as x from base", "calls m"),
+        ("select * from t() , base", "reads t()"),
+        ("select repeat(name, 1000000000) as n from base", "calls repeat"),
+        ("select lpad(name, 1000000000, 'x') as n from base", "calls lpad"),
+        ("select current_setting('threads') as n from base", "calls current_setting"),
+        ("with recursive r(i) as (select 1 union all select i + 1 from r) select i from r, base", "is recursive"),
+        ("select * from generate_series(1, 100000000000) g(id), base", "reads generate_series()"),
+        ("select unnest([1, 2]) as n from base", "calls unnest"),
+        ("select 1 as one", "reads no base table"),
+        ("select list_transform([id], lambda x: x + 1) as n from base", "calls list_transform"),
+        ("select * from base using sample 1", "sample"),
+        ("select * from information_schema.tables, base", "which is no table of the file"),
+        ("from (pivot base on id in (1, 2) using sum(v))", "holds pivot"),
+        ("select random() as r from base", "calls random"),
+    ],
+)
+def test_what_a_view_may_not_do(view: str, part: str, tmp_path: Path) -> None:
+    """It reads no file, makes nothing out of nothing, calls nothing that nobody knows; the part that is not allowed is named."""
+    secret = tmp_path / "gold.csv"
+    secret.write_text("id,name\n1,secret\n")
+    place = made(tmp_path / "p.duckdb", "create macro m(x) as x + 1", "create macro t() as table select * from base")
+    with duckdb.connect(str(place)) as connection:
+        connection.execute(f"create view mart as {view.format(file=secret)}")
+    found = read(place)
+    assert isinstance(found, Fault)
+    assert found.code == "NOT_A_TABLE"
+    assert part in found.detail
+    assert "secret" not in found.detail
+
+
+def test_another_name_of_the_database(tmp_path: Path) -> None:
+    """A text that names the database by its file's stem is read under that name alone: a catalog of another name is none of the file's."""
+    place = made(tmp_path / "a" / "p.duckdb")
+    with duckdb.connect() as connection:
+        connection.execute(f"attach '{place}' as other")
+        connection.execute("create view other.main.mart as select * from other.main.base")
+        connection.execute(f"attach '{made(tmp_path / 'b' / 'gold.duckdb')}' as gold")
+        connection.execute("create view other.main.stolen as select * from gold.main.base")
+    assert isinstance(read(place), Table)
+    stolen = read(place, "stolen")
+    assert isinstance(stolen, Fault)
+    assert "gold.main.base" in stolen.detail
+
+
+def test_views_that_read_each_other_come_to_an_end(tmp_path: Path) -> None:
+    """Twenty views that each read the one before twice are twenty parts of one query."""
+    steps = [
+        "create view v0 as select id from base",
+        *(f"create view v{n + 1} as select a.id from v{n} a join v{n} b using (id)" for n in range(9)),
+    ]
+    found = read(made(tmp_path / "p.duckdb", *steps, "create view mart as select * from v9"))
+    assert isinstance(found, Table)
+    assert found.n_rows == 4
+
+
+@pytest.mark.parametrize(("reference", "official"), [("dbt", 1), ("original", 0)])
+def test_a_view_in_a_run(reference: str, official: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strict reads it under any reference, the official rules under the dbt suite's; one that reads a file is the submission's fault."""
+    monkeypatch.chdir(tmp_path)
+    ids = {"plain": "select * from base", "file": "select * from read_csv('x.csv')"}
+    spec = []
+    for name, view in ids.items():
+        made(tmp_path / "gold" / name / "g.duckdb", "create table mart as select * from base")
+        made(tmp_path / "sub" / name / "p.duckdb")
+        (tmp_path / "x.csv").write_text("id\n1\n")
+        with duckdb.connect(str(tmp_path / "sub" / name / "p.duckdb")) as connection:
+            connection.execute(f"create view mart as {view}")
+        parameters = {"gold": "g.duckdb", "condition_tabs": ["mart"], "reference": reference}
+        spec.append({"instance_id": name, "evaluation": {"func": "duckdb_match", "parameters": parameters}})
+    (tmp_path / "gold" / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    rows = [{"instance_id": name, "answer_type": "file", "answer_or_path": "p.duckdb"} for name in ids]
+    (tmp_path / "sub" / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["run", "sub", "--gold", "gold", "--out", "out", "-q", "--no-cache"]) == 0
+    plain, file = (json.loads(line) for line in Path("out/results.jsonl").read_text().splitlines())
+    assert (plain["official"], plain["strict"]) == (official, 1)
+    assert (file["status"], file["fault"], file["official"], file["strict"]) == ("submission_fault", "NOT_A_TABLE", 0, 0)
