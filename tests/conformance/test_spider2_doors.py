@@ -1,14 +1,18 @@
-"""The same pair of files gets the same score, reason and details by every door: a run in processes of its own or in one, a single check,
-a file that is small enough for Python values or comes as packed text, and a query's result that holds the same cells."""
+"""The same pair of files gets the same score, reason and details by every door: a run in processes of its own or in one, `check` of an
+instance or of two files, `explain`, Python, a file that is small enough for Python values or comes as packed text, and a query's result
+that holds the same cells."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import evalsuite
+from evalsuite.cli import main
 from evalsuite.errors import FaultError
+from evalsuite.explain.instance_evidence import explain_results
 from evalsuite.readers import csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
@@ -56,8 +60,13 @@ def as_query(table: Table) -> Table:
 
 def says(result: Result, score: Score) -> str:
     """What a run says otherwise than a single check, empty where nothing."""
-    details = {key: value for key, value in result.details.items() if key not in ADDED}
-    stated = (result.official, result.strict, result.reason, json.dumps(details, sort_keys=True))
+    return differs({name: getattr(result, name) for name in ("official", "strict", "reason", "details")}, score)
+
+
+def differs(told: Mapping[str, Any], score: Score) -> str:
+    """What somebody tells otherwise than a score, empty where nothing."""
+    details = {key: value for key, value in told["details"].items() if key not in ADDED}
+    stated = (told["official"], told["strict"], told["reason"], json.dumps(details, sort_keys=True))
     expected = (score.official, score.strict, score.reason, json.dumps(dict(score.details), sort_keys=True))
     return "" if stated == expected else f"{stated} instead of {expected}"
 
@@ -81,6 +90,46 @@ def assert_doors(name: str, step: int) -> None:
             wrong.append((instance_id, "query", f"{other} instead of {score}"))
     assert wrong == []
     assert len(scores) > 5
+
+
+def assert_commands(name: str, step: int, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every `step`-th case by both forms of `check`, and by `explain`, which says the reason of the rule that fails."""
+    cases = dict(list(table_cases(name).items())[::step])
+    scores = {instance_id: score for instance_id, case in cases.items() if (score := by_check(*case)) is not None}
+    wrong = []
+    for instance_id, score in scores.items():
+        path, parameters = cases[instance_id]
+        golds = parameters["gold"] if isinstance(parameters["gold"], list) else [parameters["gold"]]
+        options = [word for key, value in parameters.items() if key != "gold" for word in (f"--{key}", json.dumps(value))]
+        files = ["table_match", "--prediction", str(path), *(word for gold in golds for word in ("--gold", gold)), *options]
+        folders = [instance_id, "--result_dir", str(submission_folder(name)), "--gold_dir", str(gold_folder())]
+        for arguments in (files, folders):
+            assert main(["check", *arguments, "--json"]) == 0, arguments
+            told = json.loads(capsys.readouterr().out)
+            if told.get("status", "scored") == "scored" and (said := differs(told, score)):
+                wrong.append((arguments, said))
+    limits = {"seconds": 120}
+    for instance_id, told in explain_results(gold_folder(), submission_folder(name), list(scores), limits, ("difference",)):
+        score, rules = scores[instance_id], told["rules"]
+        expected = {"official": score.reason, "strict": score.strict_reason or score.reason, None: score.reason}[rules]
+        is_rule = rules is None if (score.official, score.strict) == (1, 1) else rules is not None and score.value(rules) != 1
+        if told["status"] == "scored" and not (is_rule and told["reason"] == expected):
+            wrong.append((instance_id, f"explain says {told['rules']}, {told['reason']} instead of {expected}"))
+    assert wrong == []
+    assert scores
+
+
+@pytest.mark.parametrize("name", FOLDERS)
+def test_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A few of the recorded cases."""
+    assert_commands(name, 301, capsys)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FOLDERS)
+def test_more_commands(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """More of them: each `check` of an instance is a whole run."""
+    assert_commands(name, 11, capsys)
 
 
 @pytest.mark.parametrize("name", FOLDERS)
