@@ -9,6 +9,7 @@ from pathlib import Path
 
 from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
+from evalsuite.readers.csv_table import BIG_BYTES
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Task
@@ -124,7 +125,13 @@ class Pool:
         with undisturbed():
             self._zygote = self._zygote or Zygote(tasks[0].submission_folder)
         scorers = {check.scorer for task in tasks for check in task.instance.checks}
-        self._zygote.load(sorted({SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}))
+        modules = {SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}
+        # What both workers of every lane would load for themselves.
+        if any(opens_files(task) and wants_database(task) for task in tasks):
+            modules |= {"duckdb", "numpy"}
+        elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
+            modules.add("numpy")
+        self._zygote.load(sorted(modules))
         self._setup = self._make_setup(tasks)
 
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
