@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 # Below this, reading the rows costs less than it takes to notice.
-DIGESTED_ROWS = 200_000
+DIGESTED_ROWS = 500_000
 SALT_BITS = 62
 
 _FLOATS = ("DOUBLE", "FLOAT")

@@ -86,6 +86,8 @@ def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -
         if _all_pairs_equal(points, accepting, tolerance):
             continue
         complete = False
+        if len(points) * len(accepting) <= _PAIRS_LOOKED_AT and not _all_have_one(points, accepting, tolerance):
+            return None
         if not same and not _greedy(points, [(*intervals[p], predicted.distinct[p]) for p in accepting], gold.distinct):
             return None
     return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
@@ -122,6 +124,12 @@ def _clusters(
         clusters[-1][0 if is_gold else 1].append(cell)
         names[0 if is_gold else 1][cell] = ("cluster", len(clusters))
     return names, clusters
+
+
+def _all_have_one(points: Sequence[Cell], accepting: Sequence[Cell], tolerance: Tolerance) -> bool:
+    """Whether each gold cell of a cluster is equal to some predicted one, and the reverse."""
+    pairs = [[equal(point, cell, tolerance) for cell in accepting] for point in points]
+    return all(map(any, pairs)) and all(map(any, zip(*pairs, strict=True)))
 
 
 def _all_pairs_equal(points: Sequence[Cell], intervals: Sequence[Cell], tolerance: Tolerance) -> bool:

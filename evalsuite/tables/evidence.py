@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from evalsuite.tables.arrays import unlike_arrays
+from evalsuite.tables.arrays import array_columns, unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, row_hashes, scattered, side_by_side
 from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_strictly_equal
 from evalsuite.tables.packed import Packed, pack, packed_of
@@ -43,11 +43,12 @@ class Summary(NamedTuple):
 
 class Beside(NamedTuple):
     """Of the unlike rows of two columns: whether all hold numbers or nothing, which are unequal as the reference compares numbers, and
-    which are not surely equal under the strict rules."""
+    which are not surely equal under the strict rules; the row whose numbers are farthest apart, or the first in which one side has none."""
 
     are_numbers: bool
     unequal: Rows
     suspects: Rows
+    farthest: int
 
 
 @dataclass(frozen=True, eq=False, slots=True, kw_only=True)
@@ -68,6 +69,11 @@ class Evidence:
     def n_rows(self) -> int:
         """How many rows each side has."""
         return self.gold.n_rows
+
+    @property
+    def is_big(self) -> bool:
+        """Whether so many cells are held as packed text or arrays that a reason looks at few of them."""
+        return self.packed is not None or array_columns(self.predicted) is not None
 
     def unlike(self, i: int, k: int) -> Rows:
         """The rows in which gold column i and predicted column k are not written alike."""
@@ -151,6 +157,7 @@ class Evidence:
 
         rows, are_numbers = self.unlike(i, k), True
         suspects, unequal = [rows[:0]], [rows[:0]]
+        farthest, widest = 0, -1.0
         for start in range(0, len(rows), _CHUNK):
             part = rows[start : start + _CHUNK]
             a, b = self.numbers(0, i, part), self.numbers(1, k, part)
@@ -160,7 +167,12 @@ class Evidence:
                 continue
             suspects.append(part[~surely_strictly_equal(a, b, tolerance)])
             unequal.append(part[~officially_equal(a.values, b.values)])
-        return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects))
+            apart = np.abs(a.values - b.values)
+            apart[np.isnan(a.values) != np.isnan(b.values)] = np.inf
+            at = int(np.argmax(np.nan_to_num(apart, nan=0.0, posinf=np.inf)))
+            if apart[at] > widest:
+                farthest, widest = int(part[at]), float(apart[at])
+        return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
 
     def rest_is_numbers(self, i: int, k: int) -> bool:
         """Whether the cells of gold column i that are written alike in predicted column k are numbers or empty."""
@@ -191,6 +203,20 @@ class Evidence:
             held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
         numbers: Numbers | None = held[side, column]
         return numbers
+
+    def has_no_neighbour(self, i: int, numbers: "np.ndarray[Any, Any]", span: "np.ndarray[Any, Any]") -> bool:
+        """Whether one of some predicted numbers has no number of gold column i, which holds numbers alone, within its span."""
+        import numpy as np
+
+        held = self.known.setdefault("sorted", {})
+        if i not in held:
+            held.clear()
+            found = self.column(0, i)
+            held[i] = np.sort(found.values[~np.isnan(found.values)]) if found is not None else None
+        ordered = held[i]
+        if ordered is None:
+            return False
+        return bool((np.searchsorted(ordered, numbers - span) == np.searchsorted(ordered, numbers + span, "right")).any())
 
     def summary(self, side: int, column: int) -> Summary:
         """What a packed column holds, in short."""
@@ -228,6 +254,11 @@ class Evidence:
             held[tuple(columns)] = np.concatenate(rows)
         found: np.ndarray[Any, Any] = held[tuple(columns)]
         return found
+
+    def know_bags(self, side: int, columns: Sequence[int]) -> None:
+        """Have the `bag` of several columns worked out in one reading."""
+        if any(("bag", side, column) not in self.known for column in columns):
+            self.rows_hashed(side, columns)
 
     def bag(self, side: int, column: int) -> tuple[int, int]:
         """Two sums, equal for packed columns that hold the same texts in whatever order."""

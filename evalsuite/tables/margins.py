@@ -93,7 +93,8 @@ def _column_margin(evidence: Evidence, gold: Column, predicted: Column, ignore_o
         return _sorted_margin(list(gold.cells), list(predicted.cells))
     unlike: Any = evidence.unlike(gold.position, predicted.position)
     if evidence.packed is not None and len(unlike) > _MOST_READ:
-        unlike = _farthest(evidence, gold, predicted, unlike)
+        beside = evidence.beside(gold.position, predicted.position, gold.tolerance)
+        unlike = unlike[unlike == beside.farthest] if beside.are_numbers else unlike[:_MOST_READ]
     widest = Decimal(0)
     for _, a, b in evidence.cells(gold.position, predicted.position, unlike):
         distance = _distance(gold.read(a), predicted.read(b))
@@ -101,19 +102,6 @@ def _column_margin(evidence: Evidence, gold: Column, predicted: Column, ignore_o
             return inf
         widest = max(widest, distance)
     return upward(widest)
-
-
-def _farthest(evidence: Evidence, gold: Column, predicted: Column, rows: Any) -> Any:
-    """The row whose numbers are farthest apart, or the first in which one is none."""
-    import numpy as np
-
-    a, b = evidence.numbers(0, gold.position, rows), evidence.numbers(1, predicted.position, rows)
-    if a is None or b is None:
-        return rows[:_MOST_READ]
-    distance = np.abs(a.values - b.values)
-    odd = np.isnan(a.values) != np.isnan(b.values)
-    at = int(np.argmax(odd)) if odd.any() else int(np.nanargmax(distance)) if not np.isnan(distance).all() else 0
-    return rows[at : at + 1]
 
 
 def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float:

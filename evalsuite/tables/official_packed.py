@@ -73,6 +73,8 @@ class OfficialColumns:
     def _as_bags(self, i: int, k: int) -> bool | None:
         if self.evidence.bag(0, i) == self.evidence.bag(1, k):
             return None if self.is_wide(0, i) else True
+        if self._head_is_apart(i, k):
+            return False
         mine, theirs = self.kind(0, i), self.kind(1, k)
         if "" in (mine.name, theirs.name):
             return None
@@ -86,6 +88,20 @@ class OfficialColumns:
             rows = self.evidence.spare([i], [k])
             return all(text in NA_WORDS for side in (0, 1) for text in self.evidence.written(side, (i, k)[side], rows[side]))
         return self._numbers_as_bags(i, k, mine, theirs)
+
+    def _head_is_apart(self, i: int, k: int) -> bool:
+        """Whether one of the first predicted cells is a number that none of gold's, which are numbers alone, is near."""
+        import numpy as np
+
+        if self.empty_is_zero or self.kind(0, i).name != "number" or self.kind(0, i).n_empty:
+            return False
+        try:
+            numbers = np.array(list(map(float, self.evidence.heads[1].columns[k])))
+        except ValueError:
+            return False
+        if not np.isfinite(numbers).all():
+            return False
+        return self.evidence.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
 
     def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
         """If numbers can be paired within the tolerance at all, then the i-th smallest with the i-th smallest."""
@@ -184,8 +200,8 @@ def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: in
         near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
         columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
     else:
-        columns.evidence.rows_hashed(0, list(chosen))
-        columns.evidence.rows_hashed(1, range(n_predicted))
+        columns.evidence.know_bags(0, list(chosen))
+        columns.evidence.know_bags(1, range(n_predicted))
         bags: dict[Any, list[int]] = {}
         for k in range(n_predicted):
             bags.setdefault(columns.evidence.bag(1, k), []).append(k)

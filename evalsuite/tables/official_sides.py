@@ -173,7 +173,7 @@ def _explain(
         return Score(official=0.0, reason="", details=details)
     if not n_predicted:
         return Score(official=0.0, reason=no_equal(i, gold.header[i], "no column handed in"), details=details)
-    n_ranked = min(n_rows, max(1, (RANKED_CELLS if packed is None else FEW_RANKED_CELLS) // n_predicted))
+    n_ranked = min(n_rows, max(1, (FEW_RANKED_CELLS if packed is not None or arrays is not None else RANKED_CELLS) // n_predicted))
     mine, theirs = expected, predicted
     if packed is not None or arrays is not None:
         mine, theirs = expected.first(n_ranked), predicted.first(n_ranked)

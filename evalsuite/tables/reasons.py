@@ -70,7 +70,7 @@ def _labels(matching: Matching, gold: Sequence[Column], predicted: Sequence[Colu
 
 def _no_column(matching: Matching, gold: Sequence[Column], predicted: Sequence[Column], ordered: bool, evidence: Evidence) -> Strict:
     column = gold[next(i for i, found in enumerate(matching.candidates) if not found)]
-    nearest, words = nearest_column(column, predicted, ordered, RANKED_CELLS if evidence.packed is None else FEW_RANKED_CELLS)
+    nearest, words = nearest_column(column, predicted, ordered, FEW_RANKED_CELLS if evidence.is_big else RANKED_CELLS)
     if ordered:
         unmatched = unmatched_in_order(column, nearest, evidence)
     elif evidence.packed is None:

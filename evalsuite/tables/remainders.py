@@ -14,6 +14,7 @@ from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, 
 
 # More rows than this are no remainder: the exact search has to look at the whole tables.
 MOST_LEFT: Final = 20_000
+_CHUNK: Final = 65_536
 _WORDS: Final = (b"na", b"n/a", b"null", b"none", b"nan", b"true", b"false", b"inf", b"infinity")
 _LONGEST_WORD: Final = 8
 _DATE_LENGTH: Final = 10
@@ -52,8 +53,12 @@ def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | 
     ordered = values[order]
     if len(order):
         # Numbers farther from their neighbour than anything is equal over are in another chain.
-        gaps = np.diff(ordered) > _widest(a, b, gold.tolerance, ordered[1:])
-        chains = np.concatenate([[0], np.cumsum(gaps)])
+        chains = np.zeros(len(order), np.int32)
+        decimals = _fewest_decimals(a, b)
+        for start in range(1, len(order), _CHUNK):
+            part = ordered[start - 1 : start + _CHUNK]
+            chains[start : start + _CHUNK] = np.diff(part) > widest(gold.tolerance, part[1:], decimals)
+        np.cumsum(chains, out=chains)
         touched = np.zeros(int(chains[-1]) + 1, bool)
         touched[chains[matters[order]]] = True
         matters[order] = touched[chains]
@@ -61,12 +66,11 @@ def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | 
     return (mine, theirs) if max(len(mine), len(theirs)) <= MOST_LEFT else None
 
 
-def _widest(a: Numbers, b: Numbers, tolerance: Tolerance, values: Any) -> Any:
-    """How far two equal numbers can be apart whose larger one is near these values."""
+def _fewest_decimals(a: Numbers, b: Numbers) -> int:
+    """How many decimals each number of two columns shows at least."""
     import numpy as np
 
-    shown = [0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b)]
-    return widest(tolerance, values, min(shown))
+    return min(0 if side.digits is None else int(side.digits[~np.isnan(side.values)].min(initial=100)) for side in (a, b))
 
 
 def widest(tolerance: Tolerance, values: Any, decimals: int = FEWEST_DECIMALS) -> Any:
@@ -94,7 +98,7 @@ def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:
     import numpy as np
 
     x, y = np.sort(a.values[~np.isnan(a.values)]), np.sort(b.values[~np.isnan(b.values)])
-    return bool((np.abs(x - y) > _widest(a, b, tolerance, np.maximum(np.abs(x), np.abs(y)))).any())
+    return bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), _fewest_decimals(a, b))).any())
 
 
 def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:

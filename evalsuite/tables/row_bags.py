@@ -12,8 +12,8 @@ from evalsuite.tables.clusters import pair_columns
 from evalsuite.tables.columns import Column, Matching, decided, in_likely_order, likely_columns, matched_as
 from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.number_blocks import is_surely_text, surely_strictly_equal
-from evalsuite.tables.outlines import Outline
-from evalsuite.tables.remainders import MOST_LEFT, apart, cells_of, far, plain_columns, remainder
+from evalsuite.tables.outlines import Outline, place
+from evalsuite.tables.remainders import MOST_LEFT, apart, cells_of, far, plain_columns, remainder, widest
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 
 
@@ -23,11 +23,12 @@ def match_bags(gold: Sequence[Column], predicted: Sequence[Column], evidence: Ev
         return None
     bench = Bench(gold, predicted, evidence, heeds_labels)
     partners = bench.partners()
-    agree = bench.rows_agree(partners) if partners is not None else False
-    if partners is not None and agree:
-        return matched_as(partners)
     # A column whose partner holds the same texts has a candidate: more are looked for where all have one.
     settled = {i: [k] for i, k in enumerate(partners or ()) if bench.is_alike(i, k)}
+    hopeless = any(bench.fits_none(i) for i in range(len(gold)) if i not in settled)
+    agree = bench.rows_agree(partners) if partners is not None and not hopeless else False
+    if partners is not None and agree:
+        return matched_as(partners)
     options = [settled.get(i) or bench.candidates(i) for i in range(len(gold))]
     if any(own is not None and not own for own in options):
         return decided([own if own is not None else [0] for own in options], "limit")
@@ -50,6 +51,7 @@ class Bench:
 
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], evidence: Evidence, heeds_labels: bool) -> None:
         self.gold, self.predicted, self.evidence, self.heeds_labels = gold, predicted, evidence, heeds_labels
+        self._apart: dict[tuple[int, int], bool] = {}
 
     def partners(self) -> list[int] | None:
         """For each gold column a predicted one of its own: the likely one, or another that holds the same texts where that one does not."""
@@ -187,6 +189,10 @@ class Bench:
         head = self.evidence.heads[side].columns[column.position]
         return any(is_surely_text(text) and isinstance(column.read(text), tuple) for text in head)
 
+    def fits_none(self, i: int) -> bool:
+        """Whether a cheap look rules out every predicted column for gold column i."""
+        return all(not self.may_be(i, k) or (not self.is_alike(i, k) and self.cannot_pair(i, k)) for k in range(len(self.predicted)))
+
     def candidates(self, i: int) -> list[int] | None:
         """The predicted columns that hold gold's cells in some order, None where that is open."""
         found = []
@@ -200,23 +206,45 @@ class Bench:
                 found.append(k)
         return found
 
+    def are_numbers(self, gold: Column, predicted: Column) -> bool:
+        """Whether both columns hold numbers and empty cells alone."""
+        return self.evidence.summary(0, gold.position).are_numbers and self.evidence.summary(1, predicted.position).are_numbers
+
+    def cannot_pair(self, i: int, k: int) -> bool:
+        """Whether numbers stand against text, or are apart from each other in order of size."""
+        if (i, k) not in self._apart:
+            gold, predicted = self.gold[i], self.predicted[k]
+            mine = self.evidence.summary(0, gold.position)
+            if mine.are_numbers and self._head_is_apart(i, predicted):
+                return self._apart.setdefault((i, k), True)
+            theirs = self.evidence.summary(1, predicted.position)
+            is_apart = (mine.are_numbers and self.has_text(1, predicted)) or (theirs.are_numbers and self.has_text(0, gold))
+            if mine.are_numbers and theirs.are_numbers:
+                is_apart = mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance)
+                if not is_apart:
+                    a, b = self.evidence.column(0, gold.position), self.evidence.column(1, predicted.position)
+                    is_apart = a is not None and b is not None and apart(a, b, gold.tolerance)
+            self._apart[i, k] = is_apart
+        return self._apart[i, k]
+
+    def _head_is_apart(self, i: int, predicted: Column) -> bool:
+        """Whether one of the first predicted cells is text or a number that no number of gold column i is near."""
+        import numpy as np
+
+        cells = list(map(predicted.read, self.evidence.heads[1].columns[predicted.position]))
+        if any(cell is not None and place(cell) is None for cell in cells):
+            return True
+        numbers = np.array([at for cell in cells if (at := place(cell)) is not None], np.float64)
+        return self.evidence.has_no_neighbour(self.gold[i].position, numbers, widest(self.gold[i].tolerance, numbers))
+
     def can_pair(self, i: int, k: int) -> bool | None:
         """Whether two columns that hold other texts can be paired cell by cell, None where too much is left to say."""
         gold, predicted = self.gold[i], self.predicted[k]
-        if self.is_anchor(i) and predicted.position in self.plain(1):
-            return False
-        mine, theirs = self.evidence.summary(0, gold.position), self.evidence.summary(1, predicted.position)
-        if (mine.are_numbers and self.has_text(1, predicted)) or (theirs.are_numbers and self.has_text(0, gold)):
+        if self.cannot_pair(i, k) or (self.is_anchor(i) and predicted.position in self.plain(1)):
             return False
         a = b = None
-        if mine.are_numbers and theirs.are_numbers:
-            if mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance):
-                return False
+        if self.are_numbers(gold, predicted):
             a, b = self.evidence.column(0, gold.position), self.evidence.column(1, predicted.position)
-            assert a is not None
-            assert b is not None
-            if apart(a, b, gold.tolerance):
-                return False
         rows = remainder(self.evidence, gold, predicted, a, b)
         if rows is None:
             return None

@@ -8,6 +8,7 @@ import tempfile
 from importlib import import_module
 from pathlib import Path
 
+from tests.benchmarks.others import keep as keep_others
 from tests.benchmarks.table import keep
 
 BENCHMARKS = {
@@ -26,6 +27,7 @@ BENCHMARKS = {
     "jsonl": "tests.benchmarks.jsonl",
     "matching": "tests.benchmarks.matching",
     "dask": "tests.benchmarks.dask",
+    "others": "tests.benchmarks.others",
 }
 
 
@@ -42,6 +44,8 @@ def main() -> None:
             module, _, function = BENCHMARKS[name].partition(":")
             found[name] = getattr(import_module(module), function or "run")(Path(scratch), n=arguments.n)
     if arguments.readme:
+        if (others := found.get("others")) is not None:
+            keep_others(others)
         keep(found)
     try:
         print(json.dumps(found, indent=2), flush=True)
