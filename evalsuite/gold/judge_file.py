@@ -25,7 +25,7 @@ def judge_section(file: Path) -> dict[str, Any]:
     if not file.is_file():
         raise UsageError(f"{file}: no such file", hint=_HINT)
     if not (section := _said_in(file)):
-        raise UsageError(f"{file} says nothing of a judge", hint=_HINT)
+        raise UsageError(f"{file} has no `judge` section and no key of one", hint=_HINT)
     return section
 
 

@@ -30,6 +30,7 @@ _LONGEST_BACKOFF, _LONGEST_RETRY_AFTER = 30.0, 300.0
 # After so many calls in a row that failed for good, the judge is held to be down and no more are tried.
 _MOST_FAILURES = 5
 _SHORTEST_SECRET = 8
+_LONGEST_ERROR = 300
 
 
 @dataclass(slots=True)
@@ -57,6 +58,7 @@ class Client:
         self._held: set[socket.socket] = set()
         self._failures = 0
         self._refusal: str | None = None
+        self._errors: set[str] = set()
         self._memo = Memo(Path(settings.cache), at_once=True) if settings.cache else None
         self._cassette = Cassette(Path(settings.cassette), settings.cassette_mode) if settings.cassette else None
 
@@ -155,9 +157,27 @@ class Client:
             return (self._without_key(reply), "") if reply else (None, "the reply is no chat completion")
         if status in _AGAIN or status >= 500:
             return None, f"the judge answered HTTP {status}"
-        if status in _REFUSED:
-            self._refusal = f"the judge answered HTTP {status}: {_REFUSED[status]}"
-        raise FaultError("JUDGE_FAILED", self._refusal or f"the judge answered HTTP {status}")
+        why = f"the judge answered HTTP {status}"
+        told = self._told(response.body)
+        with self._lock:
+            if status in _REFUSED:
+                self._refusal = why = f"{why}: {_REFUSED[status]}"
+            elif told in self._errors:
+                # The same error for another request: it is the way of asking that is refused, not what was asked.
+                self._refusal = f"not asked: {why} before"
+            self._errors.add(told)
+        raise FaultError("JUDGE_FAILED", f"{why}: {told}" if told else why)
+
+    def _told(self, body: bytes) -> str:
+        """What an error's body says, on one line, without the key."""
+        text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
+        with contextlib.suppress(ValueError, RecursionError, AttributeError):
+            said = json.loads(body[: 16 * _LONGEST_ERROR])
+            error = said.get("error", said)
+            text = str(error.get("message", text) if isinstance(error, dict) else error)
+        key = self.settings.key()
+        text = text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
+        return " ".join(text.split())[:_LONGEST_ERROR]
 
     def _without_key(self, reply: Reply) -> Reply:
         """The reply without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""

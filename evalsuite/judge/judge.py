@@ -104,16 +104,22 @@ class Account:
 
     def to_json(self) -> dict[str, Any]:
         """The `judge` object of `run.json`; `cost` is None where no price is set."""
-        prices = self._settings.price_per_1k_prompt, self._settings.price_per_1k_completion
-        cost = (self._n_prompt_tokens * prices[0] + self._n_completion_tokens * prices[1]) / 1000
+        priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
         return {
             "models": list(self._settings.all_models),
             "calls": self._n_calls,
             "known_replies": self._n_known,
             "prompt_tokens": self._n_prompt_tokens,
             "completion_tokens": self._n_completion_tokens,
-            "cost": round(cost, 9) if any(prices) else None,
+            "cost": round(self.cost, 9) if priced else None,
         }
+
+    @property
+    def cost(self) -> float:
+        """What was paid so far; 0 where no price is set."""
+        settings = self._settings
+        tokens = self._n_prompt_tokens * settings.price_per_1k_prompt + self._n_completion_tokens * settings.price_per_1k_completion
+        return tokens / 1000
 
 
 class Judge:
@@ -142,6 +148,8 @@ class Judge:
                 sample=sample * (1 + _SECOND_TRIES) + attempt,
                 prompt=question.prompt,
             )
+            if 0 < self.settings.max_cost <= self.account.cost:
+                raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")
             replies.append(self.client.ask(request, says=lambda reply: question.read(reply.text).value is not None))
             self.account.add(replies[-1])
             verdict = question.read(replies[-1].text)

@@ -107,6 +107,7 @@ class Settings:
         cassette: a file of recorded replies; `cassette_mode` says whether it is written or is all there is.
         price_per_1k_prompt: what 1,000 prompt tokens cost, in any currency.
         price_per_1k_completion: what 1,000 completion tokens cost.
+        max_cost: what a run may cost at most; what is left then is unscored. 0 sets no limit.
     """
 
     base_url: str = ""
@@ -128,6 +129,7 @@ class Settings:
     cassette_mode: Literal["replay", "record"] = "replay"
     price_per_1k_prompt: float = 0.0
     price_per_1k_completion: float = 0.0
+    max_cost: float = 0.0
 
     @property
     def all_models(self) -> tuple[str, ...]:
@@ -208,6 +210,7 @@ _AT_LEAST = {
     "most_chars": 1,
     "price_per_1k_prompt": 0,
     "price_per_1k_completion": 0,
+    "max_cost": 0,
 }
 
 

@@ -1,5 +1,6 @@
 """The client over real HTTP: what goes wrong on the way is asked again, refused with a reason, and never makes a score."""
 
+import json
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -238,3 +239,16 @@ def test_an_empty_reply_is_a_reply(serve: Serve, judge_at: Make) -> None:
     server = serve(lambda _, n: says[n - 1])
     client = judge_at(server).client
     assert [client.ask(request(str(n))).text for n in range(3)] == ["", "ab", "c"]
+
+
+def test_a_refused_request_says_why_and_ends_the_asking(serve: Serve, judge_at: Make) -> None:
+    """A 400 says what the endpoint says, without the key; the same words for another request, and no other goes out."""
+    body = json.dumps({"error": {"message": f"max_tokens is not supported with {KEY}"}}).encode()
+    server = serve(lambda asked, _: "fine" if "good" in prompt_of(asked) else Say(status=400, raw=body))
+    client = judge_at(server, concurrency=1).client
+    for text in ("one", "two"):
+        with pytest.raises(FaultError, match=r"HTTP 400: max_tokens is not supported with \[key\]"):
+            client.ask(request(text))
+    with pytest.raises(FaultError, match="not asked: the judge answered HTTP 400 before"):
+        client.ask(request("good"))
+    assert len(server.asked) == 2

@@ -79,7 +79,7 @@ def test_only_what_moves_a_verdict_makes_runs_incomparable(place: Path, serve: S
         ("base_url: http://x\nretries: -1", "judge.yaml:2: judge.retries must be at least 0"),
         ("judge: {concurency: 2}", "did you mean 'concurrency'"),
         ("[]", "not a mapping"),
-        ("", "says nothing of a judge"),
+        ("", "no `judge` section"),
         ("model: m\nmodel: n", "stands twice"),
     ],
 )
@@ -88,3 +88,19 @@ def test_a_judge_yaml_that_cannot_be_meant(place: Path, capsys: pytest.CaptureFi
     (place / "gold" / "judge.yaml").write_text(text)
     assert main(["run", "answers", "--gold", "gold", "--no-save"]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
+    """What a run may cost is not passed by more than what is under way; the rest is unscored and says why."""
+    server = serve(lambda *_: '{"score": 5}')
+    entry = json.loads((place / "gold" / "x_eval.jsonl").read_text())
+    names = [f"q{n}" for n in range(6)]
+    (place / "gold" / "x_eval.jsonl").write_text("\n".join(json.dumps({**entry, "instance_id": name, "question": name}) for name in names))
+    answer = {"answer_type": "answer", "answer_or_path": "It was Goethe"}
+    (place / "answers" / "results_metadata.jsonl").write_text("\n".join(json.dumps({"instance_id": name, **answer}) for name in names))
+    prices = {"price_per_1k_prompt": 1, "price_per_1k_completion": 1, "max_cost": 0.001}
+    judge_yaml(place / "gold" / "judge.yaml", base_url=server.base_url, model="m", concurrency=1, **prices)
+    run = evalsuite.evaluate("answers", "gold", save=False)
+    assert [result.status for result in run.results] == ["scored", *["unscored"] * 5]
+    assert "max_cost" in run.results[1].reason
+    assert len(server.asked) == 1
