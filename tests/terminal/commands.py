@@ -105,6 +105,8 @@ COMMANDS = (
     Command("doctor", whole=("processes", "limits", "landlock", "seccomp", "jail"), last="done: "),
     Command("connections list --gold gold", whole=("local",)),
     Command("connections test --gold gold --databases databases", last="done: 1 of 1 work"),
+    Command("keys new host", last="wrote host", writes=True),
+    Command("keys show key", last="ssh-ed25519 "),
     Command("agree first labels.csv"),
     Command("agree first second", whole=(TABLE,)),
     Command("gold check gold", writes=True),
@@ -142,6 +144,7 @@ def make_place(folder: Path) -> Path:
         f"run '{SPACED}' --gold gold --out .evalsuite/runs/second",
         f"run {LONG} --gold gold --shard 1/2 --out parts/1",
         f"run {LONG} --gold gold --shard 2/2 --out parts/2",
+        "keys new key",
         "suite create capitals --from docs/example/questions.csv --scorer string_match",
         "suite run capitals --from docs/example/model_a.csv --from docs/example/model_b.csv",
     ):
