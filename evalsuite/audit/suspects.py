@@ -1,4 +1,4 @@
-"""Which instances of gold to look at first, from how several submissions did on them.
+"""Which instances of gold to look at first, from how several submissions did on them: the likeliest to be wrong (see `posterior`) first.
 
 Three signs, none of them a proof: submissions that have nothing to do with each other give the same answer and gold calls it wrong; no
 submission is right; the better submissions do worse than the rest.
@@ -10,10 +10,12 @@ import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.audit.expected_ranks import Outlook, outlook, worth_of_a_look
+from evalsuite.audit.posterior import GOLD, posteriors
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
@@ -35,14 +37,16 @@ from evalsuite.workers.stages import Prediction
 ORDER: Final = "evalsuite.audit.suspects:collect_answer"
 # An item-rest correlation of fewer runs is mostly chance.
 FEWEST_RUNS: Final = 4
+WORTH_NAMING: Final = 0.1
 _KEY: Final = "answer"
 _SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """An instance with what speaks against its gold. `rank_value` in [0, 2.5]: what the list is sorted by, see `suspects`.
+    """An instance with what speaks against its gold. `rank_value` in [0, 2.5] adds up the three signs, see `suspects`.
 
+    `p_wrong` in [0, 1] is P(gold is wrong), which the list is sorted by; `worth` in [0, 1] what a look is worth (see `expected_ranks`).
     `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
     wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None where it is not defined.
     """
@@ -55,6 +59,8 @@ class Suspect:
     shown: str
     item_rest: float | None
     reasons: tuple[str, ...]
+    p_wrong: float = 0.0
+    worth: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
         """The suspect as data."""
@@ -70,11 +76,12 @@ class Suspects:
     n_runs: int
     n_voices: int
     notes: tuple[str, ...]
+    outlook: Outlook = field(default_factory=Outlook)
 
     def to_json(self) -> dict[str, Any]:
         """The list as data."""
         rest = {name: getattr(self, name) for name in ("n_instances", "n_runs", "n_voices")}
-        return {"suspects": [one.to_json() for one in self.suspects], **rest, "notes": list(self.notes)}
+        return {"suspects": [one.to_json() for one in self.suspects], **rest, "notes": list(self.notes), "outlook": self.outlook.to_json()}
 
 
 def suspects(
@@ -84,6 +91,7 @@ def suspects(
 
     Runs are one voice where they scored the same files, or name the same model. `rank_value` adds: the share of the other voices that
     join the first in one wrong answer; 0.5 where nobody is right; and how far the item-rest correlation lies below 0.
+    Listed are those with a sign, and those whose gold is wrong with a probability of 0.1 or more; the likeliest first.
 
     Raises `UsageError` for fewer than two voices, and for runs of different golds.
     """
@@ -101,11 +109,38 @@ def suspects(
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
         notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
-    found = [_suspect(name, firsts, scores, answers, correlations.get(name)) for name in ids]
-    listed = sorted((one for one in found if one.rank_value > 0), key=lambda one: (-one.rank_value, one.instance_id))
+    # What nobody was judged on says nothing.
+    votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
+    likely = posteriors(votes)
+    found = [
+        replace(
+            _suspect(name, firsts, scores, answers, correlations.get(name)),
+            p_wrong=likely[name].p_wrong,
+            worth=worth_of_a_look(votes[name], likely[name]),
+        )
+        for name in votes
+    ]
+    named = (one for one in found if one.rank_value > 0 or one.p_wrong >= WORTH_NAMING)
+    listed = sorted(named, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))
     return Suspects(
-        suspects=tuple(listed), n_instances=len(ids), n_runs=len(entries), n_voices=len(firsts), notes=tuple(dict.fromkeys(notes))
+        suspects=tuple(listed),
+        n_instances=len(ids),
+        n_runs=len(entries),
+        n_voices=len(firsts),
+        notes=tuple(dict.fromkeys(notes)),
+        outlook=outlook(votes, likely),
     )
+
+
+def _votes(
+    name: str, scores: Mapping[str, Mapping[str, float | None]], answers: Mapping[str, Mapping[str, tuple[str, str]]]
+) -> dict[str, str]:
+    """What each run that was judged says: `GOLD`, or its answer; one that could not be read agrees with nobody."""
+    given = {}
+    for run, own in scores.items():
+        if (score := own.get(name)) is not None:
+            given[run] = GOLD if score == 1 else answers[run].get(name, (f"? {run}", ""))[0]
+    return given
 
 
 def _voices(entries: Sequence[RunEntry]) -> list[int]:

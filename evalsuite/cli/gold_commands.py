@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.gold_review_commands import GoldFolder, GoldWorkers, gold_audit, gold_errata, gold_suspects
+from evalsuite.cli.gold_review_commands import GoldFolder, GoldWorkers, gold_audit, gold_errata, gold_review, gold_suspects
 from evalsuite.cli.options import Databases, Group, Json, Layout, Plugins, load_plugins, one_of, share
 from evalsuite.cli.showing import print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -151,6 +151,7 @@ gold_commands = Group(
         "audit": gold_audit,
         "lint": gold_lint,
         "suspects": gold_suspects,
+        "review": gold_review,
         "errata": gold_errata,
         "contamination": gold_contamination,
         "convert": gold_convert,

@@ -1,7 +1,8 @@
-"""`evalsuite gold audit`, `suspects` and `errata`: which checks are too easy, which gold to look at, and what was corrected."""
+"""`evalsuite gold audit`, `suspects`, `review` and `errata`: which checks are too easy, which gold to look at, what was corrected."""
 
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,7 +25,7 @@ from evalsuite.cli.options import (
     share,
 )
 from evalsuite.cli.showing import ProgressBar, print_document
-from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError, cannot_write
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
@@ -102,6 +103,77 @@ def gold_suspects(
     return EXIT_OK
 
 
+def gold_review(
+    run: Annotated[list[str], typer.Argument(metavar="RUN...", help="runs of one gold, by name or folder")],
+    author: Annotated[str, typer.Option(help="who looks, as entries name it", metavar="NAME")],
+    evidence: Annotated[str, typer.Option(help="where it is shown why a gold is wrong", metavar="https://...")],
+    rules: Rules = None,
+    gold: GoldNow = None,
+    most: Annotated[int, typer.Option("--most", min=1, help="how many instances to look at", metavar="N")] = 20,
+    runs: RunsFolder = RUNS,
+    isolation: Isolation = "process",
+    plugin: Plugins = None,
+) -> int:
+    """Walk through the golds that may be wrong, in the order of what a look is worth; one key writes the entry of gold.errata.yaml.
+
+    Keys: w the gold is wrong (waive it), r it is right, s skip, q quit.
+    """
+    from evalsuite.audit.suspects import suspects
+    from evalsuite.gold.errata import ERRATA_FILE, read_errata
+    from evalsuite.gold.layouts import read_gold
+    from evalsuite.store.history import one_run
+
+    if not evidence.startswith(("http://", "https://")):
+        raise UsageError(f"evidence must be a link, found {evidence!r}", hint="--evidence https://... to where it is shown")
+    if not author.strip():
+        raise UsageError("--author is empty", hint="--author 'M. Rossi'")
+    load_plugins(plugin)
+    entries = [one_run(name, runs) for name in run]
+    read = read_gold(gold or Path(str(entries[0].run.get("gold", {}).get("folder", "gold"))))
+    how = one_of(isolation, ("process", "none"), "--isolation")
+    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how)
+    known = read_errata(read)
+    done = {one.id for one in known.entries} if known is not None else set()
+    listed = [one for one in sorted(found.suspects, key=lambda one: (-one.worth, one.instance_id)) if one.instance_id not in done][:most]
+    n_written = 0
+    for at, one in enumerate(listed, 1):
+        print(clean(f"{at}/{len(listed)}  {one.instance_id}  right {one.n_right}/{one.n_voices}  P(gold is wrong) {one.p_wrong:.2f}"))
+        for line in (*one.reasons, *([f"the answer: {one.shown}  ({', '.join(one.agreeing)})"] if one.agreeing else ())):
+            print(clean(f"   {line}"))
+        key = _asked_key("   gold is [w]rong, [r]ight, [s]kip, [q]uit: ", "wrsq")
+        if key == "q":
+            break
+        if key == "w":
+            says = {"author": author, "reason": "; ".join(one.reasons) or f"P(gold is wrong) = {one.p_wrong:.2f}", "evidence": evidence}
+            _append(read.folder / ERRATA_FILE, _new_entry(read, one.instance_id, says))
+            n_written += 1
+            print(f"   written to {clean(str(read.folder / ERRATA_FILE))}")
+    print(f"{n_written} entr{'y' if n_written == 1 else 'ies'} written, of {len(listed)} instances to look at")
+    return EXIT_OK
+
+
+def _asked_key(question: str, keys: str) -> str:
+    """The first of the keys that a person gives; `q` where nobody answers any more."""
+    while True:
+        try:
+            given = input(question).strip().lower()[:1]
+        except EOFError:
+            print()
+            return "q"
+        if given and given in keys:
+            return given
+
+
+def _append(file: Path, entry: str) -> None:
+    """Put an entry at the end of a file, which begins then where there is none. Raises `OutputError`."""
+    try:
+        before = file.read_text(encoding="utf-8") if file.exists() else ""
+        with file.open("a", encoding="utf-8") as handle:
+            handle.write(("" if not before or before.endswith("\n") else "\n") + entry)
+    except OSError as error:
+        raise cannot_write(file, error) from error
+
+
 def gold_errata(
     gold: GoldFolder,
     entry: Annotated[str | None, typer.Option("--entry", help="print an entry for this instance, to be filled in", metavar="ID")] = None,
@@ -131,8 +203,8 @@ def gold_errata(
     return EXIT_OK
 
 
-def _new_entry(gold: "Gold", instance_id: str) -> str:
-    """An entry for an instance with its hash, all else to be filled in."""
+def _new_entry(gold: "Gold", instance_id: str, says: Mapping[str, str] | None = None) -> str:
+    """An entry for an instance with its hash; what `says` does not say of author, reason and evidence is to be filled in."""
     from datetime import UTC, datetime, timedelta
 
     from evalsuite.gold.errata import instance_hash
@@ -142,6 +214,10 @@ def _new_entry(gold: "Gold", instance_id: str) -> str:
     known = {instance.instance_id: instance for instance in gold.instances}
     until = (datetime.now(UTC) + timedelta(days=365)).date()
     name = json.dumps(instance_id, ensure_ascii=False)
+    if says is not None:
+        filled = "".join(f"  {key}: {json.dumps(text, ensure_ascii=False)}\n" for key, text in says.items())
+        waived = f"- id: {name}\n  gold: {json.dumps(instance_hash(gold, known[instance_id]))}\n  waive: true\n"
+        return f"{waived}{filled}  expires: {until.isoformat()}\n"
     return (
         f"- id: {name}\n  gold: {json.dumps(instance_hash(gold, known[instance_id]))}\n"
         "  waive: true            # or patch: {gold: ...}, or evaluation: {func: ..., parameters: {...}}\n"

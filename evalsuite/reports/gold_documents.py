@@ -207,12 +207,13 @@ def suspects_document(found: "Suspects", *, most: int = 20) -> Document:
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="n_right", title="right", type="BIGINT", value=lambda one: one.n_right, is_number=True),
         Column(name="n_voices", title="of", type="BIGINT", value=lambda one: one.n_voices, is_number=True),
+        Column(name="p_wrong", title="P(wrong)", type="DOUBLE", value=lambda one: one.p_wrong, is_number=True),
         Column(name="answer", title="the answer", value=lambda one: one.shown if one.agreeing else None),
         Column(name="reasons", title="why", role="why", value=lambda one: "; ".join(one.reasons), wraps=True),
     ]
 
     def lines(one: "Suspect") -> Iterator[str]:
-        yield f"{numbers[one.instance_id]:>3}  {one.instance_id}  right {one.n_right}/{one.n_voices}"
+        yield f"{numbers[one.instance_id]:>3}  {one.instance_id}  right {one.n_right}/{one.n_voices}  P(gold is wrong) {one.p_wrong:.2f}"
         yield from (f"       {reason}" for reason in one.reasons)
         if one.agreeing:
             more = f" and {len(one.agreeing) - MOST_RUNS} more" if len(one.agreeing) > MOST_RUNS else ""
@@ -225,7 +226,8 @@ def suspects_document(found: "Suspects", *, most: int = 20) -> Document:
             yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
         n_voices = f"{found.n_voices} independent submissions in {found.n_runs} runs"
         said = f"{len(found.suspects)} of {found.n_instances} instances to look at, from {n_voices}"
-        yield Section(look="lines", lines=[*(f"note: {note}" for note in found.notes), said])
+        expected = [f"expected: {found.outlook.says}"] if found.outlook.says else []
+        yield Section(look="lines", lines=[*(f"note: {note}" for note in found.notes), *expected, said])
 
     every = Table(columns=columns, rows=found.suspects)
     tables: dict[Form, Table[Suspect]] = {"csv": every, "parquet": every}

@@ -1,10 +1,15 @@
 """Suspects: agreement against gold, instances that nobody solves, and items that the better submissions fail."""
 
+import io
 import json
+import math
+import random
 from pathlib import Path
 
 import pytest
 
+from evalsuite.audit.expected_ranks import outlook
+from evalsuite.audit.posterior import GOLD, posteriors
 from evalsuite.audit.suspects import FEWEST_RUNS, Suspects, item_rest, suspects
 from evalsuite.cli import main
 from evalsuite.errors import UsageError
@@ -126,3 +131,66 @@ def test_the_command_ranks_and_explains(tmp_path: Path, capsys: pytest.CaptureFi
     said = json.loads(capsys.readouterr().out)
     assert [one["instance_id"] for one in said["suspects"]] == ["capital", "table", "total"]
     assert main(["gold", "suspects", str(made[0])]) == 2
+
+
+def world(seed: int) -> tuple[dict[str, dict[str, str]], set[str]]:
+    """(the votes of 8 submissions on 100 instances, those 10 whose gold is wrong); wrong answers agree now and then."""
+    random_ = random.Random(seed)
+    names = [f"q{i}" for i in range(100)]
+    wrong, abilities = set(random_.sample(names, 10)), [random_.uniform(0.2, 2.2) for _ in range(8)]
+    votes = {}
+    for name in names:
+        hard, own = random_.gauss(0, 1), {}
+        for j, able in enumerate(abilities):
+            answer = "right" if random_.random() < 1 / (1 + math.exp(hard - able)) else random_.choice(["a", "b", "c", *map(str, range(9))])
+            own[f"run{j}"] = GOLD if answer == ("a" if name in wrong else "right") else answer
+        votes[name] = own
+    return votes, wrong
+
+
+def test_wrong_golds_are_found_and_the_probability_is_calibrated() -> None:
+    """In nine worlds with 10 wrong golds of 100: precision at 10 of 0.9, a low Brier score, and P(wrong) is what it says."""
+    precision, squares, all_of = [], [], []
+    for seed in range(9):
+        votes, wrong = world(seed)
+        found = posteriors(votes)
+        listed = sorted(found, key=lambda name: -found[name].p_wrong)[:10]
+        precision.append(len(wrong & set(listed)) / 10)
+        squares += [(one.p_wrong - (name in wrong)) ** 2 for name, one in found.items()]
+        all_of += [(one.p_wrong, name in wrong) for name, one in found.items()]
+    assert sum(precision) / 9 >= 0.9, precision
+    assert sum(squares) / len(squares) < 0.02
+    for low, high in ((0, 0.1), (0.1, 0.9), (0.9, 1.01)):
+        part = [(p, is_wrong) for p, is_wrong in all_of if low <= p < high]
+        assert abs(sum(p for p, _ in part) / len(part) - sum(is_wrong for _, is_wrong in part) / len(part)) < 0.3, (low, high)
+
+
+def test_ranks_that_would_change_are_named() -> None:
+    """A gold that seven of eight agree against is likely wrong, and mending it moves the one who agreed with it."""
+    votes = {f"q{i}": {f"run{j}": GOLD if i % 8 != j else f"x{i}" for j in range(8)} for i in range(16)}
+    votes |= {f"bad{n}": {f"run{j}": GOLD if j == 0 else "same" for j in range(8)} for n in range(2)}
+    found = posteriors(votes)
+    assert min(found[f"bad{n}"].p_wrong for n in range(2)) > 0.9
+    assert found["bad0"].likeliest == "same"
+    seen = outlook(votes, found)
+    assert (seen.n_wrong, seen.submissions[0].run, seen.submissions[0].rank) == (2, "run0", 1)
+    assert seen.submissions[0].expected_rank == 8
+    assert "run0 and run1" in seen.says
+
+
+def test_one_key_writes_the_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """`gold review` asks instance by instance; w writes an entry that applies, r and s write none, q ends."""
+    made = runs(tmp_path, {"total": "47 pieces"}, {"total": "47.0", "capital": "Porto"}, {"total": "47", "capital": "porto"})
+    monkeypatch.setattr("sys.stdin", io.StringIO("x\nw\nr\nq\n"))
+    words = ["gold", "review", *map(str, made), "--author", "M. Rossi", "--evidence", "https://example.org/1", "--isolation", "none"]
+    assert main(words) == 0
+    out = capsys.readouterr().out
+    assert "1/" in out
+    assert "1 entry written" in out
+    assert main(["gold", "errata", str(tmp_path / "gold"), "--json"]) == 0
+    (entry,) = json.loads(capsys.readouterr().out)
+    assert (entry["state"], entry["author"]) == ("applied", "M. Rossi")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(words) == 0
+    assert entry["instance_id"] not in capsys.readouterr().out
+    assert main([*words[:-3], "nowhere", "--isolation", "none"]) == 2
