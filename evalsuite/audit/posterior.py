@@ -2,7 +2,8 @@
 
 Item response with latent truth: submission j of ability t_j is right on an instance of difficulty d with probability
 1 / (1 + exp(d - t_j)), d normal with deviation 1.5; who is wrong gives one of 1/c wrong answers, where c is the share of pairs of wrong
-answers that agree. Gold is right with one probability for all instances. Abilities, c and that probability are fitted by expectation and maximisation.
+answers that agree. Gold is right with one probability for all instances. Abilities, c and that probability are fitted by expectation and
+maximisation.
 Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties.
 """
 
