@@ -9,15 +9,13 @@ import gzip
 import lzma
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from evalsuite.errors import FaultError, UsageError
-from evalsuite.readers.answer_forms import read_gold_files
-from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Fault, Gold, GoldInstance, Table
+from evalsuite.audit.gold_texts import GoldText
+from evalsuite.errors import UsageError
 
 N_WORDS = 13
 SHORTEST = 8
@@ -25,16 +23,6 @@ _WORD = re.compile(r"\w+")
 _CHUNK = 1 << 20
 _SHOWN_WORDS = 20
 _OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldText:
-    """One text of an instance, in pieces; `part` says where it stands: `instruction`, `string_match gold`, `result.csv`."""
-
-    instance_id: str
-    part: str
-    where: str
-    pieces: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,7 +123,8 @@ class _Index:
         for number, text in enumerate(texts):
             words = [word for piece in text.pieces for word in words_of(piece)]
             size = min(n_words, len(words))
-            n_grams = len(words) - size + 1 if size >= min(n_words, SHORTEST) else 0
+            shortest = 1 if text.any_length else min(n_words, SHORTEST)
+            n_grams = len(words) - size + 1 if size >= shortest else 0
             grams = {" ".join(words[at : at + size]) for at in range(n_grams)}
             self.n_grams.append(len(grams))
             if grams:
@@ -236,63 +225,3 @@ def text_files(paths: Iterable[Path]) -> list[Path]:
             raise UsageError(f"no such file: {path}", hint="--against takes text files, or folders of them")
         found += sorted(item for item in path.rglob("*") if item.is_file()) if path.is_dir() else [path]
     return found
-
-
-FILE_FORMS = ("table", "tables", "database")
-
-
-def gold_texts(gold: Gold, limits: Mapping[str, int | float]) -> Iterator[GoldText | Fault]:
-    """The texts of each instance in gold order; a `Fault` stands for a gold file that cannot be read."""
-    for instance in gold.instances:
-        for key, value in instance.extra.items():
-            yield _gold_text(instance, key, value)
-        for check in instance.checks:
-            reads = SCORERS.load(check.scorer).marker.reads
-            if reads in FILE_FORMS or reads == "tree":
-                yield from _file_texts(instance, check, reads, gold, limits)
-            else:
-                for key, value in check.parameters.items():
-                    yield _gold_text(instance, f"{check.scorer} {key}", value)
-
-
-def _file_texts(
-    instance: GoldInstance, check: Check, reads: str, gold: Gold, limits: Mapping[str, int | float]
-) -> Iterator[GoldText | Fault]:
-    if "gold" not in check.parameters:
-        return
-    try:
-        read = read_gold_files(reads, check.parameters, folder=gold.folder, instance_id=instance.instance_id, limits=limits)["gold"]
-    except FaultError as error:
-        yield Fault(code=error.fault.code, detail=error.fault.detail, where=instance.where)
-        return
-    if reads == "tree":
-        yield _gold_text(instance, f"{check.scorer} gold", read)
-        return
-    tables = read.values() if isinstance(read, Mapping) else read if isinstance(read, list) else [read]
-    for table in tables:
-        if isinstance(table, Table):
-            # Row by row, as a CSV file or a printed table would show them.
-            cells = tuple(str(cell) for row in zip(*table.columns, strict=True) for cell in row if cell is not None)
-            yield GoldText(
-                instance_id=instance.instance_id, part=table.name or "gold", where=instance.where, pieces=(*table.header, *cells)
-            )
-        else:
-            yield Fault(code=table.code, detail=table.detail, where=instance.where)
-
-
-def _gold_text(instance: GoldInstance, part: str, value: Any) -> GoldText:
-    return GoldText(instance_id=instance.instance_id, part=part, where=instance.where, pieces=tuple(_strings(value)))
-
-
-def _strings(value: Any) -> Iterator[str]:
-    """Every text and number in a JSON value, in order."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _strings(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _strings(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)

@@ -102,10 +102,14 @@ def gold_contamination(
     fail_over: Annotated[
         float | None, typer.Option("--fail-over", help="exit 1 where more than this share of a text is found", metavar="0-1")
     ] = None,
+    canary: Annotated[
+        list[str] | None, typer.Option("--canary", help="a text that is sought whatever its length; may be repeated", metavar="TEXT")
+    ] = None,
     json_: Json = False,
 ) -> int:
-    """Say how much of gold (questions, answers, table cells) stands in given text files, such as training data."""
-    from evalsuite.audit.contamination import GoldText, contamination, gold_texts, text_files
+    """Say how much of gold (questions, answers, tables in any form) and its canaries stands in given text files, such as training data."""
+    from evalsuite.audit.contamination import contamination, text_files
+    from evalsuite.audit.gold_texts import CANARY, GoldText, gold_texts
     from evalsuite.gold.layouts import read_gold
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.reports.gold_documents import contamination_document
@@ -116,6 +120,7 @@ def gold_contamination(
     files = text_files(against)
     read = read_gold(gold)
     texts = list(gold_texts(read, resolve_limits(read.suite.limits)))
+    texts += [GoldText(instance_id="(suite)", part=CANARY, where="--canary", pieces=(text,), any_length=True) for text in canary or ()]
     found = contamination([text for text in texts if isinstance(text, GoldText)], files, n_words=words)
     faults = [text for text in texts if not isinstance(text, GoldText)]
     if json_:

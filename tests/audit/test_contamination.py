@@ -1,15 +1,19 @@
 """n-grams of gold in other texts, held to a plain model that reads everything at once."""
 
 import gzip
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from evalsuite.audit import contamination as subject
-from evalsuite.audit.contamination import GoldText, contamination, gold_texts, text_files
+from evalsuite.audit.contamination import contamination, text_files
+from evalsuite.audit.gold_texts import GoldText, gold_texts
+from evalsuite.cli import main
 from evalsuite.errors import UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
@@ -108,3 +112,40 @@ def test_the_examples_gold_gives_its_questions_and_tables() -> None:
     assert {one.instance_id for one in texts} == {one.instance_id for one in gold.instances}
     assert any(one.part == "readings.csv" and "line_speed" in one.pieces for one in texts)
     assert any(one.part == "number_match gold" and one.pieces == ("48215.75",) for one in texts)
+
+
+ROWS = [("Bergen", "1204", "north"), ("Oslo", "3377", "east"), ("Roma", "5120", "south"), ("Lyon", "8816", "west")]
+
+
+@pytest.mark.parametrize(
+    ("form", "content"),
+    [
+        ("", "| city | total | side |\n| --- | --- | --- |\n" + "\n".join("| " + " | ".join(row) + " |" for row in ROWS)),
+        (", columns turned round", "side,total,city\n" + "\n".join(",".join(row[::-1]) for row in ROWS)),
+        (", as JSON records", json.dumps([dict(zip(("city", "total", "side"), row, strict=True)) for row in ROWS], indent=1)),
+    ],
+)
+def test_tables_are_found_in_other_forms(tmp_path: Path, capsys: pytest.CaptureFixture[str], form: str, content: str) -> None:
+    """A gold table is found as a Markdown table, with its columns turned round, and as JSON records."""
+    found = searched(tmp_path, capsys, content)
+    best = found["overlaps"][0]
+    assert (best["part"], best["share"]) == (f"g.csv{form}", 1.0)
+
+
+def test_canaries_are_found_however_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A GUID of an instance, or one that is named, is found; a text of its length that is no canary is not sought."""
+    found = searched(tmp_path, capsys, "... BENCHMARK 26b5c67b-86a9-4aaa-bbbb-0123456789ab and red-herring ...", "--canary", "red herring")
+    assert {(one["instance_id"], one["part"]) for one in found["overlaps"]} == {("q", "canary"), ("(suite)", "canary")}
+
+
+def searched(folder: Path, capsys: pytest.CaptureFixture[str], content: str, *words: str) -> dict[str, Any]:
+    """What of a gold folder with one table and a canary stands in a file, as data."""
+    (folder / "gold" / "q").mkdir(parents=True)
+    (folder / "gold" / "q" / "g.csv").write_text("city,total,side\n" + "\n".join(map(",".join, ROWS)) + "\n")
+    line = {"instance_id": "q", "canary": "26b5c67b-86a9-4aaa-bbbb-0123456789ab", "note": "red herring"}
+    check = {"func": "table_match", "parameters": {"gold": "g.csv"}}
+    (folder / "gold" / "a_eval.jsonl").write_text(json.dumps({**line, "evaluation": check}) + "\n")
+    (folder / "web.txt").write_text(content)
+    assert main(["gold", "contamination", str(folder / "gold"), "--against", str(folder / "web.txt"), "--json", *words]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
