@@ -5,6 +5,7 @@ not made printable: that is the report's work.
 """
 
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import SequenceMatcher
@@ -22,6 +23,8 @@ MOST_LEAVES: Final = 100
 LONGEST_CELL: Final = 200
 LONGEST_TEXT: Final = 2000
 LONGEST_DIFF: Final = 500
+# Words and numbers as wholes, every other sign by itself.
+_PIECE: Final = re.compile(r"\d+(?:[.,]\d+)*|\w+|\s+|.")
 
 Data = dict[str, Any]
 
@@ -207,10 +210,10 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
 
 
 def _segments(gold: str, answer: str) -> list[dict[str, str]]:
-    """How gold becomes the answer: equal, insert, delete and replace, over the first 500 characters of each."""
-    a, b = gold[:LONGEST_DIFF], answer[:LONGEST_DIFF]
+    """How gold becomes the answer word by word: equal, insert, delete and replace, over the first 500 characters of each."""
+    a, b = (_PIECE.findall(text[:LONGEST_DIFF]) for text in (gold, answer))
     codes = SequenceMatcher(None, a, b, autojunk=False).get_opcodes()
-    return [{"op": op, "gold": a[i:j], "predicted": b[k:m]} for op, i, j, k, m in codes]
+    return [{"op": op, "gold": "".join(a[i:j]), "predicted": "".join(b[k:m])} for op, i, j, k, m in codes]
 
 
 def tree_difference(gold: Any, form: Any, details: Mapping[str, Any]) -> Data:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from evalsuite.causes.table_pairs import TablePair
-from evalsuite.explain.difference import difference, judge_difference
+from evalsuite.explain.difference import difference, judge_difference, text_difference
 from evalsuite.explain.difference_sql import table_sql
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Table
@@ -91,3 +91,12 @@ def test_the_statement_runs_and_shows_the_differing_rows(tmp_path: Path) -> None
         rules="official",
     )
     assert len(duckdb.connect().execute(sql).fetchall()) == 4
+
+
+def test_texts_are_compared_word_by_word() -> None:
+    """A word that is another one is replaced as a whole, a number with its separators too, and what is too much is inserted."""
+    segments = text_difference("The total is 1,250.75 in Oslo, not more", {"gold": "The total is 1,204.75 in Oslo"})["segments"]
+    assert [(one["op"], one["gold"], one["predicted"]) for one in segments if one["op"] != "equal"] == [
+        ("replace", "1,204.75", "1,250.75"),
+        ("insert", "", ", not more"),
+    ]
