@@ -11,7 +11,7 @@ from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
-from evalsuite.types import Rule
+from evalsuite.types import EVALUATORS, Rule
 
 if TYPE_CHECKING:
     from evalsuite.run.scoring import Run
@@ -60,7 +60,9 @@ def check_command(
     if name.startswith("-"):
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
     code.load()
-    chosen = rule(rules)
+    # An evaluator of pairs is how gold is laid out, and its verdict the official one.
+    evaluator = rules if rules in EVALUATORS and result_dir is not None else None
+    chosen = "official" if evaluator else rule(rules)
     if run_name is not None:
         if result_dir is not None:
             raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
@@ -82,7 +84,13 @@ def check_command(
         if len(folders) > 1:
             raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
         options = Options(
-            rules=chosen, only=(name,), save=False, databases=databases, layout=layout, mode=mode, allow_programs=code.allow_programs
+            rules=chosen,
+            only=(name,),
+            save=False,
+            databases=databases,
+            layout=evaluator or layout,
+            mode=mode,
+            allow_programs=code.allow_programs,
         )
         finished = run(result_dir, folders[0] if folders else Path("gold"), options)
         value = finished.results[0].score
@@ -112,7 +120,11 @@ def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, lev
 
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
-    found = evidence(name, result_dir, finished.gold.folder, rules=rules, level=level, result=result) if explain else {}
+    found = (
+        evidence(name, result_dir, finished.gold.folder, rules=rules, level=level, result=result, databases=finished.options.databases)
+        if explain
+        else {}
+    )
     if as_json:
         row = json.loads(result_line(reveal(result, level)))
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}

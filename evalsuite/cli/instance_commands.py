@@ -8,7 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import RUNS, GoldOfRun, Isolation, Json, OfRun, Plugins, ResultDir, Rules, RunsFolder, load_plugins, one_of, rule
+from evalsuite.cli.options import (
+    RUNS,
+    Databases,
+    GoldOfRun,
+    Isolation,
+    Json,
+    OfRun,
+    Plugins,
+    ResultDir,
+    Rules,
+    RunsFolder,
+    load_plugins,
+    one_of,
+    rule,
+)
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
 
@@ -33,6 +47,7 @@ def explain_command(
     reveal: Reveal = None,
     runs: RunsFolder = RUNS,
     plugin: Plugins = None,
+    databases: Databases = None,
     key: Annotated[
         list[str] | None,
         typer.Option("--key", metavar="COLUMN", help="two files: rows with one value here are one row; may be repeated"),
@@ -77,8 +92,10 @@ def explain_command(
     level = level_for(read_gold(gold_folder), reveal)
     result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
     if result is None:
-        result = score(submission, gold_folder, Options(rules=chosen, only=(instance_id,), limits=limits, save=False)).results[0]
-    found = evidence(instance_id, submission, gold_folder, rules=chosen, level=level, result=result, limits=limits)
+        result = score(
+            submission, gold_folder, Options(rules=chosen, only=(instance_id,), limits=limits, save=False, databases=databases)
+        ).results[0]
+    found = evidence(instance_id, submission, gold_folder, rules=chosen, level=level, result=result, limits=limits, databases=databases)
     document = explanation_document(instance_id, found)
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
@@ -138,13 +155,14 @@ def evidence(
     level: str,
     result: "Result",
     limits: Mapping[str, int | float] | None = None,
+    databases: Path | None = None,
 ) -> dict[str, Any]:
     """Why an instance is wrong, as data cut to a level. Raises what reading the folders raises."""
     from evalsuite.explain.instance_evidence import explain_results
     from evalsuite.reveal import reveal_evidence
 
     saved = {instance_id: result}
-    found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved))[instance_id]
+    found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved, databases=databases))[instance_id]
     return reveal_evidence(found, level, result=result)
 
 

@@ -18,14 +18,15 @@ from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import Scorer
+from evalsuite.run.databases import Databases
 from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Fault, Result, Rule, Task
+from evalsuite.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable
-from evalsuite.workers.stages import Prediction, judge, usable_parameters
+from evalsuite.workers.stages import Prediction, gold_tables, judge, usable_parameters
 
 WHAT: Final = ("difference", "explain")
 _ORDERS: Final = {
@@ -50,6 +51,7 @@ def explain_results(
     results: Mapping[str, Result] | None = None,
     isolation: str = "process",
     jobs: int = 1,
+    databases: Path | None = None,
 ) -> Iterator[tuple[str, Data]]:
     """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
 
@@ -68,15 +70,19 @@ def explain_results(
         name = task.instance.instance_id
         yield name, _of_judge((results or {}).get(name))
     order = _ORDERS[tuple(word for word in WHAT if word in what)]
-    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=order)
+    inodes = gold_inodes(gold.folder)
+    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order)
+    # An answer that is a query runs as it does in a run.
+    queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
     try:
-        for result in pool.results([task for task in tasks if task not in judged]):
+        for result in queries.sql_answers(pool.results, None, inodes).results([task for task in tasks if task not in judged]):
             evidence = result.details.get(_KEY)
             # A result that another place made (not handed in, timed out) has its status and reason only.
             plain = {"rules": None, "status": result.status, "reason": result.reason}
             yield result.instance_id, evidence if isinstance(evidence, dict) else plain
     finally:
         pool.close()
+        queries.close()
 
 
 def collect_evidence(task: Task, prediction: Prediction) -> Result:
@@ -122,6 +128,8 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
             continue
         if form is None or isinstance(form, Fault):
             continue
+        if entry.marker.reads == "query":
+            return found | _of_pair(task, check, form, rules, result)
         if "difference" in what and "difference" not in found:
             found["difference"] = difference(entry, form, parameters, rules=rules, result=result)
             found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
@@ -132,6 +140,19 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
                 said = explain(entry, form, parameters, rules=rules)
             unproved = said if unproved is None or said["proved"] else unproved
     return found | ({"explanation": unproved} if unproved is not None else {})
+
+
+def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, result: Result) -> Data:
+    """Both queries, and what differs in what they give on the first database where that is not the same."""
+    from evalsuite.explain.difference import difference
+    from evalsuite.sql.pairs import ordered_by
+
+    golds, query = gold_tables(task, check), str(check.parameters["gold"])
+    theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
+    asked = {"gold": mine, "ignore_order": ordered_by(query, mine.header) is None}
+    shown = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
+    assert task.answer is not None
+    return {"difference": shown, "sql": f"-- gold\n{query};\n\n-- answer\n{task.answer.value}"}
 
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:

@@ -143,7 +143,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
         if entry.marker.reads == "query":
-            form = form, _gold_tables(task, check)
+            form = form, gold_tables(task, check)
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
         if not takes_big and entry.marker.reads != "query":
@@ -165,7 +165,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
     return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
 
 
-def _gold_tables(task: Task, check: Check) -> Sequence[Table]:
+def gold_tables(task: Task, check: Check) -> Sequence[Table]:
     """What gold's query gives on each database, in an own session; raises `FaultError` of gold."""
     from evalsuite.sql.pairs import EVALUATORS, tables_of
 

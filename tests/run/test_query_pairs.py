@@ -150,3 +150,16 @@ def test_other_commands_know_pairs(here: Path, capsys: pytest.CaptureFixture[str
     assert "0 of 3 verdicts changed" in capsys.readouterr().out
     assert main(["gold", "lint", "gold.sql"]) == 0
     assert main(["gold", "convert", "gold.sql", "--out", "made"]) == 2
+
+
+def test_check_and_explain_run_what_the_run_ran(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --databases they say what the run said, and show both queries and the rows that differ."""
+    name = with_queries(here / "pred.json", {"0": "SELECT name FROM t WHERE n > 2"})
+    sides = ["--result_dir", name, "--gold", "gold.sql", "--databases", "dbs"]
+    assert main(["explain", "0", *sides, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["status"], found["difference"]["counts"]["rows_missing"]) == ("scored", 1)
+    assert "SELECT name FROM t WHERE n > 1;" in found["sql"]
+    assert "SELECT name FROM t WHERE n > 2" in found["sql"]
+    assert main(["check", "0", *sides, "--rules", "bird-ex", "--fail-under", "1"]) == 1
+    assert "1 of gold's 2 distinct rows is not among the answer's" in capsys.readouterr().out
