@@ -61,9 +61,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("init", "example", "suite", "import"),
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view"),
-    "Compare": ("compare", "leaderboard", "agree", "runs", "sql", "verify"),
-    "Look at gold": ("gold", "schema", "samples", "keys"),
-    "Set up": ("connections", "doctor"),
+    "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify"),
+    "Look at gold": ("gold", "schema"),
+    "Set up": ("connections", "keys", "doctor"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
 OPTIONS = (

@@ -36,7 +36,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", default=list(BENCHMARKS), help=", ".join(BENCHMARKS))
     parser.add_argument("-n", type=int, default=5, help="runs of each command, the median counts")
-    parser.add_argument("--readme", action="store_true", help="also renew the figures in docs/benchmarks.json and the README's table")
+    parser.add_argument(
+        "--readme", action="store_true", help="also renew the figures in docs/benchmarks.json and the table of docs/benchmarks.md"
+    )
     arguments = parser.parse_args()
     found = {}
     for name in arguments.names:

@@ -1,4 +1,4 @@
-"""The benchmark table of the README: what was measured, beside what must be reached and what is aimed at.
+"""The benchmark table of docs/benchmarks.md: what was measured, beside what must be reached and what is aimed at.
 
 The figures are kept in `docs/benchmarks.json`, so that one benchmark run again renews its own rows and leaves the others.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from tests.conftest import ROOT
 
 FIGURES = ROOT / "docs" / "benchmarks.json"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- benchmarks -->\n", "<!-- end of benchmarks -->"
 
 
@@ -88,13 +88,13 @@ ROWS = (
 
 
 def keep(found: Mapping[str, Any]) -> None:
-    """Renew the kept figures of the benchmarks that ran, and write the README's table from all of them."""
+    """Renew the kept figures of the benchmarks that ran, and write the page's table from all of them."""
     known: dict[str, Any] = json.loads(FIGURES.read_text(encoding="utf-8")) if FIGURES.exists() else {}
     known.update(found)
     FIGURES.write_text(json.dumps(known, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-    README.write_text(text[:begin] + table(known) + text[end:], encoding="utf-8")
+    PAGE.write_text(text[:begin] + table(known) + text[end:], encoding="utf-8")
 
 
 def table(known: Mapping[str, Any]) -> str:

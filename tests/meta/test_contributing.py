@@ -20,7 +20,7 @@ from tests.conftest import ROOT
 from tests.processes import finished
 
 COPIED = ("evalsuite", "gold", "example_submission_folder", "tests/benchmarks", "tests/data")
-FILES = ("README.md", "docs/benchmarks.json", "tests/__init__.py", "tests/conftest.py", "tests/processes.py")
+FILES = ("README.md", "docs/benchmarks.json", "docs/benchmarks.md", "tests/__init__.py", "tests/conftest.py", "tests/processes.py")
 
 
 class Row(NamedTuple):
@@ -133,7 +133,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Copy:
 
 @carries_out("a scorer")
 def _scorer(copy: Copy, row: Row) -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8").partition("## Add a scorer")[2]
+    readme = (ROOT / "docs/add-a-scorer.md").read_text(encoding="utf-8").partition("## Add a scorer")[2]
     copy.write(row.new_file("shout_match"), readme.partition("```python\n")[2].partition("```")[0])
     copy.add_line(row, '    "shout_match": Lazy("evalsuite.scorers.shout_match:shout_match", "the answer is shouted"),')
     shown = copy.commands("check shout_match --prediction PARIS --gold paris --json", "scorers")
@@ -420,7 +420,7 @@ def _benchmark(copy: Copy, row: Row) -> None:
         """
     )
     assert json.loads(printed) == {"nothing": {"ratio": 0.5}}
-    assert "| nothing at all | 0.5 x something | 1 |" in (copy.root / "README.md").read_text(encoding="utf-8")
+    assert "| nothing at all | 0.5 x something | 1 |" in (copy.root / "docs/benchmarks.md").read_text(encoding="utf-8")
 
 
 @carries_out("a command")

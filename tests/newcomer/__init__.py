@@ -1,0 +1,1 @@
+"""Twelve tasks of somebody who has just found the tool."""
