@@ -25,6 +25,8 @@ TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
 # How many ids of gold a word is compared with to find the one that was meant.
 MOST_COMPARED = 2000
+# Nearly every instance has no key of its own: one empty object stands for all.
+_NONE: dict[str, Any] = {}
 
 
 # (entry of the spec, its place, suite) -> instance.
@@ -76,7 +78,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
     if not evaluations:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
     checks = tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations)
-    extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")}
+    extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")} or _NONE
     return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite))
 
 
@@ -136,7 +138,7 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
     merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
-    extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")}
+    extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
     check = Check(scorer=func, parameters=merged, where=where, extra=extra)

@@ -15,7 +15,7 @@ from evalsuite.types import Result, Task
 
 SAME_ANSWER, OTHER_GOLDS = 5, 5
 # A text is looked at this far; whoever lists golds does so long before.
-_MOST_WORDS = 4000
+_MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 # By number of words: the words of a gold, and the instances it belongs to.
@@ -109,7 +109,9 @@ def _gold_texts(tasks: Sequence[Task]) -> Golds:
 
 def _golds_in(text: str, golds: Golds, own: str) -> int:
     """In how many other instances' golds the text could answer: n instances of which a gold stands in it, word for word."""
-    words = [match[0] for match, _ in zip(_WORD.finditer(text.casefold()), range(_MOST_WORDS), strict=False)]
+    if len(text) < 2 * OTHER_GOLDS - 1:
+        return 0
+    words = _WORD.findall(text[:_MOST_CHARACTERS].casefold())[:_MOST_WORDS]
     if len(words) < OTHER_GOLDS:
         return 0
     found: set[str] = set()

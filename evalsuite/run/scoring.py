@@ -32,6 +32,7 @@ from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
+from evalsuite.workers.packing import without_gc
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote, forking
 
@@ -53,6 +54,7 @@ def run(
     try:
         # The zygote imports while gold is read.
         with (
+            without_gc(),
             forking(result_dir) as zygote,
             _planned(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,
@@ -219,8 +221,9 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Seq
     tasks, folder, cache = planned.tasks, opened.folder, opened.cache
     results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
-    worth = [task for task in rest if settle_early(task) is None and not is_batch(task) and not hangs_on_database(task)]
-    cached, keys = cache.known(worth) if cache is not None else ({}, {})
+    cached, keys = dict[str, Result](), dict[str, str]()
+    if cache is not None:
+        cached, keys = cache.known([t for t in rest if settle_early(t) is None and not is_batch(t) and not hangs_on_database(t)])
 
     def note(result: Result) -> None:
         if folder is not None:

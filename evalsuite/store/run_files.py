@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -22,7 +22,8 @@ def result_line(result: Result) -> str:
     for key in ("score", "official", "strict"):
         row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
     row["seconds"] = round(result.seconds, 6)
-    return json.dumps(row, ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode("utf-8", "backslashreplace").decode()
+    line = _as_line(row)
+    return line if line.isascii() else line.encode("utf-8", "backslashreplace").decode()
 
 
 def whole_line(result: Result) -> str:
@@ -58,23 +59,33 @@ def keep_out_of_git(folder: Path) -> None:
                 write_atomically(root / ".gitignore", "*\n")
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write beside and rename, so that a reader sees the old file or the whole new one."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
+def write_atomically(path: Path, text: str | Iterable[str]) -> str:
+    """The SHA-256 of what was written: a text, or pieces of one that is held nowhere as a whole.
+
+    It is written beside and renamed, so that a reader sees the old file or the whole new one.
+    """
+    beside, digest = path.with_name(f".{path.name}.{os.getpid()}.part"), hashlib.sha256()
     try:
-        beside.write_bytes(_as_written(text))
+        with beside.open("wb") as file:
+            for piece in [text] if isinstance(text, str) else text:
+                file.write(data := _as_written(piece))
+                digest.update(data)
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+    return digest.hexdigest()
 
 
 def _as_written(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def sealed(run: Mapping[str, Any], results: str) -> str:
-    """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place."""
-    digests = {"results": _digest(_as_written(results)), "run": _BLANK}
+def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "") -> str:
+    """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place.
+
+    `results` is the text of `results.jsonl` where its `digest` is not known.
+    """
+    digests = {"results": digest or _digest(_as_written(results)), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
     text = json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe) + "\n"
     before, _, after = text.rpartition(_BLANK)
@@ -105,3 +116,7 @@ def json_safe(value: object) -> object:
     if isinstance(value, set | frozenset | tuple):
         return list(value)
     return str(value)
+
+
+# Made once: of a hundred thousand results each would make an encoder of its own.
+_as_line = json.JSONEncoder(ensure_ascii=False, separators=(", ", ": "), default=json_safe).encode

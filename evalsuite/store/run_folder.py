@@ -182,9 +182,8 @@ class RunFolder:
         """Rewrite the results in the given (gold) order, then write `run.json`."""
         try:
             self._close_journal()
-            lines = "".join(result_line(result) + "\n" for result in results)
-            write_atomically(self.path / RESULTS, lines)
-            write_atomically(self.path / RUN, sealed(run, lines))
+            digest = write_atomically(self.path / RESULTS, (result_line(result) + "\n" for result in results))
+            write_atomically(self.path / RUN, sealed(run, digest=digest))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error, begun=True) from error

@@ -3,12 +3,9 @@
 What a score hangs on is checked once a run: a worker with other packages, another gold or without the folders scores nothing.
 """
 
-import contextlib
-import gc
 import hashlib
 import pickle
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -19,7 +16,7 @@ from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
-from evalsuite.workers.packing import pack_results, unpack_tasks
+from evalsuite.workers.packing import pack_results, unpack_tasks, without_gc
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.start import Zygote
 
@@ -65,18 +62,6 @@ def _zygote_of(submission_folder: Path) -> Zygote:
             known[1].close()
         known = _HERE.zygote = submission_folder, Zygote(submission_folder)
     return known[1]
-
-
-@contextlib.contextmanager
-def without_gc() -> Iterator[None]:
-    """Inside, cycles are not looked for: tasks and results make none, and a third of the time would go into looking."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 _ONE_AT_A_TIME, _HERE = threading.Lock(), threading.local()

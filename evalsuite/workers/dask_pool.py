@@ -22,8 +22,8 @@ from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
 from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
-from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk, without_gc
-from evalsuite.workers.packing import pack_tasks, unpack_results
+from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk
+from evalsuite.workers.packing import pack_tasks, unpack_results, without_gc
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import opens_files, settle_early
 

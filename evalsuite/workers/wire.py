@@ -98,6 +98,9 @@ class Frames:
         return frames
 
 
+_NONE: dict[str, str] = {}
+
+
 def result_of(frame: bytes, task: Task) -> Result | None:
     """The result of a task as its worker tells it; None where what it says cannot be meant."""
     try:
@@ -106,6 +109,10 @@ def result_of(frame: bytes, task: Task) -> Result | None:
             return None
         # The words of thirty thousand results are held once.
         said |= {key: sys.intern(said[key]) for key in ("status", "scorer", "fault") if type(said[key]) is str}
+        reasons = said["details"].get("reasons", _NONE)
+        for rule in reasons:
+            if reasons[rule] == said["reason"]:
+                reasons[rule] = said["reason"]
         return Result(instance_id=task.instance.instance_id, **said)
     except (ValueError, TypeError, KeyError, AttributeError):
         return None
