@@ -2,12 +2,14 @@
 
 import json
 import sqlite3
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalsuite.cli import main
+from tests.processes import side_by_side
 from tests.sql import postgres_server
 
 GOLD = "region,total\nnorth,40\nsouth,2.5\n"
@@ -184,3 +186,17 @@ def test_a_server_is_asked_from_this_process(place: Place) -> None:
     ]  # fmt: skip
     written = [path for path in (place.folder / "run").rglob("*") if path.is_file()]
     assert not any(postgres_server.PASSWORD in path.read_text() for path in written)
+
+
+def test_the_parent_of_queries_imports_no_engine(place: Place) -> None:
+    """Statements run in workers: the run's own process has neither duckdb nor pandas nor numpy, whose readers hostile files could meet."""
+    place.ask("local_1", RIGHT)
+    place.connect("shop: {engine: sqlite, database: shop.sqlite, instances: [local_1]}\n")
+    assert place.run("--no-cache")["local_1"]["score"] == 1
+    code = (
+        "import sys; from evalsuite.cli import main\n"
+        "assert main(['run', 'handed_in', '--gold', 'gold', '--no-save', '--no-cache', '-q', '--databases', 'databases']) == 0\n"
+        "assert not {'duckdb', 'pandas', 'numpy'} & set(sys.modules)"
+    )
+    (done,) = side_by_side([[sys.executable, "-c", code]], cwd=place.folder)
+    assert done.returncode == 0, done
