@@ -40,7 +40,7 @@ def comparison_document(comparison: "Comparison", *, everything: bool = False) -
             return
         if form == "markdown":
             yield Section(prose=(Strong(candidates_in_words(comparison)),))
-        yield from comparison_sections(comparison, everything=everything)
+        yield from comparison_sections(comparison, everything=everything, drawn=form == "text")
 
     return Document(
         name=comparison.suite,

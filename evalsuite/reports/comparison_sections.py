@@ -60,11 +60,13 @@ def _candidate_in_words(one: "Candidate") -> str:
     return f"{clean(one.label)}: {one.verdict}{judged}"
 
 
-def comparison_sections(comparison: "Comparison", *, everything: bool = False) -> Iterator[Section]:
-    """The parts of the report in reading order; parts without content are left out."""
+def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
+    """The parts of the report in reading order; parts without content are left out. `drawn` puts intervals in characters beside numbers."""
     if comparison.warnings:
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
     yield _totals_section(comparison)
+    if drawn:
+        yield Section(title="", lines=tuple(_drawn_intervals(comparison)))
     for one in comparison.candidates:
         yield from _flip_sections(comparison, one, everything)
         yield from _part_sections(comparison, one, everything)
@@ -88,6 +90,26 @@ def _totals_section(comparison: "Comparison") -> Section:
 def _corrected_words(comparison: "Comparison", one: "Candidate") -> str:
     """`66.7 % -> 75.0 %`: both whole runs after gold's errata."""
     return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, one.corrected))
+
+
+_CELLS = 40
+
+
+def _drawn_intervals(comparison: "Comparison") -> Iterator[str]:
+    """A line for each candidate: `├──●──┤` on a scale round 0, where better stands to the right of the bar."""
+    rows = [(clean(one.label), one.total.difference, one.total.low, one.total.high) for one in comparison.candidates]
+    reach = max([abs(end) for _, *ends in rows for end in ends if end is not None], default=0.0)
+
+    def cell(value: float) -> int:
+        return round(_CELLS * (value + reach) / (2 * reach))
+
+    for label, difference, low, high in rows if reach else ():
+        cells = [" "] * (_CELLS + 1)
+        if low is not None and high is not None:
+            cells[cell(low) : cell(high) + 1] = ["├", *"─" * max(0, cell(high) - cell(low) - 1), "┤"][: cell(high) - cell(low) + 1]
+        cells[_CELLS // 2] = "│" if cells[_CELLS // 2] == " " else "┼"
+        cells[cell(difference or 0.0)] = "●"
+        yield f"{label[:12]:<12}  {''.join(cells).rstrip()}"
 
 
 def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:

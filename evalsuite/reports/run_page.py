@@ -139,7 +139,7 @@ def _what_is_not_shown(record: "Record", note: str) -> Iterator[str]:
 
 def run_figures(record: "Record") -> Iterator[Picture]:
     """The scores of the parts, how scores are distributed, and where the rules part."""
-    from evalsuite.reports.pictures import FlipCounts, draw_flips, draw_histogram
+    from evalsuite.reports.pictures import FlipCounts, draw_bars, draw_flips, draw_histogram
 
     s = record.summary
     for title, table in (("By scorer", s.by_scorer), ("By group", s.by_group)):
@@ -147,6 +147,11 @@ def run_figures(record: "Record") -> Iterator[Picture]:
             rest = len(table) - MOST_ROWS_DRAWN
             note = f"{rest} more not drawn; run.json holds all" if rest > 0 else ""
             yield Picture(title, _rows_picture(title, table), note)
+    if s.by_field:
+        fields = [(path or "(root)", {name: row[name] for name in ("precision", "recall", "f1")}) for path, row in s.by_field.items()]
+        rest = len(fields) - MOST_ROWS_DRAWN
+        note = f"worst first; {rest} more in the table" if rest > 0 else "worst first"
+        yield Picture("By field", _markup(draw_bars(fields[:MOST_ROWS_DRAWN], title="Precision, recall and F1 by field")), note)
     if s.histogram:
         bins = [(at / len(s.histogram), (at + 1) / len(s.histogram), n) for at, n in enumerate(s.histogram)]
         yield Picture("Distribution of scores", _markup(draw_histogram(bins, title="Distribution of scores")))
