@@ -138,7 +138,7 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "NO_VERDICT": FaultKind(
         message="the judge gave no verdict",
-        hint="details.judge holds its reply; a larger max_tokens or another prompt may help; `evalsuite run X --invalid-as zero` counts it as wrong",
+        hint="details.judge holds its reply; another prompt may help; `evalsuite run X --invalid-as zero` counts it wrong",
         side="setup",
     ),
     "NO_JAIL": FaultKind(

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 from evalsuite.errors import EvalsuiteError
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
+from evalsuite.texts.text_rules import LACKED, shorten
 from evalsuite.types import METADATA, Check, Gold, GoldInstance, Submission
 
 # Gold keys whose text is the question, the likeliest first.
@@ -25,6 +26,10 @@ class Exchange(NamedTuple):
     question: str = ""
     reference: str = ""
     answer: str = ""
+
+    def told(self, reason: str) -> str:
+        """A reason with the gold text itself in the place of "the gold text", where it may be seen."""
+        return reason.replace(f"lacks {LACKED}", f"lacks {shorten(self.reference)}") if self.reference else reason
 
 
 NOTHING: Final = Exchange()
@@ -49,10 +54,12 @@ class Exchanges:
         if given is not None and (given.fault is not None or given.answer_type != "answer"):
             return NOTHING
         reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
-        if reference is None and given is None:
+        question = question_of(instance.extra) if instance is not None else ""
+        if not question or (reference is None and given is None):
+            # Gold without a question is for machines: its values are not spread in reports.
             return NOTHING
         texts = (
-            question_of(instance.extra) if instance is not None else "",
+            question,
             reference or "",
             str(given.value) if given is not None else "",
         )

@@ -25,6 +25,12 @@ class ReportRow:
     run: str
     groups: tuple[str, ...] = ()
     exchange: Exchange = NOTHING
+
+    @property
+    def reason(self) -> str:
+        """Why, with the gold text that is lacking where it may be seen."""
+        return self.exchange.told(self.result.reason)
+
     corrected: float | None = None
 
 
@@ -102,8 +108,8 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
         name="reason",
         title="why",
         role="why",
-        value=lambda row: row.result.reason,
-        words=lambda row: Code(row.result.reason),
+        value=lambda row: row.reason,
+        words=lambda row: Code(row.reason),
         forms=MACHINES | {"markdown"},
     ),
     Column(name="why", role="why", words=lambda row: why_of(row.result), forms=frozenset({"text", "html"})),

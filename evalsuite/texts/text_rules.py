@@ -34,6 +34,10 @@ def holds_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
     return (all if conj == "and" else any)([text.lower() in lowered for text in gold])
 
 
+# Stands in a reason for the one gold text; a report that may show gold says it instead.
+LACKED: Final = "the gold text"
+
+
 def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Score:
     """`holds_text` with its reason: 1 where a gold text (each one with `conj="and"`) lies in the answer without regard to case, else 0.
 
@@ -53,11 +57,10 @@ def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "
 
 
 def _lacking(missing: Sequence[str], golds: Sequence[str], conj: Literal["and", "or"]) -> str:
-    """What an answer lacks: the text itself, of several the first and how many. `--reveal` decides who may read it."""
-    first = shorten(missing[0]) if missing else "the gold text"
-    if len(golds) <= 1:
-        return first
-    return f"all {len(golds)} gold texts, as {first}" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts, as {first}"
+    """What an answer lacks. A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it."""
+    if len(golds) == 1:
+        return LACKED
+    return f"all {len(golds)} gold texts" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts"
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:

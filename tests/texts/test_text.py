@@ -36,9 +36,9 @@ def test_cases(answer: str, gold: Any, options: dict[str, Any], expected: int, w
 
 
 def test_reasons_are_true() -> None:
-    """A reason says what decided, and what is lacking; --reveal decides who reads it."""
-    assert match_text("x", ["Paris", "Rome"], conj="and").reason == "the answer lacks 2 of 2 gold texts, as 'Paris'"
-    assert match_text("x", "Paris").reason == "the answer lacks 'Paris'"
+    """A reason says what decided, and never quotes a text that the answer does not hold: it would give the gold away."""
+    assert match_text("x", ["Paris", "Rome"], conj="and").reason == "the answer lacks 2 of 2 gold texts"
+    assert match_text("x", "Paris").reason == "the answer lacks the gold text"
     assert match_text("Rome", ["Paris", "Rome"]).reason == "the answer holds 'Rome'"
 
 
