@@ -61,7 +61,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("init", "example", "suite", "import"),
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view"),
-    "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify"),
+    "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
     "Look at gold": ("gold", "schema"),
     "Set up": ("connections", "keys", "doctor"),
 }

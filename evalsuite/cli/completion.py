@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from evalsuite.errors import EvalsuiteError
+
 Values = Callable[[Any], Iterable[str]]
 
 
@@ -29,7 +31,8 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
     def complete(context: Any, _: Any, incomplete: str) -> list[str]:
         try:
             return sorted({value for value in values(context) if value.startswith(incomplete)})
-        except Exception:  # whatever is wrong with a folder, a key pressed in a shell shows no traceback
+        except (EvalsuiteError, OSError, ValueError):
+            # Nothing to offer from a folder that cannot be read: a key pressed in a shell shows no error.
             return []
 
     return complete

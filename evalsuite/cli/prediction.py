@@ -33,6 +33,7 @@ OWN_OPTIONS = (
     "--gold-dir",
     "--layout",
     "--mode",
+    "--run",
 )
 _VALUED = ("--prediction", "--gold", "--rules")
 

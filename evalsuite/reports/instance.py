@@ -8,7 +8,8 @@ from evalsuite.errors import FAULTS, describe
 from evalsuite.reports.clean import clean
 from evalsuite.types import GoldInstance, Result, Rule, Score, Submission
 
-_SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks")
+# Units are for machines: their fields stand in a table of their own.
+_SHOWN_APART = ("hint", "flip", "fault", "warnings", "reasons", "checks", "units")
 LONGEST_VALUE = 400
 TABLED = ("fields", "records", "confusions", "wrong", "rows", "tree")
 N_FIELDS = 30

@@ -27,7 +27,7 @@ MOST_BODIES = 16_000_000
 LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
 # Shown in words of their own, so the raw details need not repeat them.
-_SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge"})
+_SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units"})
 
 
 def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

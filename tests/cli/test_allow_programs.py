@@ -99,7 +99,7 @@ def test_rescore_and_compare(place: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main([*RUN, "none", "--allow-programs", "--out", "allowed"]) == 0
     for options, expected in (([], None), (["--allow-programs"], 1)):
         capsys.readouterr()
-        assert main(["rescore", "allowed", "--json", "--jobs", "1", "--isolation", "none", *options]) == 0
+        assert main(["rescore", "allowed", "--json", "--jobs", "1", "--isolation", "none", *options]) == (0 if expected else 4)
         name = json.loads(capsys.readouterr().out)["summary"]["counts"]
         assert name["unscored"] == (0 if expected else len(PROGRAMS))
     assert main(["compare", "allowed", "sub", "--json", "--jobs", "1", "--no-cache", "--allow-programs"]) == 0

@@ -41,7 +41,7 @@ def test_layout_overrides(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*RUN, "--no-save", "--layout", "snow"]) == 0
     assert "rules official-snow" in capsys.readouterr().out
     assert main([*RUN, "--no-save", "--layout", "rain"]) == 2
-    assert capsys.readouterr().err == "error: no layout 'rain'\nhint: known: lite, original, snow\n"
+    assert capsys.readouterr().err == "error: no layout 'rain'\nhint: known: bird-ex, lite, original, snow, test-suite\n"
 
 
 def test_strict_rules_have_no_reference(capsys: pytest.CaptureFixture[str]) -> None:

@@ -37,7 +37,7 @@ def test_parameters_reach_the_scorer(capsys: pytest.CaptureFixture[str]) -> None
         (["--parameter", "ignore_case"], "--parameter cannot be 'ignore_case'"),
         (["--parameter", "ignore_case=5"], "must be true or false"),
         (["--reference-column", "answer"], "the data has no reference column 'answer'"),
-        (["--judge", "suite.yaml"], "suite.yaml is no suite.yaml with a `judge` section"),
+        (["--judge", "suite.yaml"], "suite.yaml: no such file"),
     ],
 )
 def test_what_cannot_be_meant_makes_no_suite(place: Path, capsys: pytest.CaptureFixture[str], option: list[str], says: str) -> None:

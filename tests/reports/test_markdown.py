@@ -52,7 +52,7 @@ def test_it_says_the_numbers() -> None:
     record = made.example_record()
     text = as_markdown(run_document(record))
     assert "**27/40 = 67.5 %** under official rules" in text
-    assert "12 flips: 6 down, 6 up" in text
+    assert "13 flips: 6 down, 7 up" in text
     page = Page(text)
     wrong = [result for result in record.results if result.status == "scored" and result.score == 0]
     assert {result.instance_id for result in wrong} <= set(page.codes)
