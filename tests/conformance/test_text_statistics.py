@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
+from scipy.stats import kendalltau, spearmanr
 
 from evalsuite.stats.agreement import cohen_kappa, fleiss_kappa, krippendorff_alpha
 from evalsuite.stats.bootstrap import bootstrap_interval, resampled_totals, rowwise, segment_bootstrap
@@ -12,7 +13,7 @@ from evalsuite.stats.clustered import clustered_se
 from evalsuite.stats.corpora import approximate_randomisation, segment_bootstrap_test
 from evalsuite.stats.intervals import Interval, normal_interval, proportion_interval, t_interval
 from evalsuite.stats.paired import mcnemar_counts, paired_t, sign_flip
-from evalsuite.stats.samples import aggregate, competition_ranks, histogram, kendall_tau, mean, pass_at_k, sample_sd, spearman
+from evalsuite.stats.samples import aggregate, competition_ranks, histogram, mean, pass_at_k, sample_sd
 from evalsuite.stats.significance import adjust, detectable_difference, effect_size, paired_sample_size
 from evalsuite.stats.wilcoxon import wilcoxon
 from evalsuite.web.query import paginate
@@ -114,9 +115,13 @@ def of_ranks(case: Case) -> Case:
 
 
 def of_rank_correlation(case: Case) -> Case:
-    """rank_correlation: tau-b and Spearman."""
+    """rank_correlation: tau-b and Spearman, which are scipy's, as far as a list has an order."""
     pair = case["prediction"], case["references"]
-    return {"kendall_tau_b": kendall_tau(*pair), "spearman": spearman(*pair)}
+    has_order = all(len(set(side)) > 1 for side in pair)
+    return {
+        "kendall_tau_b": float(kendalltau(*pair).statistic) if has_order else None,
+        "spearman": float(spearmanr(*pair).statistic) if has_order else None,
+    }
 
 
 def of_sample_size(case: Case) -> Case:

@@ -69,7 +69,7 @@ COMMANDS = (
     Command("suite create again --from docs/example/questions.csv --scorer string_match", last="made suite 'again'", writes=True),
     Command("suite list", whole=("capitals",)),
     Command("suite show capitals", whole=("capitals",)),
-    Command("suite run capitals --from model_c.csv", last="model_c: done: 65.0 %", writes=True),
+    Command("suite run capitals --from model_c.csv", whole=("model_c: done: 65.0 %",), writes=True),
     Command("suite export capitals capitals.json", last="wrote capitals.json", writes=True),
     Command("suite import bench", last="imported suite 'typos'", writes=True),
     Command("suite rename capitals capital_cities", last="renamed suite 'capitals' to 'capital_cities'", writes=True),
@@ -91,6 +91,15 @@ COMMANDS = (
     Command("report first -o report.html -o report.csv -o report.svg", writes=True),
     Command("merge parts/1 parts/2 --out whole", last="done: 60.0 %", writes=True, set=True),
     Command("rescore first --rules strict", last="done: ", whole=(FLIPPED,), writes=True),
+    Command("drift first", last="done: 0 verdicts moved in 1 runs"),
+    Command("samples first second"),
+    Command("example play", writes=True),
+    Command("init --gold-from tables --to begun", writes=True),
+    Command("import samples_cities.jsonl", writes=True),
+    Command(
+        "suite try docs/example/questions.csv --input input --reference reference_output --candidate reference_output --keep tried",
+        writes=True,
+    ),
     Command("verify first", last="verified 5 of 5: first is what it says: yes"),
     Command(f"bundle {RIGHT} --run first"),
     Command(f"bundle {RIGHT} --run first -o case", writes=True),
@@ -138,6 +147,10 @@ def make_place(folder: Path) -> Path:
     shutil.copy(folder / "docs" / "example" / "model_b.csv", folder / "model_c.csv")
     (folder / "labels.csv").write_text(f"instance_id,label\n{RIGHT},1\n{FLIPPED},0\n", encoding="utf-8")
     (folder / "databases").mkdir()
+    (folder / "tables").mkdir()
+    (folder / "tables" / "cities.csv").write_text(CITIES, encoding="utf-8")
+    sample = {"doc_id": 0, "doc": {"q": "Capital?"}, "target": "Paris", "arguments": [["Capital?"]], "resps": [["Paris"]]}
+    write_lines(folder / "samples_cities.jsonl", {**sample, "filtered_resps": ["Paris"], "exact_match": 1.0})
     sqlite3.connect(folder / "databases" / "shop.sqlite").execute("CREATE TABLE sales (n INTEGER)").connection.close()
     for line in (
         f"run {LONG} --gold gold --out .evalsuite/runs/first",

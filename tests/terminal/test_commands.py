@@ -31,7 +31,7 @@ ENCODINGS = {"ASCII terminal": "ascii", "cp1252": "cp1252", "C locale": "ascii"}
 COLUMNS = {"60 columns": 60, "80 columns": 80, "154 columns": 154, "300 columns": 300, "NO_COLOR": 60, "no HOME": 80}
 COLOURLESS = ("NO_COLOR", "piped", "cp1252", "C locale")
 # Interrupted, tested by themselves.
-ENDED_BY_CTRL_C = {"view"}
+ENDED_BY_CTRL_C = {"view", "gold review"}
 
 
 def name_of(command: Command) -> str:

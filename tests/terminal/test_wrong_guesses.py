@@ -24,8 +24,7 @@ ENDINGS = ".csv, .html, .json, .md, .parquet, .svg, .txt, .xml"
 
 COMMANDS = """
 rnu                                                     | no command 'rnu' | did you mean 'run'?
-''                                                      | no command '' | known: run, check
-help                                                    | no command 'help' | known: run, check
+''                                                      | no command '' | known: init, example
 --versoin                                               | No such option: --versoin | did you mean '--version'?
 suite craete                                            | suite has no command 'craete' | did you mean 'create'?
 runs remove                                             | runs has no command 'remove' | known: list, show, tag, rm
@@ -60,7 +59,7 @@ run sub --executor dask --scheduler nonsense            | --scheduler cannot be 
 run sub --shard 9/3                                     | --shard cannot be '9/3' | --shard 2/8 is the second of eight parts
 run sub --durations -1                                  | --durations | N: also show the N instances that took longest
 run sub --as-of yesterday                               | --as-of cannot be 'yesterday' | write a day as
-run sub --layout snowy                                  | no layout 'snowy' | known: lite, original, snow
+run sub --layout snowy                                  | no layout 'snowy' | known: bird-ex, lite, original, snow, test-suite
 run sub --layout lite                                   | not of the layout lite | leave --layout out
 run sub --mode sql                                      | --mode sql is for the layouts lite and snow
 run sub --reveal all                                    | --reveal cannot be 'all' | known: none, status, class, shape, cells
@@ -82,7 +81,7 @@ gold lint gold --format xml                             | --format cannot be 'xm
 gold lint gold --ignore nope                            | --ignore cannot be 'nope' | known: unreadable-line
 gold audit gold --fail-under 70                         | between 0 and 1
 gold contamination gold                                 | no file to compare with | --against FILE
-suite create x                                          | Missing option '--from' | a CSV, JSONL or Parquet file
+suite create x                                          | Missing option '--from' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 check number_match --prediction 1 --gold 1 --prcision 2 | number_match has no option '--prcision' | did you mean '--precision'?
 check number_match --prediction 1 --gold 1 --precision x | --precision of number_match must be integer, found 'x'
 check string_match --prediction a --gold a --conj xor   | must be 'and' or 'or', found 'xor'
@@ -198,10 +197,10 @@ bundle geo_002 --run one -o other                       | other is not an empty 
 bundle geo_002 --run one -o bin.csv/x.md                | cannot write bin.csv/x.md: Not a directory
 suite export capitals other                             | cannot write other: Is a directory
 suite create x --from nowhere.csv --scorer f1           | nowhere.csv: cannot be read as CSV: no such file | a CSV file in UTF-8
-suite create x --from other --scorer f1                 | cannot read 'other' | a CSV, JSONL or Parquet file
+suite create x --from other --scorer f1                 | cannot read 'other' | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from bin.csv --scorer f1               | bin.csv: cannot be read as CSV: not UTF-8
-suite create x --from semi.csv --scorer f1              | semi.csv: 'instance_id;label' is one column | delimiter
-suite create x --from bad.parquet --scorer f1           | not a readable Parquet file | a CSV, JSONL or Parquet file
+suite create x --from semi.csv --scorer f1              | the data has no input column 'input' | known: instance_id, label
+suite create x --from bad.parquet --scorer f1           | not a readable Parquet file | a CSV, TSV, JSONL, JSON, Parquet or Excel file
 suite create x --from questions.csv --scorer f1 --input-column q | no input column 'q' | known: input, reference_output
 suite run capitals --from questions.csv                 | no candidate column 'candidate_output' | --candidate-column
 suite run capitals again --from answers.csv --from answers.csv | one name 'again' for 2 runs
@@ -220,7 +219,7 @@ schema check bin.csv --gold bin.csv                     | BAD_ENCODING
 check table_match --prediction nowhere.csv --gold semi.csv | MISSING_FILE: nowhere.csv
 check table_match --prediction other --gold semi.csv    | a folder stands where a file is needed
 check table_match --prediction semi.csv --gold questions.csv -> 0 | 'instance_id;label' is one column | delimiter
-check llm_judge --prediction a --gold b --judge bin.csv | --judge bin.csv is no suite.yaml
+check llm_judge --prediction a --gold b --judge bin.csv | bin.csv: not readable as UTF-8 text
 check number_match --prediction @nowhere --gold 1       | MISSING_FILE: nowhere
 """
 

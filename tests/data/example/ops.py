@@ -39,8 +39,8 @@ def reading(i: int) -> str:
 INSTANCES = [
     Instance(
         id="ops_001",
-        shows="a view stands where a table is asked for: refused (NOT_A_TABLE), though its rows would be right",
-        expected=WRONG,
+        shows="a view stands where a table is asked for: official refuses it (NOT_A_TABLE), strict reads its rows, which are right",
+        expected=HARSH,
         instruction="Build the table parcels_by_carrier: one row for each carrier with the number of parcels.",
         checks=[check("duckdb_match", gold="parcels.duckdb", condition_tabs=["parcels_by_carrier"], ignore_orders=[True])],
         gold={"parcels.duckdb": Database(statements=(*SHIPMENTS, f"CREATE TABLE parcels_by_carrier {PER_CARRIER}"))},
