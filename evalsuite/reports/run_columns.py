@@ -108,7 +108,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
         name="reason",
         title="why",
         role="why",
-        value=lambda row: row.reason,
+        value=lambda row: row.result.reason,
         words=lambda row: Code(row.reason),
         forms=MACHINES | {"markdown"},
     ),

@@ -18,11 +18,12 @@ SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW")
 EXAMPLE = ("example_submission_folder", "--gold", "gold")
 
 
-def on(system: str, *words: object, encoding: str | None = None) -> subprocess.CompletedProcess[str]:
+def on(system: str, folder: Path, *words: object, encoding: str | None = None) -> subprocess.CompletedProcess[str]:
     """A command of a user on that system; cp1252 is what a terminal of Windows may have."""
     encoding = encoding or ("cp1252" if system == "win32" else "utf-8")
     paths = os.pathsep.join((str(Path(__file__).parent / "absent"), str(ROOT)))
-    environment = {**os.environ, "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
+    # Temporary folders of its own: without locks they look like a dead run's to the other tests of this machine.
+    environment = {**os.environ, "TMPDIR": str(folder), "EVALSUITE_TEST_ABSENT": system, "PYTHONPATH": paths, "PYTHONIOENCODING": encoding}
     return finished([sys.executable, "-m", "evalsuite", *words], cwd=ROOT, env=environment, encoding=encoding)
 
 
@@ -31,10 +32,10 @@ def on(system: str, *words: object, encoding: str | None = None) -> subprocess.C
 def test_the_example(system: str, options: tuple[str, ...], tmp_path: Path) -> None:
     """The example scores 67.5 % on every system, with and without workers, and each verdict is the same."""
     command = ("run", *EXAMPLE, "--no-cache", "--out", tmp_path / "run")
-    shown = on(system, *command, *options)
+    shown = on(system, tmp_path, *command, *options)
     assert shown.returncode == 0, shown.stdout + shown.stderr
     assert shown.stdout.endswith("done: 67.5 % (no gate set)\n")
-    here = on("", "run", *EXAMPLE, "--no-cache", "--out", tmp_path / "here", "--quiet")
+    here = on("", tmp_path, "run", *EXAMPLE, "--no-cache", "--out", tmp_path / "here", "--quiet")
     assert here.returncode == 0
     lines = [(tmp_path / name / "results.jsonl").read_text(encoding="utf-8").splitlines() for name in ("run", "here")]
     without_seconds = [[line.rpartition(', "seconds"')[0] for line in side] for side in lines]
@@ -60,7 +61,7 @@ def test_other_commands(system: str, tmp_path: Path) -> None:
         ("doctor",),
     ]
     for command in commands:
-        there, here = on(system, *command), on("", *command, encoding="cp1252" if system == "win32" else "utf-8")
+        there, here = on(system, tmp_path, *command), on("", tmp_path, *command, encoding="cp1252" if system == "win32" else "utf-8")
         assert "internal error" not in there.stderr, (command, there.stderr)
         if command[0] == "doctor":
             assert there.returncode == 0
@@ -87,7 +88,7 @@ def test_a_hang_and_a_death_cost_one_answer_each(tmp_path: Path) -> None:
     (tmp_path / "sub/results_metadata.jsonl").write_text("\n".join(map(json.dumps, told)), encoding="utf-8")
     out = tmp_path / "run"
     words = ("run", tmp_path / "sub", "--gold", gold, "--plugin", plugin, "--limit", "seconds=2", "--out", out, "--no-cache")
-    shown = on("win32", *words)
+    shown = on("win32", tmp_path, *words)
     assert (out / "results.jsonl").exists(), shown.stdout + shown.stderr
     results = (out / "results.jsonl").read_text(encoding="utf-8")
     assert [line.count('"status": "scored"') for line in results.splitlines()] == [1, 0, 0, 1], shown.stdout + shown.stderr
