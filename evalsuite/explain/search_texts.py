@@ -225,7 +225,8 @@ def _completed(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     if judge.parameters.get("conj") != "and" or len(texts) < 2:
         return
     lacking = [gold for gold in texts if not judge.with_parameters(gold=[gold]).passes(answer)]
-    if 0 < len(lacking) < len(texts):
+    # Of an answer that lacks most of a long list, a part that happens to stand in it says nothing of why.
+    if 0 < len(lacking) < len(texts) and len(lacking) <= max(2, len(texts) // 2):
         where = "missing: " + ", ".join(map(show, lacking[:3]))
         yield (
             [Cause("part missing", f"{len(lacking)} of {len(texts)} parts are missing", where, puts_gold_in=True)],

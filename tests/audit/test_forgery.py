@@ -41,7 +41,7 @@ MORE = {
 }
 # What a run says of itself and nobody can work out afterwards: an edit is accepted where verify says so on the line that names it.
 WORDS = ("metadata", "receipt", "seconds", "signature", "gold.folder", "submission.folder")
-N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "100"))
+N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "150"))
 
 
 @pytest.fixture(scope="module")

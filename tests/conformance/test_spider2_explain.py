@@ -184,11 +184,10 @@ def named_right(cases: dict[str, dict[str, str]]) -> None:
             if said is None:
                 continue  # the mutation left the answer right, or unreadable
             causes = {cause["name"] for cause in said["causes"]}
-            proved = {cause["name"] for cause in said["causes"] if cause["standing"] == "proved"}
             right = bool(causes & accepted(name, instance_id, mutation))
-            seen[mutation]["right" if right else "wrong" if proved else "unproved"] += 1
-            if proved and not right:
-                wrong.append((name, instance_id, mutation, *sorted(proved)))
+            seen[mutation]["right" if right else "wrong" if causes else "unproved"] += 1
+            if causes and not right:
+                wrong.append((name, instance_id, mutation, *sorted(causes)))
     for mutation, counts in sorted(seen.items()):
         print(f"{mutation}: {dict(counts)}")
     totals = sum(seen.values(), Counter())

@@ -61,7 +61,7 @@ def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     data = (whole / "results.jsonl").read_bytes()
     folder = interrupted(toy, tmp_path / "run", data)
     state = {path.name: path.read_bytes() for path in folder.iterdir()}
-    for cut in range(0, len(data) + 1, 23):
+    for cut in range(0, len(data) + 1, 7):
         for name, content in {**state, "results.jsonl": data[:cut]}.items():
             (folder / name).write_bytes(content)
         resumed = run(submission, gold, Options(resume=folder))
