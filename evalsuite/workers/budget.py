@@ -1,4 +1,4 @@
-"""What a whole run may take, over all its instances: the limits `run_seconds` and `run_bytes`."""
+"""What may be taken: by one answer the limit `seconds`, by a whole run, over all its instances, `run_seconds` and `run_bytes`."""
 
 import os
 from collections.abc import Mapping
@@ -8,6 +8,14 @@ from dataclasses import replace
 from evalsuite.types import Fault, Result, Task
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.start import now
+
+# Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
+_BYTES_PER_SECOND = 4_000_000
+
+
+def answer_seconds(limits: Mapping[str, int | float], n_bytes: int) -> float:
+    """How long an answer of so many bytes may take."""
+    return limits["seconds"] + n_bytes / _BYTES_PER_SECOND
 
 
 class Budget:

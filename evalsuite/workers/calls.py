@@ -20,14 +20,12 @@ from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import around, library_paths
 from evalsuite.walls.worker_walls import can_fork
+from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
-from evalsuite.workers.wire import ClosedError, receive, send
+from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
-_LONGEST = 64 << 20
 _STARTUP_SECONDS = 60.0
-# As for an instance of a run.
-_BYTES_PER_SECOND = 4_000_000
 # What is told of a call that gives many values: one of them, or that there are no more.
 _ITEM, _END = "item", "end"
 
@@ -85,7 +83,7 @@ class Calls:
             told = _named(function)(*arguments)
             yield from told if isinstance(told, Iterator) else [told]
             return
-        worker, seconds = self._worker or self._start(), self._limits["seconds"] + n_bytes / _BYTES_PER_SECOND
+        worker, seconds = self._worker or self._start(), answer_seconds(self._limits, n_bytes)
         deadline, kind = now() + seconds, _ITEM
         try:
             send(worker.control, pickle.dumps((function, arguments, copy is not None)))
@@ -131,7 +129,7 @@ class Calls:
         if not select.select([worker.control], [], [], seconds)[0]:
             return None
         worker.control.settimeout(max(1.0, deadline - now()))
-        frame = receive(worker.control, most=_LONGEST)
+        frame = receive(worker.control, most=LONGEST_RESULT)
         if frame is None:
             raise ClosedError
         return json.loads(frame)
@@ -150,7 +148,7 @@ def _named(function: str) -> Callable[..., Any]:
 
 def serve_calls(parent: socket.socket) -> None:
     """Call what the parent names until it closes the socket."""
-    while (frame := receive(parent, most=_LONGEST)) is not None:
+    while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
         function, arguments, copied = pickle.loads(frame)
         copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
         private = {"private": place_of(copies[0])} if copies else {}

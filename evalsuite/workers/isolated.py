@@ -29,9 +29,8 @@ from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_pro
 from evalsuite.walls.worker_walls import lock_in
 from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
-from evalsuite.workers.wire import FULL, ClosedError, decode_forms, encode_forms, receive, send
+from evalsuite.workers.wire import FULL, LONGEST_ORDER, ClosedError, decode_forms, encode_forms, receive, send
 
-MOST = 1 << 31
 # An answer's paths are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 
@@ -121,7 +120,7 @@ def main(role: str, control: int, data: int = -1) -> None:
     """Serve until the parent closes the control socket. The first frame is the pickled set-up, sent by the trusted parent."""
     parent = socket.socket(fileno=control)
     other = socket.socket(fileno=data) if data >= 0 else None
-    setup = pickle.loads(receive(parent, most=MOST) or b"")
+    setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
     if role in ("judge", "fused", "calls"):
         from evalsuite.scorers import SCORERS
 
@@ -153,7 +152,7 @@ class Memory:
 def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:
     assert judge is not None
     most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
-    while (frame := receive(parent, most=MOST)) is not None:
+    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         for request in pickle.loads(frame):
             # In a call of its own, so that nothing of one answer is held while the next is read.
             _read_one(request, parent, judge, setup["gold_inodes"], most)
@@ -170,7 +169,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
     copies: list[int] = []
     if "database" in request.wanted:
         # The judge knows which tables gold has, and says nothing else of it.
-        request = replace(request, table_names=tuple(json.loads(_received(judge, MOST))))
+        request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_ORDER))))
     if request.private == COPY:
         _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
         request = replace(request, private=str(place_of(copies[0])))
@@ -194,7 +193,7 @@ def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Map
     from evalsuite.workers.packing import unpack_tasks
 
     most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
-    while (frame := receive(parent, most=MOST)) is not None:
+    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         order, packed = pickle.loads(frame)
         for task in unpack_tasks(packed):
             if (result := _judged(order, task, reader, most)) is not None:
@@ -247,7 +246,7 @@ def _serve_fused(parent: socket.socket, _: socket.socket | None, setup: Mapping[
     from evalsuite.workers.packing import unpack_tasks
     from evalsuite.workers.stages import score_task
 
-    while (frame := receive(parent, most=MOST)) is not None:
+    while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
         order, packed = pickle.loads(frame)
         for task in unpack_tasks(packed):
             send(parent, _line(score_task(task, setup["gold_inodes"], order)))

@@ -23,10 +23,9 @@ from evalsuite.walls.landlock import around, library_paths
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import COPY, opens_files, read_request
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now
-from evalsuite.workers.wire import FULL, ClosedError, Frames, receive, result_of, send
+from evalsuite.workers.wire import FULL, LONGEST_RESULT, ClosedError, Frames, receive, result_of, send
 
 _STARTUP_SECONDS = 60
-_LONGEST_RESULT = 64 << 20
 # How long a worker may keep the parent waiting that does not take its orders.
 _ORDER_SECONDS = 5.0
 _PIECE = 1 << 18
@@ -98,7 +97,7 @@ class Lane:
     walls: list[str] = field(default_factory=list)
     is_full: bool = False
     is_gone: bool = False
-    _frames: Frames = field(default_factory=lambda: Frames(most=_LONGEST_RESULT))
+    _frames: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
     _n_reading: int = 0
 
     @property
@@ -122,7 +121,7 @@ class Lane:
             if not worker.ready:
                 worker.control.settimeout(_STARTUP_SECONDS)
                 try:
-                    frame = receive(worker.control, most=_LONGEST_RESULT)
+                    frame = receive(worker.control, most=LONGEST_RESULT)
                 except (ClosedError, OSError):
                     frame = None
                 if frame is None:

@@ -14,15 +14,13 @@ from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Task
 from evalsuite.walls.worker_walls import can_fork, expected_walls
-from evalsuite.workers.budget import Budget, size_of
+from evalsuite.workers.budget import Budget, answer_seconds, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
 from evalsuite.workers.requests import files_of, opens_files, read_request, settle_early, wants_database
 from evalsuite.workers.stages import JUDGE, score_task
 from evalsuite.workers.start import Zygote, now, undisturbed
 
-# Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
-_BYTES_PER_SECOND = 4_000_000
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
 
@@ -260,7 +258,7 @@ def _wait(lanes: Sequence[Lane], until: float) -> list[Lane]:
 def _deadline(lane: Lane, sizes: Mapping[str, int]) -> float:
     """When the time of a lane's first task is over."""
     task = lane.tasks[0]
-    return lane.started + task.limits["seconds"] + sizes[task.instance.instance_id] / _BYTES_PER_SECOND
+    return lane.started + answer_seconds(task.limits, sizes[task.instance.instance_id])
 
 
 def _lost(lane: Lane, *, is_late: bool) -> Result:

@@ -23,9 +23,9 @@ from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import around, library_paths
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.query_worker import END, FINGERPRINT, GO, MOST_FRAME, PART, SAID, SKIP, STATEMENT
+from evalsuite.workers.query_worker import END, FINGERPRINT, GO, PART, SAID, SKIP, STATEMENT
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
-from evalsuite.workers.wire import ClosedError, decode_forms, receive, send
+from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, decode_forms, receive, send
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
 _POLITE, _KILL = 0.85, 0.95
@@ -261,7 +261,7 @@ class _Talk:
     def receive(self) -> bytes:
         """The next frame."""
         try:
-            frame = receive(self, most=MOST_FRAME)
+            frame = receive(self, most=LONGEST_RESULT)
         except (ClosedError, OSError, ValueError) as error:
             raise self._fault(error) from None
         if frame is None:

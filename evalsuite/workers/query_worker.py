@@ -22,7 +22,6 @@ STATEMENT, FINGERPRINT = "statement", "fingerprint"
 # What the worker says: the statement or fingerprint, a part of the result, its end with a fault or an empty text.
 SAID, PART, END = "said", "part", "end"
 GO, SKIP = b"go", b"skip"
-MOST_FRAME = 64 << 20
 _PART_BYTES = 4 << 20
 _MOST_ROW = 48 << 20
 _LONGEST_ORDER = 1 << 20

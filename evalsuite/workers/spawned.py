@@ -17,16 +17,12 @@ from typing import IO
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Fault, Result, Task
-from evalsuite.workers.budget import Budget, size_of
+from evalsuite.workers.budget import Budget, answer_seconds, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.start import cannot_start, import_path, now, worker_environment
-from evalsuite.workers.wire import ClosedError, receive, result_of, send
+from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, ClosedError, receive, result_of, send
 
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.spawned import serve; serve()"
-_LONGEST = 64 << 20
-_MOST_ORDER = 1 << 31
-# As for an instance in a lane.
-_BYTES_PER_SECOND = 4_000_000
 
 
 class _Pipes:
@@ -64,7 +60,7 @@ class _SpawnedWorker:
         self._stream = _Pipes(self._process.stdout, self._process.stdin)
         try:
             send(self._stream, setup)
-            is_ready = receive(self._stream, most=_LONGEST) is not None
+            is_ready = receive(self._stream, most=LONGEST_RESULT) is not None
         except (ClosedError, OSError, ValueError):
             is_ready = False
         if not is_ready:
@@ -77,7 +73,7 @@ class _SpawnedWorker:
 
     def score(self, task: Task, order: str) -> Result:
         """The result of a task: a fault of the answer where its time is over or the worker dies of it."""
-        started, seconds = now(), task.limits["seconds"] + size_of(task) / _BYTES_PER_SECOND
+        started, seconds = now(), answer_seconds(task.limits, size_of(task))
         late = threading.Event()
 
         def stop() -> None:
@@ -89,7 +85,7 @@ class _SpawnedWorker:
         clock.start()
         try:
             send(self._stream, pickle.dumps((order, task)))
-            frame = receive(self._stream, most=_LONGEST)
+            frame = receive(self._stream, most=LONGEST_RESULT)
             result = result_of(frame, task) if frame is not None else None
         except (ClosedError, OSError, ValueError):
             result = None
@@ -154,10 +150,10 @@ def serve() -> None:
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
     # What a scorer prints is no frame.
     os.dup2(2, 1)
-    setup = pickle.loads(receive(stream, most=_MOST_ORDER) or b"")
+    setup = pickle.loads(receive(stream, most=LONGEST_ORDER) or b"")
     SCORERS.bring_all(setup["plugins"], setup["metrics"])
     limit_by_job(int(setup["limits"]["memory_mib"]) << 20)
     send(stream, b"ready")
-    while (frame := receive(stream, most=_MOST_ORDER)) is not None:
+    while (frame := receive(stream, most=LONGEST_ORDER)) is not None:
         order, task = pickle.loads(frame)
         send(stream, whole_line(score_task(task, setup["gold_inodes"], order)).encode())

@@ -22,6 +22,8 @@ from evalsuite.types import SQLITE_CELLS, Fault, Result, Table, Task
 
 # What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
 FULL = b""
+# The longest frame that a worker is heard with, and the longest order that it takes from the trusted side.
+LONGEST_RESULT, LONGEST_ORDER = 64 << 20, 1 << 31
 _HEAD = struct.Struct("<Q")
 _INT64 = 1 << 63
 _CHUNK = 1 << 20
