@@ -64,9 +64,8 @@ def find_margins(name: str, results: Sequence[Result], rules: Rule) -> Margins:
 
 
 def _value(result: Result, rules: Rule) -> float | None:
-    if result.status in ZERO:
-        return 0.0
-    return result.official if rules == "official" else result.strict
+    value = result.official if rules == "official" else result.strict
+    return 0.0 if value is None and result.status in ZERO else value
 
 
 def _margin(result: Result) -> float | None:

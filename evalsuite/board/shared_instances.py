@@ -91,11 +91,14 @@ class SharedInstances:
         return list(values) if at is None else [values[at[own]] for own in self.ids]
 
     def values(self, i: int, name: str, unjudged: Literal["worst", "best"] = "worst") -> list[float]:
-        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`."""
+        """Numbers of run i for the mean: what was not handed in or is at fault counts as the worst value, the unjudged as `unjudged`.
+
+        The status is that of the rules that count: where only the other rules could read an answer, their number stays.
+        """
         worst, best = (0.0, 1.0) if self.direction == "higher" else (1.0, 0.0)
         instead = worst if unjudged == "worst" else best
         pairs = zip(self.column(i, name), self.column(i, "status"), strict=True)
-        return [worst if status in ZERO else instead if value is None else value for value, status in pairs]
+        return [worst if status in ZERO and not value else instead if value is None else value for value, status in pairs]
 
     def unit_values(self, ranked: Sequence[int]) -> list[list[float]] | None:
         """The units of the one instance that is shared, for each run of `ranked`; None where there are more, or none has units of its own.

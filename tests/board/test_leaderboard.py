@@ -93,6 +93,13 @@ def test_faults_coverage_and_the_unjudged() -> None:
     assert dict(row.faults) == {"submission_fault": 1, "gold_fault": 1}
 
 
+def test_what_only_the_other_rules_could_read_keeps_its_worth_there() -> None:
+    """A fault under the rules that count costs the score; the column of the other rules says what they gave it."""
+    one = entry("a", [0.0, 1.0, 0.0], status=["submission_fault", "scored", "missing"], strict=[1.0, 1.0, 0.0])
+    row = board(one).rows[0]
+    assert (row.score, row.official, row.strict) == pytest.approx((1 / 3, 1 / 3, 2 / 3))
+
+
 def test_columns_by_scorer_and_by_group() -> None:
     """A column holds the mean over its instances alone."""
     mixed = entry("a", [1.0, 0.0, 1.0, 1.0], scorer="x")
