@@ -23,6 +23,20 @@ def test_a_run_is_a_frame_a_report_and_a_line(tmp_path: Path) -> None:
     assert "<table>" in run._repr_html_()
 
 
+def test_a_run_of_a_suite_is_read_the_same_way(tmp_path: Path) -> None:
+    """A frame with question, reference and answer, a page, and one line each for suite and run."""
+    suite = evalsuite.TestSuite("t", "exact_match", input_text_list=["a?", "b?"], reference_output_list=["x", "y"], root=tmp_path)
+    run = suite.run("first", candidate_output_list=["x", "z"])
+    frame = run.to_frame()
+    assert frame[["question", "reference", "answer", "score"]].to_numpy().tolist() == [["a?", "x", "x", 1], ["b?", "y", "z", 0]]
+    assert run.write(tmp_path / "x.html").read_text().startswith("<!")
+    assert (repr(suite), repr(run)) == (
+        "<TestSuite 't': 2 cases, exact_match>",
+        "<TestRun 'first' of 't': done: 50.0 % (no gate set)>",
+    )
+    assert "<table>" in run._repr_html_()
+
+
 def test_a_test_asserts_scores() -> None:
     """What is good enough passes; what is not names its instances."""
     assert evalsuite.assert_scores(EXAMPLE, GOLD, at_least=0.5).summary.score

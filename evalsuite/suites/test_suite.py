@@ -10,6 +10,8 @@ from typing import Any, Literal
 from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
 from evalsuite.registry import Scorer, UnknownScorerError
+from evalsuite.reports.clean import clean
+from evalsuite.reports.words import counted
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, find_runs
 from evalsuite.store.run_files import write_atomically
@@ -90,6 +92,9 @@ class TestSuite:
         self._suite = self._reload(name, scorer, given, config, own=own) or self._create(
             name, scorer, description or "", given, config_of(scorer, config), judge, extra
         )
+
+    def __repr__(self) -> str:
+        return clean(f"<TestSuite {self.name!r}: {counted(len(self.test_cases), 'case')}, {self._suite.scorer}>")
 
     @property
     def suite(self) -> StoredSuite:
