@@ -11,7 +11,7 @@ from evalsuite.types import Rule, Score
 
 if TYPE_CHECKING:
     from evalsuite.judge import Judge
-    from evalsuite.reports.reported_run import ReportedRun
+    from evalsuite.reported_run import ReportedRun
 
 
 def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: Any) -> "ReportedRun":
@@ -39,7 +39,7 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
             raise UsageError(f"unknown option {name!r}", hint=did_you_mean(name, known))
     places = ("out", "resume", "runs_folder", "cache", "databases", "questions", "gold_cache")
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
-    from evalsuite.reports.reported_run import reported
+    from evalsuite.reported_run import reported
 
     return reported(run(Path(result_dir), Path(gold_dir), Options(**options)))
 

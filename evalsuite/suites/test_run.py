@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from evalsuite.outcome import own_value
 from evalsuite.reports.clean import clean
-from evalsuite.reports.reported_run import reported
+from evalsuite.reports.readable import Readable
 from evalsuite.reports.words import verdict_line
 from evalsuite.store.run_folder import RunFolder, new_folder
 from evalsuite.suites.stored_suites import SuiteError, slug
 from evalsuite.suites.suite_record import StoredSuite
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from evalsuite.run.scoring import Run
     from evalsuite.types import Result
 
@@ -37,7 +35,7 @@ class RunCase:
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
-class TestRun:
+class TestRun(Readable):
     """One run of a suite: n cases in the suite's order, and the `Run` behind them.
 
     It is read as that is: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one for notebooks.
@@ -61,19 +59,11 @@ class TestRun:
         RunFolder(folder).open({"submission": self.run.submission_hash}).finish(self.run.results, self.run.to_json())
         return folder
 
-    def to_frame(self) -> "pd.DataFrame":
-        """The n cases as a data frame, its columns those of a CSV report."""
-        return reported(self.run).to_frame()
-
-    def write(self, path: str | Path, *, reveal: str | None = None) -> Path:
-        """The path of the written report, its format by its ending (.html, .md, .csv, .json ...). Raises `UsageError`, `OutputError`."""
-        return reported(self.run).write(path, reveal=reveal)
+    def _own_run(self) -> "Run":
+        return self.run
 
     def __repr__(self) -> str:
         return clean(f"<TestRun {self.name!r} of {self.suite.name!r}: {verdict_line(self.run.summary)}>")
-
-    def _repr_html_(self) -> str:
-        return reported(self.run)._repr_html_()
 
     @property
     def id(self) -> str:

@@ -1,6 +1,5 @@
 """A scored run as Python code and notebooks have it: as a frame, as a written report, in one line, as HTML."""
 
-from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,22 +10,27 @@ from evalsuite.reports.record import Record, record_of_run, revealed
 from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.words import verdict_line
-from evalsuite.run.scoring import Run
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evalsuite.run.scoring import Run
 
 # Rows that a notebook shows.
 _MOST_ROWS = 20
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ReportedRun(Run):
-    """A `Run` that can be read: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+class Readable:
+    """What can be read as a run: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
+
+    __slots__ = ()
+
+    def _own_run(self) -> "Run":
+        raise NotImplementedError
 
     def record(self, reveal: str | None = None) -> Record:
         """What a report is made of, cut to what may be seen of gold."""
-        return revealed(record_of_run(self), reveal)
+        return revealed(record_of_run(self._own_run()), reveal)
 
     def to_frame(self) -> "pd.DataFrame":
         """The n results in gold order as a data frame, its columns those of a CSV report."""
@@ -41,7 +45,8 @@ class ReportedRun(Run):
         return Path(path)
 
     def __repr__(self) -> str:
-        return clean(f"<Run of {self.submission.folder.name!r} on {self.gold.suite.name!r}: {verdict_line(self.summary)}>")
+        run = self._own_run()
+        return clean(f"<Run of {run.submission.folder.name!r} on {run.gold.suite.name!r}: {verdict_line(run.summary)}>")
 
     def _repr_html_(self) -> str:
         table = results_table(self.record())
@@ -52,8 +57,3 @@ class ReportedRun(Run):
         body = "".join(f"<tr>{row}</tr>" for row in cells)
         more = f"<p>... {len(rows) - _MOST_ROWS} more</p>" if len(rows) > _MOST_ROWS else ""
         return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{more}"
-
-
-def reported(run: Run) -> ReportedRun:
-    """The run with everything that it can be read as."""
-    return ReportedRun(**{one.name: getattr(run, one.name) for one in fields(run)})
