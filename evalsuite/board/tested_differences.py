@@ -95,7 +95,7 @@ def _what_may_surprise(found: Significance, alpha: float) -> str:
     """What a reader may stumble over: too few flips for any small p, or limits and test that do not agree."""
     changed, low, high = found.wins + found.losses, found.interval.low, found.interval.high
     if changed and found.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
-        return f"{changed} differences: no p below {2.0 ** (1 - changed):g} is possible"
+        return f"{changed} difference{'s' * (changed != 1)}: no p below {2.0 ** (1 - changed):g} is possible"
     if low is not None and high is not None and (low > 0 or high < 0) and found.p > alpha:
         return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
     return ""

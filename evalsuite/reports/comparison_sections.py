@@ -117,7 +117,9 @@ def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
     if one.detectable is not None:
         unit = "instance" if one.total.n == sum(one.right) else "record"
         seen = f"{counted(one.total.n, unit)} that differ as these do"
-        text = f"{label}: {seen} show a difference of {_detectable(one)} with 80 % power"
+        beyond = not one.total.is_raw and one.detectable > 1
+        shown = "are too few to show any difference" if beyond else f"show a difference of {_detectable(one)}"
+        text = f"{label}: {seen} {shown} with 80 % power"
         if one.n_needed is not None:
             text += f"; {own_points(one.total)} would take about {counted(one.n_needed, unit)}"
         yield text

@@ -178,7 +178,7 @@ def _floor_note(n: int, alternative: Alternative) -> str:
     if n == 0:
         return "no differences"
     least = 2.0 ** (1 - n if alternative == "two-sided" else -n)
-    return f"{n} differences: no p below {least:g} is possible" if least >= 0.05 else ""
+    return f"{n} difference{'s' * (n != 1)}: no p below {least:g} is possible" if least >= 0.05 else ""
 
 
 def _in_units(apart: Sequence[float], digits: int) -> list[int]:
