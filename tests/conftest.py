@@ -1,7 +1,9 @@
 """Shared fixtures: the recorded cases where they stand, and the project's own folders."""
 
+import compileall
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +29,12 @@ def corpus(name: str) -> Path:
 def is_default_corpus() -> bool:
     """Whether fixed totals may be asserted: only on the folder that this project was shown."""
     return conformance_folder().resolve() == DEFAULT_CONFORMANCE.resolve()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compile the package once where Python keeps no bytecode: else every command that a test starts would do so again."""
+    if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
+        compileall.compile_dir(ROOT / "evalsuite", quiet=2)
 
 
 @pytest.fixture(scope="session")

@@ -7,22 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 from typing import Any
 
 from evalsuite.audit.claims import Claims, are_numbers
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.connection_files import Connections
 from evalsuite.gold.errata import Errata, read_errata
-from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
+from evalsuite.readers.gold_files import gold_inodes, read_gold_files
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes
 from evalsuite.run.gold_queries import query_files
-from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import asks_judge, is_batch
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.scoring import Options, Run
@@ -72,14 +69,11 @@ class Replay:
         return {one.instance_id: f"{ELSEWHERE} ({chosen})" for one in self.gold.instances if one.instance_id not in known}
 
 
-def replay_of(claims: Claims, gold_folder: Path, submission_folder: Path) -> Replay:
+def replay_of(claims: Claims, gold: Gold, submission: Submission) -> Replay:
     """The plan of the run that `claims` says it is; raises `EvalsuiteError` where no such run can be of this gold and submission."""
     options = _options(claims.run)
-    gold = read_gold(gold_folder, layout=options.layout)
-    gold = replace(gold, hash=gold_hash(gold.folder, gold.spec_file))
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    submission = read_handed_in(submission_folder, gold, limits, mode=options.mode)
     options = replace(options, rules=_chosen(claims.run, gold))
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}

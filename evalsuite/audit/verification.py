@@ -23,7 +23,7 @@ from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import result_line
 from evalsuite.store.signing import read_public_key, why_not_signed
-from evalsuite.types import METADATA, Result
+from evalsuite.types import METADATA, Gold, Result, Submission
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
 _ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
@@ -107,12 +107,13 @@ def verify(
     gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
     pattern = METADATA if claims.run["gold"]["layout"] == "original" else "*"
     handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
-    sides = [_check_gold(claims, gold_folder), _check_submission(claims, handed_in, gold_folder)]
-    stopped = Verified(name=name, findings=(*found, *sides), notes=("nothing was scored again",))
-    if not all(side.good for side in sides):
+    of_gold, read = _check_gold(claims, gold_folder)
+    of_submission, answers = _check_submission(claims, handed_in, read, isolation)
+    stopped = Verified(name=name, findings=(*found, of_gold, of_submission), notes=("nothing was scored again",))
+    if read is None or answers is None or not (of_gold.good and of_submission.good):
         return stopped
     try:
-        replay = replaying.replay_of(claims, gold_folder, handed_in)
+        replay = replaying.replay_of(claims, read, answers)
     except EvalsuiteError as error:
         return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
     stopped = replace(stopped, findings=(*stopped.findings, _check_rows(claims, replay)), n_gold=len(replay.gold.instances))
@@ -142,36 +143,41 @@ def verify(
     )
 
 
-def _check_gold(claims: Claims, folder: Path) -> Finding:
-    """Whether gold is what was scored, and the errata what the corrected score was made with, be it none."""
+def _check_gold(claims: Claims, folder: Path) -> tuple[Finding, Gold | None]:
+    """Whether gold is what was scored, and the errata what the corrected score was made with, be it none; gold, where it can be read."""
     then, spec = claims.run["gold"]["hash"], find_spec(folder)
-    now = gold_hash(spec.parent, spec)
-    if now != then:
-        return Finding(name="gold", good=False, says=f"{folder} does not hold what was scored ({then} then, {now} now)")
+    now, gold = gold_hash(spec.parent, spec), None
     errata_then = claims.run.get("corrections", {}).get("hash", "absent")
     try:
-        errata = read_errata(read_gold(folder, layout=claims.run["options"].get("layout")))
+        gold = replace(read_gold(folder, layout=claims.run["options"].get("layout")), hash=now)
+        errata = read_errata(gold)
         errata_now = errata.hash if errata is not None else "absent"
     except EvalsuiteError:
         errata_now = "unreadable"
-    if errata_now != errata_then:
-        says = f"{ERRATA_FILE} is not what the run was made with ({errata_then} then, {errata_now} now)"
-        return Finding(name="gold", good=False, says=says)
-    return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})")
-
-
-def _check_submission(claims: Claims, folder: Path, gold: Path) -> Finding:
-    said, then = claims.run["options"], claims.run["submission"]["hash"]
-    try:
-        read = read_gold(gold, layout=said.get("layout") or claims.run["gold"]["layout"])
-        now = submission_hash(read_handed_in(folder, read, resolve_limits(read.suite.limits, said["limits"]), mode=said.get("mode")))
-    except EvalsuiteError as error:
-        return Finding(name="submission", good=False, says=f"cannot be read: {error.message}")
     if now != then:
-        return Finding(
-            name="submission", good=False, says=f"{folder} does not hold what was scored ({then or 'not recorded'} then, {now} now)"
-        )
-    return Finding(name="submission", good=True, says=f"{folder} is as it was handed in ({then})")
+        says = f"{folder} does not hold what was scored ({then} then, {now} now)"
+    elif errata_now != errata_then:
+        says = f"{ERRATA_FILE} is not what the run was made with ({errata_then} then, {errata_now} now)"
+    else:
+        return Finding(name="gold", good=True, says=f"{folder} is as it was scored ({then})"), gold
+    return Finding(name="gold", good=False, says=says), gold
+
+
+def _check_submission(claims: Claims, folder: Path, gold: Gold | None, isolation: str) -> tuple[Finding, Submission | None]:
+    """Whether the submission is what was scored; what was handed in, where it can be read."""
+    said, then = claims.run["options"], claims.run["submission"]["hash"]
+    if gold is None:
+        return Finding(name="submission", good=False, says="was not looked at: gold cannot be read"), None
+    try:
+        limits = resolve_limits(gold.suite.limits, said["limits"])
+        read = read_handed_in(folder, gold, limits, mode=said.get("mode"), isolation=isolation)
+        now = submission_hash(read)
+    except EvalsuiteError as error:
+        return Finding(name="submission", good=False, says=f"cannot be read: {error.message}"), None
+    if now != then:
+        says = f"{folder} does not hold what was scored ({then or 'not recorded'} then, {now} now)"
+        return Finding(name="submission", good=False, says=says), read
+    return Finding(name="submission", good=True, says=f"{folder} is as it was handed in ({then})"), read
 
 
 def _check_rows(claims: Claims, replay: Replay) -> Finding:

@@ -63,7 +63,7 @@ def rescore(
     if said.get("hash"):
         read = read_gold(gold_folder, layout=layout)
         limits = resolve_limits(read.suite.limits, entry.run.get("options", {}).get("limits") or {})
-        now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode))
+        now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode, isolation=options.isolation))
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
         notes.append("the run does not say what its submission held: what lies there now was scored")

@@ -4,7 +4,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache
 from typing import Literal
 
 from evalsuite import __version__
@@ -74,7 +74,11 @@ def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = 
     }
 
 
+@cache
 def _version(package: str) -> str:
+    # It takes the time of many other imports.
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(package)
     except PackageNotFoundError:
