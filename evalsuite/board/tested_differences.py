@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.stats.clustered import clustered_interval, said_of_few
+from evalsuite.stats.clustered import ONE_CLUSTER, clustered_interval, said_of_few
 from evalsuite.stats.intervals import Interval
 from evalsuite.stats.paired import PairedTest, sign_flip
 from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, mean
@@ -62,12 +62,12 @@ class PairedDifference:
 
 
 def paired_difference(
-    name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None, seed: int = SEED
+    name: str, a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05, clusters: Sequence[str] | None = None
 ) -> PairedDifference:
     """The row of n pairs in the same order; `clusters` names each pair's cluster."""
     if not a:
         return PairedDifference(name=name, n=0, note="no instance in common that both were judged on")
-    found = compare_paired(b, a, alpha=alpha, seed=seed)
+    found = compare_paired(b, a, alpha=alpha)
     tested = PairedDifference(
         name=name,
         n=found.n,
@@ -88,7 +88,7 @@ def paired_difference(
         n_resamples=found.n_resamples,
         note=found.note or _what_may_surprise(found, alpha),
     )
-    return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha, seed)
+    return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
 
 
 def _what_may_surprise(found: Significance, alpha: float) -> str:
@@ -102,17 +102,17 @@ def _what_may_surprise(found: Significance, alpha: float) -> str:
 
 
 def _over_clusters(
-    tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float, seed: int
+    tested: PairedDifference, a: Sequence[float], b: Sequence[float], clusters: Sequence[str], alpha: float
 ) -> PairedDifference:
     """The row with limits and p-value that take whole clusters as independent instead of instances."""
     apart = differences(b, a)
     totals = dict.fromkeys(clusters, 0.0)
     for cluster, value in zip(clusters, apart, strict=True):
         totals[cluster] += value
-    flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals), seed=seed)
+    flipped: PairedTest = sign_flip(list(totals.values()), [0.0] * len(totals))
     interval: Interval = clustered_interval(apart, clusters, confidence=1 - alpha)
-    if not interval.se and len(totals) > 1:
-        # Clusters that all agree say nothing of their spread: each counts once.
+    if not interval.se and max(map(abs, apart)) <= 1:
+        # Clusters that all agree say nothing of their spread, nor does one alone: each counts once.
         interval = difference_interval(b, a, confidence=1 - alpha, effective=len(totals))
     return replace(
         tested,
@@ -125,7 +125,7 @@ def _over_clusters(
         n_clusters=len(totals),
         seed=flipped.seed,
         n_resamples=flipped.n_resamples,
-        note=interval.note or said_of_few(len(totals), alpha) or flipped.note,
+        note=(ONE_CLUSTER if len(totals) == 1 else said_of_few(len(totals), alpha)) or interval.note or flipped.note,
     )
 
 

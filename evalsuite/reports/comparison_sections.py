@@ -234,8 +234,8 @@ def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
     intervals = ", ".join(sorted({row.interval_method for row in totals if row.interval_method}))
     if tests:
         yield "tests", f"two-sided, {tests}; intervals {intervals}, not adjusted; Holm over the rows of a part"
-    drawn = any(row.seed is not None for row in totals) or any(s.seed is not None for one in comparison.candidates for s in one.shift)
-    how = f"{comparison.n_resamples} resamples" if drawn else "nothing was drawn, all totals are exact"
+    drawn = any(shift.seed is not None for one in comparison.candidates for shift in one.shift)
+    how = f"{comparison.n_resamples} resamples" if drawn else "nothing was drawn"
     yield "seed", f"{comparison.seed}, {how}"
     if comparison.n_unapplied:
         yield "errata", f"{comparison.n_unapplied} stale or expired, not applied to the corrected scores"

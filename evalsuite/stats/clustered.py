@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-ONE_CLUSTER = "one cluster: the spread between clusters is not known"
+ONE_CLUSTER = "one cluster: it counts as one score, because the spread between clusters is not known"
 
 
 def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1) -> str:
@@ -118,7 +118,7 @@ def clustered_interval(scores: Sequence[float], clusters: Sequence[Hashable], *,
 
 
 def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashable], *, confidence: float = 0.95) -> Interval:
-    """The mean of scores in [0, 1] over G clusters; never without width, undefined for one cluster of several scores.
+    """The mean of scores in [0, 1] over G clusters; never without width. One cluster counts as one score, and a note says so.
 
     The wider of two: Wilson's interval at the effective sample size m * (1 - m) / cr2^2 with Student's quantile, and the likelihood of a
     beta-binomial averaged over how alike a cluster's scores may be. The first holds in the middle and falls short near the ends, where
@@ -133,8 +133,6 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
     error, totals = clustered_se(values, clusters), cluster_totals(values, clusters)
     if len(totals) == len(values):
         return score_interval(values, confidence=confidence)
-    if error.cr2 is None or error.df is None:
-        return clustered_interval(values, clusters, confidence=confidence)
     low, high = _at_effective_size(error, len(totals), confidence)
     likely = _likely_means(values, totals, confidence)
     return Interval(
@@ -145,16 +143,17 @@ def clustered_score_interval(scores: Sequence[float], clusters: Sequence[Hashabl
         method="clustered",
         n=error.n,
         se=error.cr2,
+        note=error.note,
     )
 
 
 def _at_effective_size(error: ClusteredError, n_clusters: int, confidence: float) -> tuple[float, float]:
     """Wilson's interval for as many 0/1 scores as the clustered error is worth, at least as wide as that of independent scores.
 
-    Scores that are all equal say nothing of how alike a cluster's scores are: each cluster counts once.
+    Scores that are all equal, and those of one cluster, say nothing of how alike a cluster's scores are: each cluster counts once.
     """
     centre, naive, cr2 = error.mean, error.naive or 0.0, error.cr2 or 0.0
-    if naive < SMALLEST_SPREAD:
+    if naive < SMALLEST_SPREAD or n_clusters == 1:
         return wilson_interval(centre * n_clusters, n_clusters, z=z_value(confidence))
     low, high = _wilson_of(centre, naive, z_value(confidence))
     if cr2 < SMALLEST_SPREAD:

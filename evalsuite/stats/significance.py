@@ -212,7 +212,7 @@ def _tests(confidence: float, n_resamples: int, seed: int) -> dict[str, Callable
 
     return {
         "mcnemar": mcnemar,
-        "permutation": lambda a, b: sign_flip(a, b, n_resamples=n_resamples, seed=seed),
+        "permutation": sign_flip,
         "t": paired_t,
         "wilcoxon": wilcoxon,
         "bootstrap": lambda a, b: paired_bootstrap(a, b, confidence=confidence, n_resamples=n_resamples, seed=seed),

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.stats.clustered import clustered_interval, clustered_se
+from evalsuite.stats.clustered import clustered_interval, clustered_score_interval, clustered_se
 from evalsuite.stats.intervals import t_interval
 from evalsuite.stats.samples import StatsError
 from tests.models.cluster_robust import bell_mccaffrey, wild_bootstrap
@@ -60,6 +60,17 @@ def test_one_cluster_is_undefined_not_zero() -> None:
     found = clustered_interval([0.1, 0.9, 0.5], ["a", "a", "a"])
     assert (found.low, found.high, found.se) == (None, None, None)
     assert "one cluster" in found.note
+
+
+@pytest.mark.parametrize("scores", [[1.0] * 20, [0.0] * 20, [1.0, 0.0] * 10, [0.4, 0.6, 0.5], [0.7] * 9])
+def test_one_cluster_counts_as_one_score(scores: list[float]) -> None:
+    """Its mean has an interval in [0, 1], at least as wide as that of one right or wrong answer is at its narrowest, and a note."""
+    found = clustered_score_interval(scores, ["a"] * len(scores))
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.estimate <= found.high <= 1
+    assert found.high - found.low >= 0.79
+    assert (found.se, "one cluster" in found.note) == (None, True)
 
 
 def test_a_missing_cluster_is_an_error() -> None:

@@ -75,11 +75,10 @@ def test_clusters_are_covered_everywhere(n_clusters: int) -> None:
 )
 @settings(max_examples=300, deadline=None)
 def test_no_interval_is_without_width(scores: list[float], n_clusters: int) -> None:
-    """Whatever the scores in [0, 1] and their clusters: the interval holds the mean and has a width, or one cluster leaves it unknown."""
+    """Whatever the scores in [0, 1] and their clusters, one alone too: the interval holds the mean and has a width."""
     names = [i % n_clusters for i in range(len(scores))]
     for found in (score_interval(scores), clustered_score_interval(scores, names)):
-        if found.low is None or found.high is None:
-            assert len(set(names)) == 1
-        else:
-            assert 0 <= found.low <= found.estimate <= found.high <= 1
-            assert found.high > found.low + 1e-12
+        assert found.low is not None
+        assert found.high is not None
+        assert 0 <= found.low <= found.estimate <= found.high <= 1
+        assert found.high > found.low + 1e-12

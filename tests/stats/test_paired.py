@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -89,15 +90,26 @@ def test_sign_flip_is_the_brute_force_one(sample: tuple[list[float], list[float]
         assert sign_flip(*sample, alternative=alternative).p == pytest.approx(expected)
 
 
-def test_drawn_signs_come_near_the_exact_p(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With 24 differences: 10,000 draws within 0.02 of the exact p, the seed shown, and p never 0."""
-    a, b = A * 3, [y - 0.02 * i for i, y in enumerate(B * 3)]
-    exact = sign_flip(a, [y + 0.2 for y in b])
+@pytest.mark.parametrize("shift", [0.0, 0.02, 0.2])
+def test_signs_on_a_grid_give_the_exact_p(monkeypatch: pytest.MonkeyPatch, shift: float) -> None:
+    """24 differences rounded to the grid: within 0.5 % of the exact p (rounding parts equal sums), whatever the sides; none is drawn."""
+    a, b = A * 3, [y - 0.02 * i + shift for i, y in enumerate(B * 3)]
+    sides: list[Any] = ["two-sided", "less", "greater"]
+    exact = [sign_flip(a, b, alternative=side).p for side in sides]
     monkeypatch.setattr(paired, "EXACT_CELLS", 0)
-    drawn = sign_flip(a, [y + 0.2 for y in b])
-    assert drawn.p == pytest.approx(exact.p, abs=0.02)
-    assert (exact.seed, drawn.seed, drawn.n_resamples) == (None, 12345, 10_000)
-    assert sign_flip([1.0] * 24, [0.0] * 24).p == pytest.approx(1 / 10_001 * 2)
+    found = [sign_flip(a, b, alternative=side) for side in sides]
+    assert [one.p for one in found] == pytest.approx(exact, rel=5e-3)
+    assert {(one.method, one.seed, one.n_resamples) for one in found} == {("sign-flip permutation", None, None)}
+
+
+def test_no_p_stops_at_a_number_of_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sizes on no grid: 24 and 200 of one sign give what counting gives, down to 1e-12, and what balances gives 1."""
+    monkeypatch.setattr(paired, "EXACT_CELLS", 0)
+    assert sign_flip([1.0] * 24, [0.0] * 24).p == pytest.approx(2.0**-23, rel=1e-3)
+    sizes = [0.1 + (i * 0.6180339887) % 1 for i in range(200)]
+    assert sign_flip(sizes, [0.0] * 200).p == pytest.approx(2e-12)
+    assert sign_flip([0.0] * 200, sizes, alternative="greater").p == 1.0
+    assert sign_flip(sizes + [0.0] * 200, [0.0] * 200 + sizes).p == 1.0
 
 
 def test_ties_hidden_by_rounding_are_found() -> None:
