@@ -173,6 +173,11 @@ class Answer:
     fault: Fault | None = None
     unread: tuple[str, ...] = ()
 
+    @property
+    def is_query(self) -> bool:
+        """Whether it is SQL: its type says so, or it is a file whose name ends in .sql."""
+        return self.answer_type == "sql" or (self.answer_type == "file" and str(self.value).lower().endswith(".sql"))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:

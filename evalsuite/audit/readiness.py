@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, in_one_sentence
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.answer_forms import is_sql, read_answer, read_query
+from evalsuite.readers.answer_forms import read_answer, read_query
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
@@ -148,7 +148,7 @@ class _Looker:
 
     def _query_findings(self, answer: Answer, instance: GoldInstance) -> list[Finding] | None:
         """What keeps a query from being run, as far as its text tells; None for what is no query of an instance with a connection."""
-        if self.gold is None or not is_sql(answer.answer_type, answer.value) or not isinstance(answer.value, str):
+        if self.gold is None or not answer.is_query or not isinstance(answer.value, str):
             return None
         from evalsuite.gold.connection_files import read_connections
         from evalsuite.run.sql_answers import connection_of

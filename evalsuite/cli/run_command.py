@@ -66,7 +66,6 @@ def score_once(
     folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool, sign: Path | None = None
 ) -> int:
     """Score, write and print as asked; the exit code."""
-    from evalsuite.reports.ci_files import add_to_summary
     from evalsuite.reports.record import record_of_run, revealed
     from evalsuite.store.signing import read_key, sign_run
 
@@ -82,10 +81,12 @@ def score_once(
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
     record = record_of_run(finished)
-    n_lost = write_all(run_report(record, shown.reveal), shown.output or ())
+    n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0
     if shown.reference_files:
         n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))
     if shown.github:
+        from evalsuite.reports.ci_files import add_to_summary
+
         n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = with_lost(*gates.verdict(finished), n_lost)
     seen = revealed(record, shown.reveal)

@@ -70,11 +70,6 @@ def read_answer(
     return read_file(value if isinstance(value, str) else str(value))
 
 
-def is_sql(answer_type: str, value: str | Sequence[str]) -> bool:
-    """Whether an answer is a query: its type says so, or it is a file whose name ends in .sql."""
-    return answer_type == "sql" or (answer_type == "file" and isinstance(value, str) and value.lower().endswith(".sql"))
-
-
 def read_query(files: AnswerFiles, path: str, *, limit_bytes: int) -> str:
     """The text of a submission's query. Raises `FaultError`."""
     with files.open(path, query=True) as handle:

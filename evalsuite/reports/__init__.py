@@ -11,10 +11,13 @@ import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from evalsuite.errors import LOOK, UsageError, cannot_write
 from evalsuite.lazy import Lazy
-from evalsuite.reports.document import Document
+
+if TYPE_CHECKING:
+    from evalsuite.reports.document import Document
 
 # A format is a function of a document: text, bytes, or pieces of text where the whole would be large.
 Rendered = str | bytes | Iterable[str]
@@ -56,7 +59,7 @@ def check_writable(path: Path, *, hint: str = LOOK) -> None:
         raise cannot_write(path, error, hint=hint) from error
 
 
-def write(document: Document, path: Path) -> None:
+def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
     rendered: Rendered = FORMATS[path.suffix].load()(document)
     pieces = [rendered] if isinstance(rendered, str | bytes) else rendered

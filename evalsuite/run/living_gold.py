@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.gold.spec import TEXTS, names_queries
-from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.paths import FromRoot
 from evalsuite.registry import check_parameters
@@ -150,6 +149,9 @@ class LivingGold:
                 return _needs(check, f"{files[0].name} has no connection to run through")
             self._notes.append(f"{check.where}: the gold of {id_!r} is temporal, and its query has no connection: the gold file counts")
             return None
+        from evalsuite.readers.answer_forms import read_gold_query
+        from evalsuite.workers.queries import Query
+
         names = []
         for path in files:
             name = id_ if len(files) == 1 else f"{id_}/{path.stem}"
@@ -157,8 +159,6 @@ class LivingGold:
                 text, dated = with_as_of(read_gold_query(path), self._day)
             except FaultError as error:
                 return Problem(code="BAD_GOLD_FILE", message=f"{path.name}: {describe(error.fault)}", where=check.where)
-            from evalsuite.workers.queries import Query
-
             query = Query(name=name, text=text, connection=connection, spill=self._place / f".{file_name(name)}")
             sql_hash = _digest(json.dumps([connection.engine, connection.name, text]).encode())
             self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)

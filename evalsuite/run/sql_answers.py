@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.answer_forms import is_sql, read_query
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run.executed import file_name, save
 from evalsuite.run.judged import Execute
@@ -34,7 +33,7 @@ _AT_ONCE = 32
 def has_query(task: Task) -> bool:
     """Whether the answer of a task is a query that a check can judge the table of."""
     answer = task.answer
-    if answer is None or not is_sql(answer.answer_type, answer.value) or settle_early(task) is not None:
+    if answer is None or not answer.is_query or settle_early(task) is not None:
         return False
     return any(SCORERS.load(check.scorer).marker.reads == "table" for check in applicable(task.instance, answer))
 
@@ -143,6 +142,8 @@ class SqlAnswers:
             return faulty(task, Fault(code="SQL_NOT_ALLOWED"))
         files = AnswerFiles(task.submission_folder, name, task.limits, self._gold_inodes)
         path = task.answer.value if isinstance(task.answer.value, str) else ""
+        from evalsuite.readers.answer_forms import read_query
+
         try:
             text = read_query(files, path, limit_bytes=QueryLimits.of(task.limits).sql_bytes)
         except FaultError as error:

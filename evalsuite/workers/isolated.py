@@ -8,6 +8,7 @@ costs the one answer that the judge had no result of.
 """
 
 import contextlib
+import gc
 import json
 import os
 import pickle
@@ -36,7 +37,7 @@ _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 
 
 def serve_forks(control: int) -> None:
-    """Be the zygote until the parent is gone: import, fork, and wait for whom the parent has killed."""
+    """Be the zygote until the parent is gone: import, fork, and wait for whom the parent has killed. Never comes back."""
     # Who stops a whole group of processes means the run: the parent decides, and no worker's death is blamed on its answer.
     for stop in (signal.SIGINT, signal.SIGTERM):
         signal.signal(stop, signal.SIG_IGN)
@@ -79,6 +80,8 @@ def serve_forks(control: int) -> None:
     with contextlib.suppress(ChildProcessError):
         while True:
             os.wait()
+    # To take an interpreter down costs as much as two workers do, and nothing is left to write.
+    os._exit(0)
 
 
 def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
@@ -93,18 +96,17 @@ def _order(parent: socket.socket) -> tuple[bytes, int, str, list[int]] | None:
 
 
 def _import(modules: Sequence[str]) -> None:
-    import gc
-
+    """Import for all workers; no garbage collector ever looks at what is there now, in a worker neither."""
     for name in modules:
         with contextlib.suppress(ImportError):
             import_module(name)
-    gc.collect()
     gc.freeze()
 
 
 def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     """Be a worker, and never come back."""
     os.setsid()
+    gc.enable()
     die_with_parent()
     try:
         if os.getppid() == zygote:

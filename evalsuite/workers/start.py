@@ -30,7 +30,8 @@ from evalsuite.walls.worker_walls import can_fork
 if TYPE_CHECKING:
     from evalsuite.workers.stages import GoldOrder
 
-_CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.isolated import serve_forks; serve_forks({control})"
+# Nothing that it imports is ever garbage, and a page that a collector never touched stays shared with the workers.
+_CODE = "import gc, sys; gc.disable(); sys.path[:] = {path!r}; from evalsuite.workers.isolated import serve_forks; serve_forks({control})"
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
