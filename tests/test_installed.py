@@ -11,6 +11,7 @@ import pytest
 
 from evalsuite import installed
 from evalsuite.installed import extra_line
+from evalsuite.store.signature import VERDICT_PACKAGES, signature
 from tests.conftest import ROOT
 
 
@@ -85,3 +86,9 @@ def test_no_page_sends_anybody_to_an_index() -> None:
         assert "OWNER" not in text, page
     told = [page.name for page in pages if "example/evalsuite" in page.read_text(encoding="utf-8")]
     assert told == ["reports.md"]
+
+
+def test_the_signature_names_what_is_installed() -> None:
+    """The versions that are found by their folders are those that the packages say of themselves; one that is not there is absent."""
+    parts = dict(part.split(":", 1) for part in signature(rules="official", gold_hash="", limits={}).split("|"))
+    assert {name: parts[name] for name in VERDICT_PACKAGES} == {name: metadata.version(name) for name in VERDICT_PACKAGES}

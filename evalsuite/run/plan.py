@@ -28,12 +28,13 @@ def plan(
 
     `rules` None takes each instance's default: official, and strict where the tree scorers judge.
     """
+    gold_folder, submission_folder = gold.folder.absolute(), submission.folder.absolute()
     return [
         Task(
             instance=instance,
             answer=submission.answers.get(instance.instance_id),
-            gold_folder=gold.folder.absolute(),
-            submission_folder=submission.folder.absolute(),
+            gold_folder=gold_folder,
+            submission_folder=submission_folder,
             rules=rules or default_rules(instance),
             limits=limits,
             allow_programs=allow_programs,

@@ -296,7 +296,10 @@ def compare(gold: Table, predicted: Table) -> Evidence:
     tables, packed = (gold, predicted), None
     if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
         if gold.n_rows * max(len(gold.columns), len(predicted.columns)) >= PACKED_CELLS:
-            packed = pack(gold), pack(predicted)
+            held = pack(gold)
+            # Lists that are equal are told so faster than packed.
+            is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
+            packed = held, held if is_same else pack(predicted)
             gold, predicted = (replace(table, columns=held.columns()) for table, held in zip(tables, packed, strict=True))
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)

@@ -202,10 +202,14 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
     for start in range(0, table.n_rows, _ROWS_AT_ONCE):
         rows = zip(*(column[start : start + _ROWS_AT_ONCE] for column in table.columns), strict=True)
         cells = ["" if cell is None else cell for cell in chain.from_iterable(rows)]
-        text = "\n".join(cells)
-        sizes = map(len, cells) if text.isascii() else (len(cell.encode("utf-8", "surrogatepass")) for cell in cells)
-        lengths = np.fromiter(sizes, np.uint32, len(cells))
+        text = "\n".join([*cells, ""]).encode("utf-8", "surrogatepass")
+        lengths = np.fromiter(map(len, cells), np.uint32, len(cells))
+        if not text.isascii():
+            # From characters to bytes: where the character behind each cell begins.
+            begins = np.flatnonzero(np.frombuffer(text, np.uint8) & 0xC0 != 0x80)
+            ends = begins[np.cumsum(lengths + 1, dtype=np.int64) - 1]
+            lengths = (np.diff(ends, prepend=-1) - 1).astype(np.uint32)
         narrow = int(lengths.max(initial=0)) <= _SHORT
         written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
         shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
-        yield b"".join((shape, written, text.encode("utf-8", "surrogatepass"), b"\n"))
+        yield b"".join((shape, written, text))

@@ -17,7 +17,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_match
 from evalsuite.tables import evidence
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
-from evalsuite.tables.packed import OddError, packed_block, packed_table
+from evalsuite.tables.packed import OddError, pack, packed_block, packed_table
 from evalsuite.tables.row_bags import match_bags
 from evalsuite.tables.strict_columns import read_columns
 from evalsuite.types import Score, Table
@@ -330,3 +330,11 @@ def test_plain_answers_need_no_exact_rules(ignore_order: bool) -> None:
     if ignore_order:
         assert decided(gold, written([[names[k] for k in rows], near]), ignore_order=True)[1] == 1.0
     assert decided(gold, written([["z", *names[1:]], numbers]), ignore_order=ignore_order)[0] == 0.0
+
+
+@given(st.lists(st.lists(st.none() | st.text('a\u00e9\u8a9e\U0001f600\n",', max_size=5), min_size=2, max_size=2), min_size=1))
+def test_cells_of_any_script_are_packed(rows: list[list[str | None]]) -> None:
+    """What is unpacked again is what went in, be a character one byte or four."""
+    columns = tuple(map(list, zip(*rows, strict=True)))
+    packed = pack(Table(header=("a", "b"), columns=columns, n_rows=len(rows)))
+    assert [list(column) for column in packed.columns()] == [[cell or "" for cell in column] for column in columns]
