@@ -7,6 +7,7 @@ from typing import Any
 
 from evalsuite.board.sides import Side, load_sides, what_differs
 from evalsuite.errors import UsageError
+from evalsuite.outcome import raw_value
 from evalsuite.stats.repeats import Repeats, repeated
 from evalsuite.store.history import RUNS_FOLDER, named_run
 from evalsuite.types import Result, Rule
@@ -64,6 +65,9 @@ def samples_of(sides: Sequence[Side]) -> Samples:
         notes += [f"{model}: {note}" if model else note for note in unequal_samples(own)]
         questions = [scores for scores in _scores_by_question(own).values() if scores]
         if not questions:
+            if any(raw_value(result) is not None for side in own for result in side.results.values()):
+                hint = "`evalsuite compare A1+A2 B1+B2` compares means in its own unit"
+                raise UsageError("samples are counted right or wrong, and this metric has a scale of its own", hint=hint)
             raise UsageError(f"no question of {model or own[0].label} was judged", hint="set up what is missing and score them again")
         label = model or f"{len(own)} runs"
         models.append(ModelSamples(model=label, runs=tuple(side.label for side in own), numbers=repeated(questions)))
@@ -136,6 +140,17 @@ def _mean_result(results: Sequence[Result]) -> Result:
         return sum(judged) / len(judged) if judged else None
 
     judged = [result for result in results if result.score is not None]
+    raw = [value for result in results if (value := raw_value(result)) is not None]
+    if raw:
+        value = sum(raw) / len(raw)
+        return replace(
+            results[0],
+            status="scored",
+            score=None,
+            reason=f"{value:.4g}, the mean of {len(raw)} samples",
+            fault=None,
+            details={"raw": value},
+        )
     if not judged:
         return results[0]
     n_right = sum(result.score == 1 for result in judged)

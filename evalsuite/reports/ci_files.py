@@ -56,7 +56,7 @@ def _case_element(case: Case) -> str:
         # `skipped` has no type in the schemas that CI systems check against.
         skipped = case.kind == "skipped"
         message = f"{case.points}: {case.message}" if case.points else case.message
-        named = f"{case.type}: {message}" if skipped else message
+        named = f"{case.type}: {message}" if skipped and not message.startswith(f"{case.type}: ") else message
         typed = "" if skipped else f" type={_xml_attribute(case.type)}"
         body = "\n".join(html.escape(clean(line), quote=False) for line in case.body.split("\n"))
         end = f">{body}</{case.kind}>" if body else "/>"

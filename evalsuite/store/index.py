@@ -29,7 +29,8 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     "runs": {
         **dict.fromkeys(("run", "suite", "rules"), "VARCHAR"),
         **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
-        **dict.fromkeys(("n_gold", "n_submitted"), "BIGINT"),
+        "raw": "DOUBLE",
+        **dict.fromkeys(("n_judged", "n_gold", "n_submitted"), "BIGINT"),
         **dict.fromkeys(("signature", "submission", "model_name", "model_version"), "VARCHAR"),
         "tags": "VARCHAR[]",
         **dict.fromkeys(("run_name", "foundation_model", "prompt_template", "description"), "VARCHAR"),
@@ -38,13 +39,13 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
         **dict.fromkeys(("run", "instance_id", "status"), "VARCHAR"),
         **dict.fromkeys(("score", "official", "strict"), "DOUBLE"),
         **dict.fromkeys(("scorer", "reason", "fault", "details"), "VARCHAR"),
-        "seconds": "DOUBLE",
+        **dict.fromkeys(("seconds", "raw"), "DOUBLE"),
     },
     "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
 }
 # What is known of which state of a run's files; a new layout of the tables has another name.
-_STATE, _STATE_COLUMNS = "state_1", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
-_IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name != "run"}
+_STATE, _STATE_COLUMNS = "state_2", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
+_IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
 # So many files DuckDB reads in one go.
 _AT_ONCE = 500
 
@@ -109,7 +110,20 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> None
         entry = read_run(root / run)
         seen = list(map(shown, entry.results())) if entry is not None else []
         rows = [
-            [run, r.instance_id, r.status, r.score, r.official, r.strict, r.scorer, r.reason, r.fault, json.dumps(r.details), r.seconds]
+            [
+                run,
+                r.instance_id,
+                r.status,
+                r.score,
+                r.official,
+                r.strict,
+                r.scorer,
+                r.reason,
+                r.fault,
+                json.dumps(r.details),
+                r.seconds,
+                r.details.get("raw"),
+            ]
             for r in seen
         ]
         _insert(connection, "results", _TABLES["results"], rows)
@@ -224,7 +238,7 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
     names = ", ".join(_IN_A_LINE)
     columns = ", ".join(f"{name}: '{kind}'" for name, kind in _IN_A_LINE.items())
     code = (
-        f"INSERT INTO {database}.results SELECT parse_path(filename)[-2], {names} FROM "
+        f"INSERT INTO {database}.results SELECT parse_path(filename)[-2], {names}, TRY_CAST(details->>'raw' AS DOUBLE) FROM "
         f"read_json(?, format='newline_delimited', filename=true, columns={{{columns}}})"
     )
     try:
@@ -250,7 +264,9 @@ def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[
 
 def _run_row(entry: RunEntry) -> list[Any]:
     summary = entry.run.get("summary", {})
-    numbers = [summary.get(key) for key in ("score", "official", "strict", "n_gold", "n_submitted")]
+    raw = summary.get("raw") or {}
+    numbers = [*(summary.get(key) for key in ("score", "official", "strict")), raw.get("mean")]
+    numbers += [raw.get("n_measured", summary.get("n_judged")), summary.get("n_gold"), summary.get("n_submitted")]
     about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
     more = [entry.metadata.get(key) for key in ("run_name", "foundation_model", "prompt_template", "description")]
     places = [entry.run.get("signature"), entry.run.get("submission", {}).get("folder")]

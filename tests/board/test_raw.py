@@ -138,3 +138,16 @@ def test_every_recorded_bench_run_keeps_its_average(place: Path, capsys: pytest.
         total = json.loads("\n".join(called(capsys, ["compare", *names, "--json"])))["candidates"][0]["total"]
         assert total["n"] == runs[0]["n_cases"]
         assert (total["a"], total["b"]) == (pytest.approx(runs[0]["avg_score"]), pytest.approx(runs[1]["avg_score"]))
+
+
+def test_samples_and_questions_read_the_values(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two runs as samples of one side are their mean, `sql` has the values beside the empty scores, and no sample is called wrong."""
+    suite = TestSuite("counted", Length(), input_text_list=["a", "b"], reference_output_list=["x", "y"])
+    for name, outputs in (("one", ["1", "1 2"]), ("two", ["1 2 3", "1 2"]), ("three", ["1", "1 2 3 4"])):
+        suite.run(name, candidate_output_list=outputs)
+    total = json.loads("\n".join(called(capsys, ["compare", "one+two", "three", "--json"])))["candidates"][0]["total"]
+    assert (total["a"], total["b"], total["is_raw"]) == (2.0, 2.5, True)
+    listed = called(capsys, ["sql", "SELECT score, raw, n_judged, n_gold FROM runs ORDER BY raw"])
+    assert [line.split("\t") for line in listed[1:]] == [["", "1.5", "2", "2"], ["", "2.5", "2", "2"], ["", "2.5", "2", "2"]]
+    assert called(capsys, ["sql", "SELECT count(score), sum(raw) FROM results"])[1:] == ["0\t13.0"]
+    called(capsys, ["samples", "one", "two"], 2)

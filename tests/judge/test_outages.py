@@ -11,6 +11,7 @@ import pytest
 from evalsuite.cli import main
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, Server, prompt_of
+from tests.web.served import ask, viewer
 
 N_TEXTS, N_ASKED = 3, 4
 Outage = Callable[[dict[str, Any]], Say | str]
@@ -112,6 +113,11 @@ def test_no_figure_moves_with_what_nobody_judged(outage: str, place: Path, serve
     assert [(row["rank"], row["score"], row["n_judged"]) for row in board["rows"]] == [(None, stored[0]["score"], n)] * 2
     listed = [line.partition("  ")[2] for line in _called(capsys, "runs list", 0)]
     assert len({_without_names(line) for line in listed}) == 1
+    with viewer(place) as address:
+        suites = ask(address, "/api/v1/test_suites").json["test_suites"]
+        for page in ("/", "/suites/" + next(one["id"] for one in suites if one["name"] == "gold")):
+            figures = re.findall(r"(\d+\.\d) %\s*<span class=\"sub\">judged (\d+/\d+)", ask(address, page).body)
+            assert set(figures) == {(f"{stored[0]['score'] * 100:.1f}", f"{n}/{total}")}
     _called(capsys, "suite create s --from cases.jsonl --scorer llm_judge --judge of_judge/suite.yaml", 0)
     suite = [_called(capsys, f"suite run s {name}_of_s --from {name}.jsonl", 4)[0] for name in ("a", "b")]
     assert f"judged {n_judged}/{N_ASKED}" in suite[0] if n_judged else f"nothing judged (0 of {N_ASKED})" in suite[0]
