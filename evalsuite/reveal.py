@@ -113,7 +113,9 @@ def reveal_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, 
             kept |= {key: cause[key] for key in ("where", "text") if key in cause}
         causes.append(kept)
     notes = list(explanation.get("notes", ())) if level == "cells" else []
-    kept_keys = {key: explanation[key] for key in ("proved", "standing", "rules", "cause", "n_attempts") if key in explanation}
+    kept_keys = {
+        key: explanation[key] for key in ("proved", "standing", "rules", "cause", "n_attempts", "n_executions") if key in explanation
+    }
     return {**kept_keys, "causes": causes, "notes": notes}
 
 

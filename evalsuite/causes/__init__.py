@@ -87,6 +87,14 @@ OTHER_CAUSES: Final[dict[str, str]] = {
     "part missing": "a part of the answer is missing",
     "field missing": "a field is missing",
     "field too many": "a field is too many",
+    "filter too many": "a filter too many leaves rows out",
+    "distinct too many": "equal rows or values are counted once",
+    "wrong join": "another join, or one on other columns",
+    "wrong bound": "a bound is another one",
+    "wrong condition": "a condition is another one",
+    "wrong aggregate": "another aggregate",
+    "wrong expression": "a value is computed in another way",
+    "wrong limit": "another number of rows is taken",
 }
 
 

@@ -57,6 +57,7 @@ def gold_audit(
     *,
     workers: GoldWorkers,
     plugin: Plugins = None,
+    json_: Json = False,
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
     from evalsuite.audit.mutation import audit_gold
@@ -66,7 +67,7 @@ def gold_audit(
     if seconds is not None and seconds <= 0:
         raise UsageError(f"--seconds cannot be {seconds:g}", hint="a number of seconds above 0")
     load_plugins(plugin)
-    one_of(form, AUDIT_FORMATS, "--format")
+    form = one_of("json" if json_ else form, AUDIT_FORMATS, "--format")
     chosen = rule(rules) or "official"
     with ProgressBar() as progress:
         how = workers.options()

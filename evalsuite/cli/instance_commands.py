@@ -162,7 +162,8 @@ def evidence(
     from evalsuite.reveal import reveal_evidence
 
     saved = {instance_id: result}
-    found = dict(explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved, databases=databases))[instance_id]
+    collected = explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved, databases=databases, edits=True)
+    found = dict(collected)[instance_id]
     return reveal_evidence(found, level, result=result)
 
 

@@ -6,7 +6,7 @@ What a submission handed in is read by one worker and looked at by another, whic
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.errors import FaultError, describe
 from evalsuite.explain.null_model import FITS
@@ -27,6 +27,9 @@ from evalsuite.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable
 from evalsuite.workers.stages import Prediction, gold_tables, judge, usable_parameters
+
+if TYPE_CHECKING:
+    from evalsuite.explain.query_proofs import Proof
 
 WHAT: Final = ("difference", "explain")
 _ORDERS: Final = {
@@ -52,12 +55,14 @@ def explain_results(
     isolation: str = "process",
     jobs: int = 1,
     databases: Path | None = None,
+    edits: bool = False,
 ) -> Iterator[tuple[str, Data]]:
     """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
 
     Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
     `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
-    are those of the run, from which a judge's rationale comes. Raises what reading the folders raises, `UsageError` for an unknown id.
+    are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
+    `query_proofs`. Raises what reading the folders raises, `UsageError` for an unknown id.
     """
     gold = read_gold(gold_dir)
     resolved = resolve_limits(gold.suite.limits, limits or {})
@@ -75,14 +80,36 @@ def explain_results(
     # An answer that is a query runs as it does in a run.
     queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
     try:
-        for result in queries.sql_answers(pool.results, None, inodes).results([task for task in tasks if task not in judged]):
+        tasks = list(queries.living_gold([task for task in tasks if task not in judged]).tasks)
+        answers = queries.sql_answers(pool.results, None, inodes)
+        for result in answers.results(tasks):
             evidence = result.details.get(_KEY)
             # A result that another place made (not handed in, timed out) has its status and reason only.
             plain = {"rules": None, "status": result.status, "reason": result.reason}
-            yield result.instance_id, evidence if isinstance(evidence, dict) else plain
+            found = evidence if isinstance(evidence, dict) else plain
+            if edits and isinstance(evidence, dict) and evidence["rules"] is not None:
+                from evalsuite.explain.query_proofs import QueryProofs
+
+                (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
+                found = _with_proof(evidence, QueryProofs(queries, answers, inodes, isolation).prove(task, evidence["rules"]))
+            yield result.instance_id, found
     finally:
         pool.close()
         queries.close()
+
+
+def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
+    """The evidence with what running edited queries showed in front of what the tables alone say."""
+    if proof is None:
+        return evidence
+    known: Data = evidence.get("explanation") or explanation([], Budget(), evidence["rules"])
+    shown = explanation(proof.causes, Budget(used=known["n_attempts"]), evidence["rules"])
+    if shown["proved"] or not known["causes"]:
+        proved = [cause for cause in known["causes"] if cause["proved"]]
+        shown |= {"causes": [*shown["causes"], *proved], "notes": known["notes"]}
+    else:
+        shown = known | {"causes": [*known["causes"], *shown["causes"]]}
+    return evidence | {"explanation": shown | {"notes": [*shown["notes"], *proof.notes], "n_executions": proof.n_runs}}
 
 
 def collect_evidence(task: Task, prediction: Prediction) -> Result:
@@ -161,7 +188,8 @@ def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: 
     from evalsuite.explain.difference_sql import table_sql
 
     reads = entry.marker.reads
-    if reads not in ("table", "tables", "database") or task.answer is None:
+    # The table that a query gave lies nowhere once the command is over.
+    if reads not in ("table", "tables", "database") or task.answer is None or task.executed is not None:
         return
     gold, value = check.parameters["gold"], task.answer.value
     golds = [gold] if isinstance(gold, str) else list(gold)

@@ -73,6 +73,8 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
     if not found:
         return
     tries = "1 try" if found["n_attempts"] == 1 else f"{found['n_attempts']} tries"
+    if n := found.get("n_executions"):
+        tries = f"{tries}, {'1 query' if n == 1 else f'{n} queries'} run"
     if found["causes"]:
         share = max(cause.get("chance", 0.0) for cause in found["causes"])
         counted = f"{tries}; unrelated values fit in {share:.1%} of draws" if share else tries

@@ -65,8 +65,8 @@ class Databases:
             return Living(tasks=tasks)
         computing = LivingGold(
             connections=self.connections(),
-            queries=self._queries(None),
-            place=self._made("gold"),
+            queries=self.queries(),
+            place=self.made("gold"),
             as_of=as_of,
             cache=cache,
             resumed=resumed / living_gold.FOLDER if resumed is not None else None,
@@ -79,7 +79,7 @@ class Databases:
             others,
             connections=self.connections,
             queries=self._answering,
-            folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self._made(FOLDER),
+            folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
             gold_inodes=gold_inodes,
         )
 
@@ -103,9 +103,10 @@ class Databases:
     def _answering(self) -> "Queries":
         from evalsuite.sql.execute import ResultCache
 
-        return self._queries(ResultCache(self._cache / "sql") if self._cache is not None else None)
+        return self.queries(ResultCache(self._cache / "sql") if self._cache is not None else None)
 
-    def _queries(self, cache: "ResultCache | None") -> "Queries":
+    def queries(self, cache: "ResultCache | None" = None) -> "Queries":
+        """What runs statements, in processes of its own, under the limits of the run."""
         from evalsuite.sql.session import QueryLimits
         from evalsuite.workers.queries import Queries
 
@@ -120,7 +121,8 @@ class Databases:
         self._opened.append(queries)
         return queries
 
-    def _made(self, name: str) -> Path:
+    def made(self, name: str) -> Path:
+        """A folder of that name which is removed with the run's other ones."""
         if self._place is None:
             self._place = ScratchFolder()
         folder = self._place.path / name

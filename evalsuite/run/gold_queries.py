@@ -24,11 +24,15 @@ def query_files(task: Task, check: Check) -> list[Path]:
     reads, temporal = SCORERS.load(check.scorer).marker.reads, is_temporal(check)
     if reads not in TABLES | TEXTS or (reads in TEXTS and not temporal):
         return []
+    return known_queries(task, check) if names_queries(check) or temporal or lacks_gold(task, check) else []
+
+
+def known_queries(task: Task, check: Check) -> list[Path]:
+    """The files of the queries that give a check's gold, whether it is living or stands in files beside them."""
     if names_queries(check):
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
-    default = next((place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()), None)
-    return [default] if default is not None and (temporal or lacks_gold(task, check)) else []
+    return [place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()][:1]
 
 
 def is_temporal(check: Check) -> bool:

@@ -65,7 +65,7 @@ class SqlAnswers:
         pairs = [task for task in tasks if is_pair(task)]
         names = {task.instance.instance_id for task in (*asked, *pairs)}
         plain = [task for task in tasks if task.instance.instance_id not in names]
-        for task in map(self._with_databases, pairs):
+        for task in map(self.with_databases, pairs):
             if isinstance(task, Task):
                 plain.append(task)
             else:
@@ -81,6 +81,10 @@ class SqlAnswers:
             for result in self._others([*plain, *ready]):
                 yield self._described(result)
             plain = []
+
+    def place_of(self, task: Task) -> Path | None:
+        """Where the table lies that the query of an answer gave; None where it was not run, or gave none."""
+        return self._places.get(task.instance.instance_id)
 
     def spent(self) -> dict[str, Any] | None:
         """How many statements were run in this run, how many of them were known, and what they billed; None where there was none."""
@@ -99,7 +103,7 @@ class SqlAnswers:
             if (place := self._places.get(task.instance.instance_id)) is not None:
                 yield replace(task, executed=place)
                 continue
-            prepared = self._prepared(task)
+            prepared = self.prepared(task)
             if isinstance(prepared, Result):
                 yield prepared
             else:
@@ -110,7 +114,7 @@ class SqlAnswers:
             self._ran[answered.query.name] = answered
             yield self._failed(task, answered) if isinstance(answered.outcome, Fault) else self._kept(task, answered.outcome)
 
-    def _with_databases(self, task: Task) -> Task | Result:
+    def with_databases(self, task: Task) -> Task | Result:
         """The task of a pair of queries with the files that it runs on, or the result of one whose database is not here."""
         from evalsuite.sql.pairs import EVALUATORS, files_of
 
@@ -128,7 +132,8 @@ class SqlAnswers:
             return unjudged(task, Fault(code="NEEDS_CONNECTION", detail=f"no {where} in the folder of --databases"))
         return replace(task, databases=tuple(map(str, found)))
 
-    def _prepared(self, task: Task) -> "Query | Result":
+    def prepared(self, task: Task) -> "Query | Result":
+        """The query of an answer as it is to be run, or the result of one that cannot be."""
         from evalsuite.sql.session import QueryLimits
         from evalsuite.workers.queries import Query
 

@@ -255,6 +255,8 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*words, "--format", "json", "--fail-under", "1"]) == 1
     data = json.loads(capsys.readouterr().out)
     assert data["checks"][0]["official"]["holes"][0]["kind"] == "rows scrambled"
+    assert main([*words, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == data
     assert main([*words, "--format", "md", "--rules", "strict", "--fail-under", "1"]) == 0
     assert "0 of 1 checks have a hole under strict rules" in capsys.readouterr().out
     for mistake in (["--format", "html"], ["--seconds", "0"], ["--only", "nobody"]):

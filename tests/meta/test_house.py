@@ -31,6 +31,7 @@ HEAVY = {
     "msgspec",
     "httpx",
     "jinja2",
+    "sqlglot",
     "markupsafe",
 }
 MODULES = sorted(PACKAGE.rglob("*.py"))

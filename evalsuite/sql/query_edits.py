@@ -1,0 +1,136 @@
+"""A query with one thing in it changed, as people get queries wrong: a filter left out, another join, a bound one off.
+
+    for edit in edits("SELECT count(*) FROM t WHERE test = 0", "duckdb"):
+        print(edit.kind, edit.words, edit.sql)
+
+The same edits prove why an answer is wrong (`explain.query_proofs`) and try a check with answers that are (`audit.query_mutants`).
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from evalsuite.errors import FaultError
+from evalsuite.sql.clause_changes import Change, distinct_changes, filter_changes, group_changes, join_changes, limit_changes, shown
+from evalsuite.sql.session import sql_error
+from evalsuite.sql.value_changes import condition_changes, expression_changes
+
+if TYPE_CHECKING:
+    from sqlglot.expressions import Expr
+
+# Clauses that are taken from the other query whole, with the kind of edit that it is.
+_CLAUSES: Final = {
+    "where": "condition",
+    "joins": "join",
+    "group": "group",
+    "having": "condition",
+    "expressions": "expression",
+    "order": "order",
+    "limit": "limit",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class QueryEdit:
+    """A query with one change: its kind, `words` that finish "the query ...", the statement, and whether it comes nearer to another."""
+
+    kind: str
+    words: str
+    sql: str
+    nearer: bool = False
+
+
+def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[QueryEdit]:
+    """Each edit of a query once, what comes nearer to the `other` query first; clauses taken over from that one are called `whose`.
+
+    `dialect` is an engine's name in `ENGINES`. Raises `FaultError` SQL_ERROR for what cannot be read.
+    """
+    tree, wanted = _parsed(sql, dialect), _parsed(other, dialect) if other else None
+    found: dict[str, QueryEdit] = {}
+    own = tree.sql(dialect)
+    goal = _tokens(wanted.sql(dialect)) if wanted is not None else Counter[str]()
+    away = _apart(_tokens(own), goal)
+    changes = [*_changes(tree, dialect), *(_taken_over(tree, wanted, dialect, whose) if wanted is not None else ())]
+    for change in changes:
+        before = {key: change.node.args.get(key) for key in change.arguments}
+        for key, value in change.arguments.items():
+            change.node.set(key, value)
+        text = tree.sql(dialect)
+        for key, value in before.items():
+            change.node.set(key, value)
+        if text != own and text not in found:
+            nearer = wanted is not None and _apart(_tokens(text), goal) < away
+            found[text] = QueryEdit(change.kind, change.words, text, nearer)
+    return sorted(found.values(), key=lambda edit: not edit.nearer)
+
+
+def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
+    """`edits` as lists, for a worker that sends them; where the other query cannot be read those that need none."""
+    try:
+        found = edits(sql, dialect, other, whose)
+    except FaultError:
+        if not other:
+            raise
+        found = edits(sql, dialect)
+    return [[edit.kind, edit.words, edit.sql, edit.nearer] for edit in found]
+
+
+def _parsed(sql: str, dialect: str) -> "Expr":
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
+    try:
+        tree = sqlglot.parse_one(sql, read=dialect)
+    except SqlglotError:
+        raise sql_error("syntax") from None
+    return tree
+
+
+def _tokens(sql: str) -> Counter[str]:
+    return Counter(re.findall(r"'[^']*'|[\w.]+|[^\w\s]", sql.casefold()))
+
+
+def _apart(a: Counter[str], b: Counter[str]) -> int:
+    return (a - b).total() + (b - a).total()
+
+
+def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
+    """What may be changed, the likeliest mistakes first."""
+    from sqlglot import exp
+
+    selects = list(tree.find_all(exp.Select))
+    for find in (filter_changes, join_changes, distinct_changes, limit_changes):
+        for select in selects:
+            yield from find(select, dialect)
+    for union in tree.find_all(exp.Union):
+        word = "UNION ALL for UNION" if union.args.get("distinct") else "UNION for UNION ALL"
+        yield Change(
+            "distinct removed" if union.args.get("distinct") else "distinct added",
+            f"with {word}",
+            union,
+            {"distinct": not union.args.get("distinct")},
+        )
+    for node in list(tree.walk()):
+        yield from condition_changes(node, dialect)
+    for select in selects:
+        yield from group_changes(select, dialect)
+    for node in list(tree.walk()):
+        yield from expression_changes(node, dialect)
+
+
+def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
+    """The clauses of the other query that differ, each in the place of the own one."""
+    from sqlglot import exp
+
+    if not (isinstance(tree, exp.Select) and isinstance(other, exp.Select)):
+        return
+    for key, kind in _CLAUSES.items():
+        own, new = tree.args.get(key), other.args.get(key)
+        if own == new or (not own and not new):
+            continue
+        put = [one.copy() for one in new] if isinstance(new, list) else new.copy() if new is not None else None
+        text = ", ".join(shown(one, dialect) for one in new) if isinstance(new, list) else shown(new, dialect) if new is not None else ""
+        word = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
+        yield Change(kind, f"with {whose} {word} {text}" if text else f"with no {word}, as {whose}", tree, {key: put})
