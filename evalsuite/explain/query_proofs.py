@@ -17,7 +17,7 @@ from evalsuite.causes.value_pairs import read_gold_number
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause
-from evalsuite.readers.answer_forms import is_sql, read_gold_query
+from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.paths import FromRoot
 from evalsuite.run.executed import save
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
@@ -104,7 +104,7 @@ class QueryProofs:
                 texts[0] = with_as_of(read_gold_query(files[0]), check_as_of(None))[0]
         except (EvalsuiteError, FaultError):
             return None
-        if is_sql(task.answer.answer_type, task.answer.value) and not isinstance(query := self.answers.prepared(task), Result):
+        if task.answer.is_query and not isinstance(query := self.answers.prepared(task), Result):
             texts[1] = query.text
         if connection is None or not any(texts):
             return None

@@ -52,7 +52,7 @@ def planted() -> Iterator[Planted]:
         ("quantity < 9", "quantity <= 9"),
         ("quantity BETWEEN 3 AND 6", "quantity > 3 AND quantity < 6"),
         ("quantity >= 4", "quantity >= 5"),
-        ("ordered >= '2022-03-01'", "ordered >= '2022-03-02'"),
+        ("ordered >= '2022-05-01'", "ordered >= '2022-05-02'"),
         ("ordered < '2022-01-01'", "ordered < '2022-01-02'"),
         ("year(ordered) = 2022", "year(ordered) = 2021"),
         ("region = 'N' AND state = 'paid'", "region = 'N' OR state = 'paid'"),
