@@ -2,13 +2,17 @@
 
 import shutil
 import sys
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from evalsuite.errors import EXIT_OK, UsageError, cannot_write
 from evalsuite.reports.clean import clean
+
+if TYPE_CHECKING:
+    from evalsuite.audit.example_answers import Inferred
 
 _MOST_FINDINGS = 5
 
@@ -30,6 +34,7 @@ def init_command(
 
     Asks for the folder on a terminal; elsewhere `--gold-from` is needed.
     """
+    from evalsuite.audit.example_answers import infer_suite
     from evalsuite.audit.lint import lint
     from evalsuite.audit.own_gold import check_gold
     from evalsuite.gold.starting import gold_tables, make_gold, read_questions
@@ -45,13 +50,14 @@ def init_command(
     asked = read_questions(questions, list(tables)) if questions is not None else {}
     target = _target(gold_from, to)
     template = target.with_name("submission_template")
-    parameters, notes = _from_examples(tables, good, bad)
-    made = make_gold(tables, target, template, questions=asked, parameters=parameters)
+    rules, chosen = infer_suite(tables, good, bad)
+    parameters = {id_: one.parameters for id_, one in chosen.items()}
+    made = make_gold(tables, target, template, questions=asked, parameters=parameters, rules=rules)
     n = len(made.ids)
     print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} is a submission to fill in"))
     if asked and made.unasked:
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
-    for note in notes:
+    for note in _chosen(rules, chosen):
         print(clean(note))
     print(clean(gold_check_verdict(check_gold(made.folder)).removeprefix("done: ").join(("gold check: ", ""))))
     findings = lint(made.folder).findings
@@ -78,26 +84,16 @@ def _target(source: Path, to: Path | None) -> Path:
     return target
 
 
-def _from_examples(tables: dict[str, Path], good: Path | None, bad: Path | None) -> tuple[dict[str, dict[str, object]], list[str]]:
-    """(parameters by instance, sentences on what was chosen and what is left open)."""
-    from evalsuite.audit.example_answers import examples_of, infer_parameters
-
-    parameters: dict[str, dict[str, object]] = {}
-    notes = []
-    for id_, path in tables.items():
-        accepted, refused = examples_of(good, id_), examples_of(bad, id_)
-        if not accepted and not refused:
-            continue
-        found = infer_parameters(path, accepted, refused)
-        parameters[id_] = dict(found.parameters)
-        said = ", ".join(f"{key} {str(value).lower()}" for key, value in found.parameters.items())
-        notes.append(f"{id_}: {said} by {len(accepted)} good and {len(refused)} bad examples")
-        notes += [f"{id_}: open: {text}" for text in found.open]
-        notes += [f"{id_}: no parameters accept {name}" for name in found.refused_good]
-        notes += [f"{id_}: no parameters refuse {name} and accept the good ones" for name in found.accepted_bad]
-    if (good or bad) and not parameters:
-        raise UsageError("no example is named for an instance", hint=f"as {next(iter(tables))}.csv, or a folder {next(iter(tables))}/")
-    return parameters, notes
+def _chosen(rules: str, found: "Mapping[str, Inferred]") -> Iterator[str]:
+    """Sentences on what was chosen by examples, and what is left open."""
+    if rules == "strict":
+        yield "rules: strict by the examples (suite.yaml says so): official rules have no tolerance but 0.01 and let values change rows"
+    for id_, one in found.items():
+        told = ", ".join(f"{key} {str(value).lower() if isinstance(value, bool) else value}" for key, value in one.parameters.items())
+        yield f"{id_}: {told} by {one.n_good} good and {one.n_bad} bad examples"
+        yield from (f"{id_}: open: {text}" for text in one.open)
+        yield from (f"{id_}: no parameters accept {name}" for name in one.refused_good)
+        yield from (f"{id_}: no parameters refuse {name} and accept the good ones" for name in one.accepted_bad)
 
 
 def example_command(

@@ -11,7 +11,7 @@ from typing import Any
 
 from evalsuite.errors import UsageError, cannot_write, did_you_mean, listed
 from evalsuite.readers.csv_table import read_named_rows
-from evalsuite.types import METADATA
+from evalsuite.types import METADATA, Rule
 
 ID_COLUMNS = ("id", "instance_id")
 QUESTION_COLUMNS = ("question", "input", "instruction", "prompt")
@@ -66,9 +66,15 @@ def read_questions(path: Path, ids: Sequence[str]) -> dict[str, str]:
 
 
 def make_gold(
-    tables: Mapping[str, Path], target: Path, template: Path, *, questions: Mapping[str, str], parameters: Mapping[str, Mapping[str, Any]]
+    tables: Mapping[str, Path],
+    target: Path,
+    template: Path,
+    *,
+    questions: Mapping[str, str],
+    parameters: Mapping[str, Mapping[str, Any]],
+    rules: Rule = "official",
 ) -> NewGold:
-    """The new gold folder and the template beside it; `parameters` are further ones of each table check.
+    """The new gold folder and the template beside it; `parameters` are further ones of each table check, `rules` those of the suite.
 
     All of gold is written beside and renamed at the end. Raises `UsageError` where the folder is there, `OutputError`.
     """
@@ -84,7 +90,8 @@ def make_gold(
             check = {"func": "table_match", "parameters": {"gold": f"{id_}.csv", "ignore_order": True, **parameters.get(id_, {})}}
             entries.append({"instance_id": id_, **({"question": questions[id_]} if questions.get(id_) else {}), "evaluation": check})
         _write_lines(part / f"{target.name}_eval.jsonl", entries)
-        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n", encoding="utf-8")
+        says = "rules: strict\n" if rules == "strict" else ""
+        (part / "suite.yaml").write_text(f"name: {json.dumps(target.name)}\n{says}", encoding="utf-8")
         part.rename(target)
         if not template.exists():
             for id_ in tables:
