@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import OutputError, SubmissionError, UsageError
+from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.judge_file import judge_line_in
 from evalsuite.gold.layouts import layout_of, read_gold
 from evalsuite.gold.lite_and_snow import holds_answers
@@ -21,7 +22,7 @@ from evalsuite.run.handed_in import HandedInReader
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
-from evalsuite.store.run_scores import RunScores, find_scored, run_scores
+from evalsuite.store.run_scores import RunScores, errata_line, find_scored, key_of, run_scores
 from evalsuite.store.signature import signature
 from evalsuite.types import METADATA, Rule
 
@@ -153,7 +154,7 @@ def score_places(
     progress: Progress | None = None,
 ) -> list[Entry]:
     """One entry a place, in order. A submission is scored and saved as `run` does it, unless a finished run under `settings.runs_folder`
-    has its signature and submission hash; `anew` scores all. `metadata` by name is kept with new runs.
+    has its signature, errata and submission hash; `anew` scores all. `metadata` by name is kept with new runs.
 
     Raises what `run` raises, but for a submission that cannot be read: that is an entry with its fault.
     """
@@ -201,6 +202,8 @@ class _Scoring:
         more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
         more["judge"] = "" if is_alone(spec) else judge_line_in(spec.parent)
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
+        errata = read_errata(read_gold(gold_dir)) if (spec.parent / ERRATA_FILE).is_file() else None
+        corrected = errata_line(errata.hash, (entry.id for entry in errata.of_state("applied"))) if errata is not None else ""
         self._faults: dict[str, str] = {}
         self._keys: dict[str, str] = {}
         reading = HandedInReader(gold_dir, self._folders, limits, settings.isolation)
@@ -213,7 +216,7 @@ class _Scoring:
                     else:
                         # Without metadata a new file is a new answer, and no stamp of known files would show it.
                         found_hash = submission_hash(reading.read(place.folder), inodes)
-                    self._keys[place.name] = f"{line}|submission:{found_hash}"
+                    self._keys[place.name] = key_of(line, corrected, found_hash)
                 except (SubmissionError, UsageError) as error:
                     # No option says of one submission among many what its files are.
                     self._faults[place.name] = error.message

@@ -1,7 +1,7 @@
 """What a ranking needs of a finished run, kept apart from the run so that a board of many never parses all their results again."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ class RunScores:
     instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
     was scored, not some instances of it; `n_instances` are those of all of gold, 0 where nobody knows.
     `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after gold's errata, `n_unapplied` how
-    many of these are stale or expired.
+    many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
     """
 
     folder: str
@@ -46,6 +46,7 @@ class RunScores:
     raw: Sequence[float | None] = ()
     corrected: float | None = None
     n_unapplied: Mapping[str, int] = field(default_factory=dict)
+    errata: str = ""
 
 
 def run_scores(folder: Path, memo: Memo) -> RunScores | None:
@@ -80,8 +81,18 @@ def find_scored(root: Path, wanted: set[str], memo: Memo) -> dict[str, Path]:
 
 
 def run_key(run: RunScores) -> str:
-    """What two runs share whose results must be the same: signature and submission hash; empty where the hash is not known."""
-    return f"{run.signature}|submission:{run.submission_hash}" if run.submission_hash else ""
+    """What two runs share whose numbers must be the same: signature, errata, submission hash; empty where the last one is not known."""
+    return key_of(run.signature, run.errata, run.submission_hash) if run.submission_hash else ""
+
+
+def key_of(signature: str, errata: str, submission_hash: str) -> str:
+    """The `run_key` of a run with that signature, those errata and that submission."""
+    return f"{signature}|errata:{errata}|submission:{submission_hash}"
+
+
+def errata_line(content: str, applied: Iterable[str]) -> str:
+    """Errata in one word: the hash of their file, and the ids of those that are applied; empty where there is no file."""
+    return ":".join((content, *sorted(applied))) if content else ""
 
 
 _columns: dict[tuple[str | None, ...], tuple[str | None, ...]] = {}
@@ -103,7 +114,8 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
         files = [(folder / name).stat() for name in (RUN, RESULTS)]
     except OSError:
         return None
-    return [number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino)]
+    # The first number goes up with each new layout of `RunScores`.
+    return [2, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path) -> RunScores | None:
@@ -116,7 +128,7 @@ def _read_columns(folder: Path) -> RunScores | None:
         return None
     raw = [own_value(result) for result in results]
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
-    submission = run.get("submission", {})
+    submission, corrections = run.get("submission", {}), run.get("corrections") or {}
     return RunScores(
         folder=str(folder),
         signature=str(run.get("signature", "")),
@@ -136,7 +148,8 @@ def _read_columns(folder: Path) -> RunScores | None:
         scorer=[r.scorer for r in results],
         n_instances=int(gold.get("n_instances") or 0),
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
-        corrected=(run.get("corrections") or {}).get("score"),
-        n_unapplied={state: n for state in ("stale", "expired") if (n := len((run.get("corrections") or {}).get(state, ())))},
+        corrected=corrections.get("score"),
+        n_unapplied={state: n for state in ("stale", "expired") if (n := len(corrections.get(state, ())))},
+        errata=errata_line(corrections.get("hash", ""), (row["instance_id"] for row in corrections.get("applied", ()))),
         raw=raw if any(value is not None for value in raw) else (),
     )

@@ -41,6 +41,7 @@ MORE = {
 }
 # What a run says of itself and nobody can work out afterwards: an edit is accepted where verify says so on the line that names it.
 WORDS = ("metadata", "receipt", "seconds", "signature", "gold.folder", "submission.folder")
+REFITTED = ("summary", "groups", "notes")
 N_TRIES = int(os.environ.get("EVALSUITE_FORGE", "150"))
 
 
@@ -144,7 +145,7 @@ def is_owned(path: str, out: str) -> bool:
     return path.startswith(WORDS) and any("not verified" in line and name in line for line in out.splitlines())
 
 
-def told(place: Path, path: str, code: int, out: str) -> str:
+def told(path: str, code: int, out: str) -> str:
     """What is wrong with verify's answer to an edit, empty where nothing is."""
     if code not in (0, 1, 2, 4) or "internal error" in out:
         return f"{path}: exit {code}\n{out}"
@@ -206,7 +207,7 @@ def tried(honest: Path, forgeries: list[tuple[str, Run, Rows, bool]]) -> list[st
         if fits:
             refit(honest / "forged", said, rows)
         forge(honest / "forged", said, rows)
-        found.append(told(honest, path, *verified(honest)))
+        found.append(told(path, *verified(honest)))
     return [one for one in found if one]
 
 
@@ -237,11 +238,13 @@ def test_ten_thousand_forgeries_are_refused(honest: Path) -> None:
     for _ in range(n - len(single)):
         (path, one, _), (other, _, both) = map(draw.choice, of_both)
         said_now, rows_now = copy.deepcopy(one), copy.deepcopy(both)
-        if draw.random() < 0.5:
+        if fits := draw.random() < 0.5:
             refit(honest / "forged", said_now, rows_now)
         forge(honest / "forged", said_now, rows_now)
         code, out = verified(honest)
-        found += [wrong for part in (path, other) if (wrong := told(honest, part, code, out))]
+        # Numbers that are made to fit are those of the rows again, whatever they had been edited to.
+        parts = [other] if fits and path.startswith(REFITTED) else [path, other]
+        found += [wrong for part in parts if (wrong := told(part, code, out))]
     assert found == []
 
 
@@ -256,4 +259,4 @@ def test_fifty_forgeries_are_refused_by_the_command(honest: Path) -> None:
             refit(honest / "forged", said, rows)
         forge(honest / "forged", said, rows)
         done = finished([sys.executable, "-m", "evalsuite", "verify", "forged", "--isolation", "none", "--jobs", "1"], cwd=honest)
-        assert told(honest, path, done.returncode, done.stdout) == ""
+        assert told(path, done.returncode, done.stdout) == ""

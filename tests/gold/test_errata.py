@@ -239,6 +239,22 @@ def test_corrections_are_seen_wherever_scores_are(gold: Path, tmp_path: Path, ca
     assert "1 expired entry of gold.errata.yaml not applied" in capsys.readouterr().out
 
 
+def test_a_run_under_other_errata_is_not_taken_over(gold: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A board's corrected column is that of today's errata: changed, expired or gone they make the run anew, unchanged they do not."""
+    submission = write_submission(tmp_path / "sub")
+    words = ["leaderboard", str(submission), "--gold", str(gold), "--runs", str(tmp_path / "runs"), "--isolation", "none", "--json"]
+    seen = []
+    for tail in (TAIL.replace("2027", "2099"), TAIL.replace("2027", "2099"), TAIL.replace("2027", "2020"), ""):
+        (gold / ERRATA_FILE).unlink(missing_ok=True)
+        if tail:
+            write(gold, entry(gold, "total", "patch: {gold: 47}", tail))
+        capsys.readouterr()
+        assert main(words) == 0
+        (row,) = json.loads(capsys.readouterr().out)["rows"]
+        seen.append((row["corrected"], len(list((tmp_path / "runs").iterdir()))))
+    assert seen == [(0.75, 1), (0.75, 1), (0.5, 2), (None, 3)]
+
+
 def test_a_patch_is_audited_as_gold_is(gold: Path) -> None:
     """A patch that accepts more stands among the audited checks by its own line, with the wrong answers that it takes."""
     write(gold, entry(gold, "total", "patch: {precision: -5}"))
