@@ -155,7 +155,7 @@ def summarise(
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
-    chosen = _mean(results, "score")
+    chosen = _mean_under(results, "score")
     strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
     reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
     se, interval, method = _spread(results)
@@ -168,8 +168,8 @@ def summarise(
         n_right=sum(r.status == "scored" and r.score == 1 for r in results),
         n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
         chosen=chosen,
-        official=_mean(results, "official"),
-        strict=_mean(results, "strict") if strict_known else None,
+        official=_mean_under(results, "official"),
+        strict=_mean_under(results, "strict") if strict_known else None,
         se=se,
         interval=interval,
         interval_method=method,
@@ -207,7 +207,7 @@ def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
     return {"scorer": names.pop(), **mean}
 
 
-def _mean(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
+def _mean_under(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
     n = len(results)
     values = [getattr(result, which) for result in results]
     unjudged = sum(value is None for value in values)
@@ -281,12 +281,12 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
     for r in results:
         for key in keys(r):
             buckets.setdefault(key, []).append(r)
-    return {key: _row(bucket) for key, bucket in buckets.items()}
+    return {key: _row_of_bucket(bucket) for key, bucket in buckets.items()}
 
 
-def _row(bucket: Sequence[Result]) -> dict[str, Any]:
+def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
     raw, bucket = _raw(bucket), _with_range(bucket)
-    chosen, official, strict = _mean(bucket, "score"), _mean(bucket, "official"), _mean(bucket, "strict")
+    chosen, official, strict = _mean_under(bucket, "score"), _mean_under(bucket, "official"), _mean_under(bucket, "strict")
     se, interval, _ = _spread(bucket)
     return {
         "n": raw["n"] if raw else chosen.n,

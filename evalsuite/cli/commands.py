@@ -81,7 +81,7 @@ def page(width: int | None = None) -> str:
     width = max(40, min(_WIDEST, (width or _terminal_width()) - 2))
     commands = [(name, line.summary) for name, line in COMMANDS.items()]
     column = max(len(name) for name, _ in (*OPTIONS, *commands)) + 4
-    lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _folded(ABOUT, width - 2))]
+    lines = ["Usage: evalsuite [OPTIONS] COMMAND [ARGS]...", "", *("  " + line for line in _lines_of_words(ABOUT, width - 2))]
     by_name = dict(commands)
     rest = [name for name in COMMANDS if not any(name in names for names in GROUPS.values())]
     named = {**GROUPS, **({"More": rest} if rest else {})}
@@ -89,7 +89,7 @@ def page(width: int | None = None) -> str:
     for title, rows in (("Options", OPTIONS), *groups):
         lines += ["", f"{title}:"]
         for name, text in rows:
-            first, *rest = _folded(text, width - column)
+            first, *rest = _lines_of_words(text, width - column)
             lines += [f"  {name:<{column - 2}}{first}", *(" " * column + line for line in rest)]
     return "\n".join([*lines, "", "`evalsuite help COMMAND` explains a command.", ""])
 
@@ -102,7 +102,7 @@ def _terminal_width() -> int:
         return 80
 
 
-def _folded(text: str, width: int) -> list[str]:
+def _lines_of_words(text: str, width: int) -> list[str]:
     """The words of a text in lines of at most `width` characters, a longer word alone."""
     lines = [""]
     for word in text.split():

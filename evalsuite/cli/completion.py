@@ -38,7 +38,7 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
     return complete
 
 
-def _runs(context: Any) -> Iterator[str]:
+def _run_names(context: Any) -> Iterator[str]:
     from evalsuite.cli.options import RUNS
     from evalsuite.store.run_folder import RUN
 
@@ -47,7 +47,7 @@ def _runs(context: Any) -> Iterator[str]:
     return (folder.name for folder in root.iterdir() if (folder / RUN).exists())
 
 
-def _suites(_: Any) -> Iterator[str]:
+def _suite_names(_: Any) -> Iterator[str]:
     from evalsuite.suites.stored_suites import list_suites
 
     return (suite.name for suite in list_suites())
@@ -59,7 +59,7 @@ def _scorers(_: Any) -> Iterable[str]:
     return SCORERS.names()
 
 
-def _limits(_: Any) -> Iterator[str]:
+def _limit_names(_: Any) -> Iterator[str]:
     from evalsuite.readers.limits import LIMITS
 
     return (f"{name}=" for name in LIMITS)
@@ -72,38 +72,38 @@ def _instances(context: Any) -> Iterator[Any]:
     return iter(read_gold(Path(given[0] if isinstance(given, list) else given)).instances)
 
 
-def _ids(context: Any) -> Iterator[str]:
+def _instance_ids(context: Any) -> Iterator[str]:
     return (instance.instance_id for instance in _instances(context))
 
 
-def _groups(context: Any) -> Iterator[str]:
+def _group_names(context: Any) -> Iterator[str]:
     return (group for instance in _instances(context) for group in instance.groups)
 
 
-def _ids_and_scorers(context: Any) -> Iterator[str]:
+def _instance_ids_and_scorers(context: Any) -> Iterator[str]:
     yield from _scorers(context)
-    yield from _ids(context)
+    yield from _instance_ids(context)
 
 
 _BY_METAVAR: dict[str, Values] = {
-    "RUN": _runs,
-    "[RUN]": _runs,
-    "RUN...": _runs,
-    "[RUN]...": _runs,
-    "A B [C ...]": _runs,
-    "ID": _ids,
-    "ID,...": _ids,
-    "ID|GOLD": _ids,
-    "ID|SCORER": _ids_and_scorers,
-    "TAG": _groups,
+    "RUN": _run_names,
+    "[RUN]": _run_names,
+    "RUN...": _run_names,
+    "[RUN]...": _run_names,
+    "A B [C ...]": _run_names,
+    "ID": _instance_ids,
+    "ID,...": _instance_ids,
+    "ID|GOLD": _instance_ids,
+    "ID|SCORER": _instance_ids_and_scorers,
+    "TAG": _group_names,
 }
 # By command and parameter, where the metavar says less.
 _OF_PARAMETERS: dict[tuple[str, str], Values] = {
     ("scorers", "name"): _scorers,
-    ("run", "limit"): _limits,
-    ("leaderboard", "limit"): _limits,
-    ("agree", "rater_a"): _runs,
-    ("agree", "rater_b"): _runs,
+    ("run", "limit"): _limit_names,
+    ("leaderboard", "limit"): _limit_names,
+    ("agree", "rater_a"): _run_names,
+    ("agree", "rater_b"): _run_names,
     ("suite run", "run_name"): lambda _: (),
-    **{(f"suite {command}", "name"): _suites for command in ("show", "run", "export", "delete", "rename")},
+    **{(f"suite {command}", "name"): _suite_names for command in ("show", "run", "export", "delete", "rename")},
 }

@@ -27,7 +27,11 @@ def guarded(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
-        _log_to_stderr()
+        import logging
+
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
+        for noisy in ("asyncio", "urllib3"):
+            logging.getLogger(noisy).setLevel(logging.WARNING)
     try:
         with _stopped_by_signals():
             return _dispatch(arguments)
@@ -163,11 +167,3 @@ def fitting(hint: str, known: Collection[str]) -> str:
 def options_in(text: str) -> set[str]:
     """The long options that a text names, those of whole commands left out."""
     return set(_OPTION.findall(_COMMAND.sub("", text)))
-
-
-def _log_to_stderr() -> None:
-    import logging
-
-    logging.basicConfig(level=logging.DEBUG, stream=sys.stderr, format="%(name)s: %(message)s")
-    for noisy in ("asyncio", "urllib3"):
-        logging.getLogger(noisy).setLevel(logging.WARNING)

@@ -82,7 +82,7 @@ def explain_command(
     from evalsuite.run.scoring import run as score
 
     load_plugins(plugin)
-    entry = _entry("explain", instance_id, run, runs, result_dir)
+    entry = _named_run("explain", instance_id, run, runs, result_dir)
     saved: Mapping[str, Any] = entry.run if entry is not None else {}
     submission = result_dir or Path(str(saved.get("submission", {}).get("folder", "")))
     gold_folder = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
@@ -193,7 +193,7 @@ def bundle_command(
 
     load_plugins(plugin)
     _check_place(output)
-    entry = _entry("bundle", instance_id, run, runs, result_dir)
+    entry = _named_run("bundle", instance_id, run, runs, result_dir)
     submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)
     asked = entry.run.get("options", {}) if entry is not None else {}
     chosen = rule(rules)
@@ -215,7 +215,7 @@ def bundle_command(
     return EXIT_OK
 
 
-def _entry(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
+def _named_run(command: str, instance_id: str, run: str | None, runs: Path, result_dir: Path | None) -> "RunEntry | None":
     """The run that is named, None where none is. Raises `UsageError` where no submission is named either, or there is no such run."""
     from evalsuite.store.history import one_run
 

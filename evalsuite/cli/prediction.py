@@ -106,7 +106,7 @@ def check_prediction(
         raise UsageError("no gold given", hint=f"evalsuite check {name} --prediction {_metavar(entry)} --gold {_metavar(entry)}")
     warnings = [problem.message for problem in check_parameters(entry, parameters) if len(problem.blocks) < 2]
     try:
-        prediction, asked = _prediction(entry, predictions), _judge(judge)
+        prediction, asked = _prediction(entry, predictions), _judge_of_file(judge)
         # Files of a form that takes a parser are read in a worker.
         in_json = entry.marker.reads == "tree" and prediction.lower().endswith((".json", ".jsonl"))
         if asked is None and (in_json or (entry.marker.gold_files is not None and entry.marker.reads != "tree")):
@@ -135,7 +135,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
     checked_scorer(entry.name, parameters)
     limits = resolve_limits()
     given = prediction if isinstance(prediction, list) else [prediction]
-    named = [*given, *(value for key in ("gold", "schema") for value in _listed(parameters.get(key)))]
+    named = [*given, *(value for key in ("gold", "schema") for value in _as_list(parameters.get(key)))]
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
@@ -163,7 +163,7 @@ def score_files(folder: str, name: str, prediction: Any, parameters: dict[str, A
     return asdict(entry.score(read, **{**parameters, **gold}))
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
@@ -174,7 +174,7 @@ def _is_there(name: str) -> bool:
         return False
 
 
-def _judge(file: Path | None) -> Any:
+def _judge_of_file(file: Path | None) -> Any:
     """The judge of a file, None where none is named. Raises `UsageError` for a file that says nothing of one."""
     if file is None:
         return None

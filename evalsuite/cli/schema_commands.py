@@ -32,7 +32,7 @@ def schema_infer(
     from evalsuite.trees.schema_sources import infer_schema
 
     with _naming(gold):
-        found = infer_schema(_records(gold), widen=widen, notify=_note)
+        found = infer_schema(_records_of_file(gold), widen=widen, notify=_notice_line)
     found.get("properties", {}).pop(id_field, None)
     return _print_schema(found)
 
@@ -42,7 +42,7 @@ def schema_resolve(schema: SchemaFile) -> int:
     from evalsuite.trees.resolve import resolve_schema_references
 
     with _naming(schema):
-        found = resolve_schema_references(_schema(schema), notify=_note)
+        found = resolve_schema_references(_schema(schema), notify=_notice_line)
     return _print_schema(found)
 
 
@@ -68,7 +68,7 @@ def schema_check(
     from evalsuite.trees.gold_findings import gold_findings
 
     load_plugins(plugin)
-    plain, records = _schema(schema), _records(gold)
+    plain, records = _schema(schema), _records_of_file(gold)
     with _naming(schema):
         found = gold_findings(records, plain, id_field, warn_missing=not allow_missing, strict_types=strict_types)
     if json_:
@@ -81,7 +81,7 @@ def schema_check(
     return EXIT_GATE if found else EXIT_OK
 
 
-def _records(path: Path) -> list[Any]:
+def _records_of_file(path: Path) -> list[Any]:
     """The records of a file: those of a list, or the one it is."""
     from evalsuite.readers.json_text import read_named_json
 
@@ -115,7 +115,7 @@ def _naming(path: Path) -> Iterator[None]:
         raise UsageError(f"{path}: {error}") from None
 
 
-def _note(notice: "Notice") -> None:
+def _notice_line(notice: "Notice") -> None:
     print(clean(f"note: {notice.path or '(root)'}: {notice.message}"), file=sys.stderr)
 
 

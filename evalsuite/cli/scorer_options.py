@@ -31,7 +31,7 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
         if not word.startswith("--"):
             raise UsageError(f"{word!r} belongs to no option", hint="put a text with spaces in quotes; repeat an option for a list")
         option, assigned, value = word.partition("=")
-        name = _named(entry, option, known)
+        name = _parameter_named(entry, option, known)
         if name is None and assigned:
             raise UsageError(f"{option!r} takes no value", hint=f"write {spell(_negated(entry, option))} {value}")
         if name is None:
@@ -39,7 +39,7 @@ def parse_options(entry: Scorer, words: Sequence[str], *, gold: Sequence[str] = 
         elif assigned:
             given.setdefault(name, []).append(value)
         else:
-            given.setdefault(name, []).append(_value(entry, name, rest))
+            given.setdefault(name, []).append(_word_after(entry, name, rest))
     return {name: typed(entry, name, texts) for name, texts in given.items()}
 
 
@@ -93,7 +93,7 @@ def as_words(entry: Scorer, parameters: Mapping[str, Any]) -> list[str]:
     return words
 
 
-def _named(entry: Scorer, spelled: str, known: Iterable[str]) -> str | None:
+def _parameter_named(entry: Scorer, spelled: str, known: Iterable[str]) -> str | None:
     """The parameter an option names, None for the `--no-` form of a flag."""
     name = spelled.removeprefix("--").replace("-", "_")
     if name in entry.parameters:
@@ -110,7 +110,7 @@ def _negated(entry: Scorer, spelled: str) -> str:
     return name if name in entry.parameters and is_flag(entry, name) else ""
 
 
-def _value(entry: Scorer, name: str, rest: list[str]) -> str:
+def _word_after(entry: Scorer, name: str, rest: list[str]) -> str:
     """The word after an option, taken out of `rest`; a flag may stand alone."""
     if rest and not rest[0].startswith("--"):
         return rest.pop(0)

@@ -35,7 +35,7 @@ def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
     place = given or next((place for place in _places(gold) if place.is_file()), None)
     if place is None:
         return gold
-    asked = dict(_read(place, gold.layout, limits))
+    asked = dict(_read_questions(place, gold.layout, limits))
     return replace(gold, instances=tuple(replace(one, asked=asked.get(one.instance_id, one.asked)) for one in gold.instances))
 
 
@@ -50,7 +50,7 @@ def _places(gold: Gold) -> Iterator[Path]:
         yield from (folder / FILES[gold.layout] for folder in around(gold.folder))
 
 
-def _read(place: Path, layout: str, limits: Limits) -> Iterator[tuple[str, dict[str, str]]]:
+def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[str, dict[str, str]]]:
     try:
         handle = open_trusted(place, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:

@@ -51,7 +51,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
         raise UsageError(f"{out} is not an empty folder", hint="name a new folder: --out DIR")
     spec = find_spec(gold)
     files = GoldFiles(spec.parent)
-    entries = list(_entries(spec, limits))
+    entries = list(_entries_of_spec(spec, limits))
     plan = {source: target for id_, _ in entries for source, target in _copies(files, id_)}
     lines = []
     for id_, entry in entries:
@@ -79,7 +79,7 @@ def convert(gold: Path, out: Path, *, layout: str | None = None, limits: Limits 
     )
 
 
-def _entries(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
+def _entries_of_spec(spec: Path, limits: Limits) -> Iterator[tuple[str, Obj]]:
     """(id, entry) of a spec file that is known to be readable."""
     with open_trusted(spec, limit_bytes=limits["metadata_bytes"]) as handle:
         for found in read_objects(handle, limits=limits):

@@ -34,10 +34,10 @@ def _said_in(file: Path) -> dict[str, Any]:
     whole = {key: (value, place) for key, value, place in top_level(file, file.name)}
     for key, (value, place) in whole.items():
         if key == "judge" and isinstance(value, dict):
-            _check(value, place)
+            _check_section(value, place)
             section |= value
         elif "judge" not in whole and file.name != SUITE_FILE:
-            _check({key: value}, place)
+            _check_section({key: value}, place)
             section[key] = value
     return section | {key: str((file.parent / section[key]).resolve()) for key in _FILES if section.get(key)}
 
@@ -69,7 +69,7 @@ def _verdict_line(section: Mapping[str, Any], folder: Path) -> str:
     return read_settings(section, folder=folder).verdict_line
 
 
-def _check(section: Mapping[str, Any], place: str) -> None:
+def _check_section(section: Mapping[str, Any], place: str) -> None:
     from evalsuite.judge.settings import read_settings
 
     try:

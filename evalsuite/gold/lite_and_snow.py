@@ -87,7 +87,7 @@ class ResultsLayout:
             answers=answers,
             n_unknown=len(unknown),
             unknown=tuple(unknown[: int(limits["notes"])]),
-            notes=tuple(_notes(names, ending, int(limits["notes"]))),
+            notes=tuple(_notes_on_strays(names, ending, int(limits["notes"]))),
             n_objects=len(answers) + len(unknown),
             limit_bytes=limits["file_bytes"],
         )
@@ -180,7 +180,7 @@ def holds_answers(folder: Path) -> bool:
     return any(_is_answer(place.name, ending) for place in folder.iterdir() for ending in ENDINGS.values())
 
 
-def _notes(names: list[str], ending: str, most: int) -> Iterator[str]:
+def _notes_on_strays(names: list[str], ending: str, most: int) -> Iterator[str]:
     """A note for each file that nobody reads, as far as many are told."""
     others = [name for name in names if not _is_answer(name, ending) and not name.startswith(".")]
     yield from (f"{name} is not read: answers are <id>{ending}" for name in others[:most])

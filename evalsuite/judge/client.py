@@ -72,7 +72,7 @@ class Client:
         """
         self.settings.require()
         with self._alone(request):
-            reply = self._known(request, says)
+            reply = self._kept_reply(request, says)
             if reply is None:
                 with self._slots:
                     reply = self._post(request)
@@ -80,7 +80,7 @@ class Client:
                     self._cassette.put(request, reply)
                 if self._memo is not None and says(reply):
                     self._memo.put("reply", request.key(self.settings.base_url), reply.to_json())
-            self._count(reply)
+            self._count_reply(reply)
             return reply
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class Client:
         with self._lock:
             return self._asking.setdefault(request.key(), threading.Lock())
 
-    def _known(self, request: Request, says: Callable[[Reply], bool]) -> Reply | None:
+    def _kept_reply(self, request: Request, says: Callable[[Reply], bool]) -> Reply | None:
         if self._cassette is not None:
             return self._cassette.get(request)
         if self._memo is None:
@@ -102,7 +102,7 @@ class Client:
         reply = reply_of(self._memo.get("reply", request.key(self.settings.base_url)))
         return reply if reply is not None and says(reply) else None
 
-    def _count(self, reply: Reply) -> None:
+    def _count_reply(self, reply: Reply) -> None:
         with self._lock:
             if reply.known:
                 self.usage.n_known += 1
@@ -158,7 +158,7 @@ class Client:
         if status in _AGAIN or status >= 500:
             return None, f"the judge answered HTTP {status}"
         why = f"the judge answered HTTP {status}"
-        told = self._told(response.body)
+        told = self._error_in_words(response.body)
         with self._lock:
             if status in _REFUSED:
                 self._refusal = why = f"{why}: {_REFUSED[status]}"
@@ -168,7 +168,7 @@ class Client:
             self._errors.add(told)
         raise FaultError("JUDGE_FAILED", f"{why}: {told}" if told else why)
 
-    def _told(self, body: bytes) -> str:
+    def _error_in_words(self, body: bytes) -> str:
         """What an error's body says, on one line, without the key."""
         text = body[:_LONGEST_ERROR].decode("utf-8", "replace")
         with contextlib.suppress(ValueError, RecursionError, AttributeError):

@@ -159,7 +159,7 @@ class SemanticJudge:
         Raises:
             FaultError: there is no judge, or it could not be reached.
         """
-        lines = [_line(item) for item in items]
+        lines = [_line_of_pair(item) for item in items]
         fresh = list(dict.fromkeys(lines))
         verdicts: dict[str, float | None] = {}
         for begin in range(0, len(fresh), self._most_pairs):
@@ -199,7 +199,7 @@ def _reading(n_pairs: int) -> Callable[[str], Verdict]:
     return read
 
 
-def _line(item: Pair) -> str:
+def _line_of_pair(item: Pair) -> str:
     return f"field={item.path!r} gold={_quotable(item.gold)!r} extracted={_quotable(item.extracted)!r}"
 
 

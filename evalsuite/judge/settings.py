@@ -50,7 +50,9 @@ class Prompt:
             known = ", ".join(sorted(fields))
             raise FaultError("BAD_SPEC", f"the prompt {self.name!r} has the unknown placeholder {unknown[0]!r}; known: {known}")
         shown = {name: value if len(value) <= most_chars else value[:most_chars] + _CUT for name, value in fields.items()}
-        shown["boundary"] = _boundary(shown)
+        # A mark out of the hash of all fields: an answer cannot hold it, because whoever wrote it does not know the reference.
+        everything = "\0".join(shown[name] for name in sorted(shown))
+        shown["boundary"] = hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
         system, user = self._parts()
         roles = (("system", system), ("user", user)) if system else (("user", user),)
         return tuple({"role": role, "content": _PLACEHOLDER.sub(lambda match: shown[match[1]], text)} for role, text in roles)
@@ -77,12 +79,6 @@ def read_prompt(name: str, folder: Path | None = None) -> Prompt:
                 raise FaultError("BAD_SPEC", f"the prompt file {file.name} cannot be read as UTF-8", side="gold") from None
     known = ", ".join(sorted(file.stem for file in BUNDLED.glob("*.txt")))
     raise FaultError("BAD_SPEC", f"no prompt {name!r}; bundled ones: {known}", side="gold")
-
-
-def _boundary(fields: Mapping[str, str]) -> str:
-    """A mark out of the hash of all fields: an answer cannot hold it, because whoever wrote it does not know the reference."""
-    everything = "\0".join(fields[name] for name in sorted(fields))
-    return hashlib.sha256(everything.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -86,7 +86,7 @@ class Cassette:
             FaultError: nothing is recorded for it and `replay` allows no asking, or the file cannot be read.
         """
         if self._replies is None:
-            self._replies = self._read()
+            self._replies = self._kept_replies()
         reply = self._replies.get(request.key())
         if reply is None and self.mode == "replay":
             raise FaultError("JUDGE_FAILED", f"the cassette {self._path.name} holds no reply to this request")
@@ -107,7 +107,7 @@ class Cassette:
         if self._replies is not None:
             self._replies[request.key()] = reply
 
-    def _read(self) -> dict[str, Reply]:
+    def _kept_replies(self) -> dict[str, Reply]:
         if self.mode == "record" and not self._path.exists():
             return {}
         replies: dict[str, Reply] = {}

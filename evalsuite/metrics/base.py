@@ -134,7 +134,7 @@ class Metric(ABC):
             value = self.unit(measure.value)
         else:
             value = on_unit(measure.value, scale[0], scale[1], self.direction)
-        reason = measure.reason if measure.fault is not None else self._reason(measure, value)
+        reason = measure.reason if measure.fault is not None else self._reason_for(measure, value)
         fault = measure.fault or (Fault(code="UNDEFINED", detail=reason) if measure.value is None else None)
         details = {"raw": measure.value, **measure.details}
         return Score(official=value, strict=value, reason=reason, fault=fault, strict_fault=fault, details=details)
@@ -203,7 +203,7 @@ class Metric(ABC):
     @property
     def signature(self) -> str:
         """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.1.0`."""
-        options = [f"{f.name}:{_plain(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
+        options = [f"{f.name}:{_option_in_words(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
         return "|".join([self.name, *sorted(options, key=lambda text: text.startswith("field:")), *self.versions()])
 
     def versions(self) -> list[str]:
@@ -218,7 +218,7 @@ class Metric(ABC):
             return (text_of(reference, self.field),)
         return tuple(text_of(item, self.field) for item in reference)
 
-    def _reason(self, measure: Measure, value: float | None) -> str:
+    def _reason_for(self, measure: Measure, value: float | None) -> str:
         if measure.value is None:
             return f"{self.label} is undefined: {measure.reason}"
         shown = f"{self.label} {measure.value:.4g}"
@@ -276,11 +276,11 @@ def _choices(kind: type[Metric]) -> dict[str, tuple[Any, ...]]:
     return {f.name: get_args(hints[f.name]) for f in fields(kind) if get_origin(hints[f.name]) is Literal}
 
 
-def _plain(value: Any) -> str:
+def _option_in_words(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, tuple):
-        return ",".join(map(_plain, value))
+        return ",".join(map(_option_in_words, value))
     if value is None:
         return "none"
     own = getattr(value, "signature", None)

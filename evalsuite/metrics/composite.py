@@ -1,7 +1,7 @@
 """A composite: several metrics of one pair combined to one score on [0, 1], each part visible; and the arithmetic of combining."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
@@ -58,10 +58,6 @@ def combine(scores: Sequence[float], weights: Sequence[float] | None = None, agg
         return math.fsum(share * score for share, score in zip(shares, scores, strict=True))
     if min(scores) < 0:
         raise MetricError(f"{aggregation} is not defined for a negative score", code="negative_score")
-    return _mean_of_positives(scores, shares, aggregation)
-
-
-def _mean_of_positives(scores: Sequence[float], shares: Sequence[float], aggregation: str) -> float:
     if aggregation == "geometric_mean":
         shares = [1 / len(scores)] * len(scores)
     counted = [(score, share) for score, share in zip(scores, shares, strict=True) if share > 0]
@@ -137,7 +133,14 @@ class Composite(Metric):
             seen = {"value": part.unit(measure.value), "raw": measure.value, "weight": part.weight, "share": share}
             note = {"reason": measure.reason} if measure.reason else {}
             shown[part.name] = seen | note | ({"details": dict(measure.details)} if measure.details else {})
-        return self._combined(shown)
+        details = {"parts": shown, "aggregation": self.aggregation}
+        missing = [name for name, part in shown.items() if part["value"] is None]
+        counted = [part for part in shown.values() if part["value"] is not None or self.on_missing == "zero"]
+        weights = [part["weight"] for part in counted]
+        if (missing and self.on_missing == "null") or not counted or not sum(weights):
+            return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)
+        value = combine([part["value"] or 0.0 for part in counted], weights, self.aggregation)
+        return Measure(value=value, reason=f"no value for {', '.join(missing)}" if missing else "", details=details)
 
     @property
     def asks(self) -> bool:
@@ -156,16 +159,6 @@ class Composite(Metric):
     def measure(self, prediction: str, references: Sequence[str]) -> Measure:
         """The composite of a plain text."""
         return self.detailed_evaluate(prediction, list(references) or None)
-
-    def _combined(self, shown: Mapping[str, Mapping[str, Any]]) -> Measure:
-        details = {"parts": dict(shown), "aggregation": self.aggregation}
-        missing = [name for name, part in shown.items() if part["value"] is None]
-        counted = [part for part in shown.values() if part["value"] is not None or self.on_missing == "zero"]
-        weights = [part["weight"] for part in counted]
-        if (missing and self.on_missing == "null") or not counted or not sum(weights):
-            return Measure(value=None, reason=f"no value for {', '.join(missing)}", details=details)
-        value = combine([part["value"] or 0.0 for part in counted], weights, self.aggregation)
-        return Measure(value=value, reason=f"no value for {', '.join(missing)}" if missing else "", details=details)
 
 
 def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:

@@ -54,7 +54,7 @@ class PythonUnitTesting(Metric):
             return Measure(value=None, reason=describe(fault), fault=fault)
         for place, test in enumerate(references):
             try:
-                ended = self._run(prediction, test)
+                ended = self._run_program(prediction, test)
             except OSError:
                 # Behind the walls of a worker no process starts, jailed or not.
                 detail = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
@@ -64,7 +64,7 @@ class PythonUnitTesting(Metric):
                 return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
         return Measure(value=1.0, details={"category": "pass"})
 
-    def _run(self, program: str, test: str) -> Ended:
+    def _run_program(self, program: str, test: str) -> Ended:
         """How the program ends, within its own seconds and what is left for all programs of the answer."""
         budget = PROGRAM_BUDGET.get()
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)

@@ -105,17 +105,13 @@ def _past(word: str) -> str:
         return word[:-1] if _measure(word[:-3]) > 0 else word
     for suffix in ("ed", "ing"):
         if word.endswith(suffix) and any(_kinds(short := word[: -len(suffix)])):
-            return _repaired(short)
+            # What is left after -ed or -ing, made a word again: "hopp" -> "hop", "fil" -> "file".
+            if short.endswith(("at", "bl", "iz")):
+                return short + "e"
+            if short[-1:] == short[-2:-1] and short and not _kinds(short)[-1]:
+                return short if short[-1] in "lsz" else short[:-1]
+            return short + "e" if _measure(short) == 1 and _ends_cvc(short) else short
     return word
-
-
-def _repaired(word: str) -> str:
-    """What is left after -ed or -ing, made a word again: "hopp" -> "hop", "fil" -> "file"."""
-    if word.endswith(("at", "bl", "iz")):
-        return word + "e"
-    if word[-1:] == word[-2:-1] and word and not _kinds(word)[-1]:
-        return word if word[-1] in "lsz" else word[:-1]
-    return word + "e" if _measure(word) == 1 and _ends_cvc(word) else word
 
 
 def _final_y(word: str) -> str:

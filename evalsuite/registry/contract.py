@@ -164,7 +164,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
                     blocks=frozenset({"official"}),
                 )
             )
-        elif not fits(value, annotation := _json_type(entry, key)):
+        elif not fits(value, annotation := _type_of_key(entry, key)):
             expected = readable(annotation)
             message = f"parameter {key!r} of {entry.name} must be {expected}, found {type(value).__name__}"
             found.append(Problem(code="BAD_SPEC", message=message, where=where))
@@ -178,7 +178,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
     return found
 
 
-def _json_type(entry: Scorer, key: str) -> Any:
+def _type_of_key(entry: Scorer, key: str) -> Any:
     if key == "gold" and entry.marker.gold_files is not None:
         return entry.marker.gold_files
     return entry.parameters[key].annotation

@@ -45,7 +45,7 @@ def failure(what: str, error: BaseException) -> FaultError:
     import logging
 
     logging.getLogger("evalsuite.registry.foreign").debug("%s failed", what, exc_info=error)
-    place = _place_of(error)
+    place = _line_of_error(error)
     return FaultError("SCORER_ERROR", f"{what} raised {type(error).__name__}" + (f" at {place}" if place else ""))
 
 
@@ -53,7 +53,7 @@ def unit(what: str, value: Any) -> float:
     """The value as a float in [0, 1]. Raises `FaultError` for anything else."""
     found = number(what, value, expected="a number in [0, 1]")
     if not 0 <= found <= 1:
-        _refuse(f"{what} gave {found:g}, expected a number in [0, 1]")
+        _refuse_score(f"{what} gave {found:g}, expected a number in [0, 1]")
     return found
 
 
@@ -64,7 +64,7 @@ def number(what: str, value: Any, *, expected: str = "a number") -> float:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     if not isinstance(value, Real):
-        _refuse(f"{what} gave {type(value).__name__}, expected {expected}")
+        _refuse_score(f"{what} gave {type(value).__name__}, expected {expected}")
     try:
         return float(value)
     except OverflowError:
@@ -84,22 +84,22 @@ def score_of(name: str, value: Any, ends: tuple[float, float] | None = (0.0, 1.0
         raw = number(name, said)
         if ends is None:
             if not math.isfinite(raw):
-                _refuse(f"{name} gave {raw:g}, expected a finite number")
+                _refuse_score(f"{name} gave {raw:g}, expected a finite number")
             return Score(official=None, reason=f"{name} says {raw:g}", details={"raw": raw, **details})
         low, high = ends
         if not low <= raw <= high:
             declared = "; range=None in @scorer keeps its own scale, range=(low, high) names another" if ends == (0, 1) else ""
-            _refuse(f"{name} gave {raw:g}, expected a number in [{low:g}, {high:g}]{declared}")
+            _refuse_score(f"{name} gave {raw:g}, expected a number in [{low:g}, {high:g}]{declared}")
         found = (raw - low) / (high - low)
         if ends != (0, 1):
             details["raw"] = raw
         return Score(official=found, strict=found, reason=f"{name} says {details.get('raw', found):g}", details=details)
     for key in ("reason", "strict_reason", "flip"):
         if not isinstance(getattr(value, key), str):
-            _refuse(f"{name} gave {key} as {type(getattr(value, key)).__name__}, expected text")
+            _refuse_score(f"{name} gave {key} as {type(getattr(value, key)).__name__}, expected text")
     for fault in (value.fault, value.strict_fault):
         if fault is not None and not (isinstance(fault, Fault) and fault.code in FAULTS):
-            _refuse(f"{name} gave a fault that is none of the known codes")
+            _refuse_score(f"{name} gave a fault that is none of the known codes")
     details = _as_json(name, value.details)
     if ends is None and value.official is None and value.fault is None and "raw" in details:
         return replace(value, details=details)
@@ -137,12 +137,12 @@ def is_share(value: Any) -> bool:
 def _as_json(name: str, details: Mapping[str, Any]) -> dict[str, Any]:
     """The details as JSON holds them, what it does not know as text."""
     if not isinstance(details, Mapping):
-        _refuse(f"{name} gave details as {type(details).__name__}, expected a mapping")
+        _refuse_score(f"{name} gave details as {type(details).__name__}, expected a mapping")
     found: dict[str, Any] = json.loads(json.dumps(dict(details), default=str), parse_constant=str)
     return found
 
 
-def _refuse(detail: str) -> NoReturn:
+def _refuse_score(detail: str) -> NoReturn:
     raise FaultError("SCORER_ERROR", detail)
 
 
@@ -155,7 +155,7 @@ def _hears_the_user() -> bool:
     return heard and threading.current_thread() is threading.main_thread()
 
 
-def _place_of(error: BaseException) -> str:
+def _line_of_error(error: BaseException) -> str:
     """`my.py:12`, the last line outside this package and the libraries that the error passed; empty where it passed none."""
     import sysconfig
     import traceback

@@ -106,7 +106,7 @@ class WholeBatch:
             waiting = self._values.get(repr(case))
             if waiting:
                 return waiting.pop(0)
-        value = self._run([case])[0]
+        value = self._checked_values([case])[0]
         self.is_within = self.is_within and foreign.is_share(value)
         return value
 
@@ -115,7 +115,7 @@ class WholeBatch:
         if len(self._cases) < 2:
             return found
         try:
-            values = foreign.call(self.name, self._run, self._cases)
+            values = foreign.call(self.name, self._checked_values, self._cases)
         except FaultError:  # one bad answer must not cost the others theirs: each is asked for alone, and its own error is its fault
             return found
         self.is_within = all(map(foreign.is_share, values))
@@ -123,7 +123,7 @@ class WholeBatch:
             found.setdefault(repr(case), []).append(value)
         return found
 
-    def _run(self, cases: Sequence[Case]) -> Sequence[Any]:
+    def _checked_values(self, cases: Sequence[Case]) -> Sequence[Any]:
         golds = [case.gold for case in cases]
         given = self._made.run_batch(
             [case.prediction for case in cases],

@@ -43,7 +43,7 @@ def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             if rows := _kind_rows(found, right=right):
                 yield _kinds_section(title, rows, form)
         if sizes := found.sizes():
-            sized = [(size, *_shares(by_rule, right=False)) for size, by_rule in sizes.items()]
+            sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
             yield _kinds_section("numbers changed by, caught", sized, form)
         said = f"{len(weakest)} of {len(found.checks)} checks have a hole under {rules} rules" + (", the weakest first" if weakest else "")
         more = len(weakest) - most
@@ -53,7 +53,7 @@ def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             table=Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None,
             below=[f"   ... {more} more (--top N, --format json lists all)"] if more > 0 else (),
         )
-        yield Section(look="lines", prose=list(_notes(found)))
+        yield Section(look="lines", prose=list(_audit_notes(found)))
 
     every = Table(columns=columns, rows=found.checks)
     return Document(
@@ -91,11 +91,11 @@ def _kind_rows(found: "Audit", *, right: bool) -> list[KindRow]:
     rows = []
     for (kind, is_right), by_rule in found.kinds().items():
         if is_right is right:
-            rows.append((kind, *_shares(by_rule, right=right)))
+            rows.append((kind, *_shares_of_kind(by_rule, right=right)))
     return rows
 
 
-def _shares(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
+def _shares_of_kind(by_rule: Mapping[Rule, tuple[int, int]], *, right: bool) -> tuple[str, str, str]:
     """How many were made, and how many of them were caught, or refused, under official and strict rules."""
     official, strict = (_part_of(failed if right else n - failed, n) for failed, n in (by_rule[rule] for rule in RULES))
     return str(max(n for _, n in by_rule.values())), official, strict
@@ -145,7 +145,7 @@ def _check_case(found: "Audit", check: "Audited", rules: Rule) -> Case:
     )
 
 
-def _notes(found: "Audit") -> Iterator[str]:
+def _audit_notes(found: "Audit") -> Iterator[str]:
     for rule in RULES:
         if n := sum(rule in check.unfit for check in found.checks):
             yield f"{n} check{'s' if n > 1 else ''} left out under {rule} rules, which refuse gold itself: evalsuite gold check"

@@ -36,7 +36,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
             yield Section(look="lines", lines=list(difference_lines(difference)))
             yield Section(look="part", lines=[" show the rows with DuckDB:", *(f"   {line}" for line in sql)] if sql else ())
             return
-        yield Section(pairs=_joined(facts))
+        yield Section(pairs=_joined_facts(facts))
         if form == "html":
             from evalsuite.reports.html import difference_html
 
@@ -92,7 +92,7 @@ def _evidence_facts(evidence: Data) -> Iterator[tuple[str, str]]:
         yield "note", str(note)
 
 
-def _joined(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+def _joined_facts(facts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
     """The facts with a label each: what goes on with the one before stands behind it."""
     found: list[tuple[str, str]] = []
     for label, text in facts:

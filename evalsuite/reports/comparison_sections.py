@@ -124,7 +124,7 @@ def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
             text += f"; {own_points(one.total)} would take about {counted(one.n_needed, unit)}"
         yield text
     if one.unjudged:
-        span = f": the difference over all lies in {_span(*one.bounds)}" if one.bounds else ""
+        span = f": the difference over all lies in {_interval_in_words(*one.bounds)}" if one.bounds else ""
         yield f"{label}: {counted(len(one.unjudged), 'instance')} not judged on both sides, left out ({_some_ids(one.unjudged)}){span}"
     for ids, owner in ((one.only_baseline, base), (one.only_candidate, label)):
         if ids:
@@ -265,7 +265,7 @@ def _difference_columns(
         number("baseline", clean(comparison.baseline), lambda row: _own_mean(row, row.a)),
         number("score", second, lambda row: _own_mean(row, row.b)),
         number("difference", "points", lambda row: own_points(row)),
-        number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _span(row.low, row.high, row)),
+        number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _interval_in_words(row.low, row.high, row)),
         number("p", "p", lambda row: p_value(row.p)),
         *([number("p_adjusted", f"p (Holm, {family})", lambda row: p_value(row.p_adjusted))] if family > 1 else []),
     ]
@@ -285,7 +285,7 @@ def _own_points(row: "PairedDifference | None", value: float | None) -> str:
     return f"{value:+.4g}" if row is not None and row.is_raw and value else points(value)
 
 
-def _span(low: float | None, high: float | None, row: "PairedDifference | None" = None) -> str:
+def _interval_in_words(low: float | None, high: float | None, row: "PairedDifference | None" = None) -> str:
     return "-" if low is None or high is None else f"[{_own_points(row, low)}, {_own_points(row, high)}]"
 
 

@@ -43,10 +43,10 @@ def _column_cells(column: Column[Any], rows: list[Any]) -> list[Any]:
     values = map(column.value, rows)
     if (spelled := column.spelled) is not None:
         return [None if value is None else spelled(value) for value in values]
-    return [value if value is None or isinstance(value, int | float) else safe_cell(_listed(value)) for value in values]
+    return [value if value is None or isinstance(value, int | float) else safe_cell(_list_in_cell(value)) for value in values]
 
 
-def _listed(value: Any) -> str:
+def _list_in_cell(value: Any) -> str:
     return value if isinstance(value, str) else ";".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
@@ -109,7 +109,7 @@ def as_parquet(document: Document) -> bytes:
             connection.execute("SET preserve_insertion_order = true")
             typed = ", ".join(f"'{column.name}': '{column.type.replace('JSON', 'VARCHAR')}'" for column in columns)
             source = f"read_json(?, format = 'newline_delimited', columns = {{{typed}}}, maximum_object_size = {longest})"
-            connection.execute(f"COPY (SELECT * FROM {source}) TO '{_quoted(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
+            connection.execute(f"COPY (SELECT * FROM {source}) TO '{_path_in_sql(out)}' (FORMAT parquet, COMPRESSION zstd)", [str(lines)])
         return out.read_bytes()
 
 
@@ -126,5 +126,5 @@ def _for_duckdb(value: Any, type_: str) -> Any:
     return value
 
 
-def _quoted(path: Path) -> str:
+def _path_in_sql(path: Path) -> str:
     return str(path).replace("'", "''")

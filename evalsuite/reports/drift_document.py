@@ -30,10 +30,10 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
     ]
 
     def sections(form: Form) -> Iterator[Section]:
-        told = Table(columns=runs, rows=drifts, lines=_lines)
+        told = Table(columns=runs, rows=drifts, lines=_drift_lines)
         yield Section(look="part", title=" runs scored again", table=told) if form == "text" else Section(title="Runs", table=told)
         if components:
-            matrix_table = Table(columns=matrix, rows=components, lines=_row)
+            matrix_table = Table(columns=matrix, rows=components, lines=_component_row)
             plain = Section(title="By what changed", table=matrix_table)
             yield Section(look="part", title=" by what changed", table=matrix_table) if form == "text" else plain
 
@@ -51,7 +51,7 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
 _KEYS = ("component", "n_runs", "n", "n_moved")
 
 
-def _lines(one: "Drift") -> list[str]:
+def _drift_lines(one: "Drift") -> list[str]:
     if one.problem:
         return [f" {clean(one.name)}  not scored again: {clean(one.problem)}"]
     lines = [f" {clean(one.name)}  {len(one.moved)} of {one.n} verdicts moved" + (f": {clean(one.blamed)}" if one.moved else "")]
@@ -61,5 +61,5 @@ def _lines(one: "Drift") -> list[str]:
     return [*lines, *([f"   ... {len(one.moved) - _MOST} more"] if len(one.moved) > _MOST else [])]
 
 
-def _row(one: Component) -> list[str]:
+def _component_row(one: Component) -> list[str]:
     return [f"   {clean(one[0])}: {one[3]} of {one[2]} verdicts moved in {one[1]} {'run' if one[1] == 1 else 'runs'}"]

@@ -17,8 +17,21 @@ def files_document(gold: str, prediction: str, found: Data) -> Document:
         Column(name="prediction", title="beside it", role="name", value=lambda one: one["prediction"]),
         Column(name="n_compared", type="BIGINT", value=lambda one: one["n_compared"], forms=MACHINES),
         Column(name="n_different", title="differ", type="BIGINT", is_number=True, value=lambda one: one["n_different"]),
-        Column(name="n_null_differences", title="NULL on one side", type="BIGINT", is_number=True, value=_n_null),
-        Column(name="max_difference", title="largest difference", type="DOUBLE", is_number=True, value=_largest, words=_largest_words),
+        Column(
+            name="n_null_differences",
+            title="NULL on one side",
+            type="BIGINT",
+            is_number=True,
+            value=lambda one: one["n_null_differences"] or None,
+        ),
+        Column(
+            name="max_difference",
+            title="largest difference",
+            type="DOUBLE",
+            is_number=True,
+            value=lambda one: one["max_difference"],
+            words=lambda one: Own("" if one["max_difference"] is None else f"{one['max_difference']:g}"),
+        ),
     ]
     every = Table(columns=columns, rows=found["columns"])
     differing = [one for one in found["columns"] if one["n_different"] or one["prediction"] is None]
@@ -84,16 +97,3 @@ def _facts(found: Data) -> Iterator[tuple[str, str]]:
             yield "columns", f"{lone}: {', '.join(map(repr, names))}"
     for note in found["notes"][:MOST_NOTES]:
         yield "note", str(note)
-
-
-def _n_null(one: Data) -> int | None:
-    return one["n_null_differences"] or None
-
-
-def _largest(one: Data) -> float | None:
-    value: float | None = one["max_difference"]
-    return value
-
-
-def _largest_words(one: Data) -> Own:
-    return Own("" if one["max_difference"] is None else f"{one['max_difference']:g}")

@@ -125,7 +125,7 @@ def lint_document(found: "Lint") -> Document:
         sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(found)])],
         tables={"csv": table, "parquet": table},
         whole=found.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_finding_case(found, one) for one in found.findings], properties=())],
+        suites=lambda: [Suite(name=name, cases=[_lint_case(found, one) for one in found.findings], properties=())],
     )
 
 
@@ -133,7 +133,7 @@ def _finding_text(one: "Found") -> str:
     return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
 
 
-def _finding_case(found: "Lint", one: "Found") -> Case:
+def _lint_case(found: "Lint", one: "Found") -> Case:
     """An error is a failure, all else is skipped. Its place is given as it can be found from here, not as findings name it."""
     name, _, line = one.where.rpartition(":")
     file = str(found.book.folder / (name or one.where).rpartition("/")[2])

@@ -146,8 +146,8 @@ def _difference_rows(wrong: Sequence[Mapping[str, Any]]) -> str:
     if not wrong:
         return ""
     first = [row for row in wrong if row["record"] == wrong[0]["record"]]
-    head = (f"record {_cell_text(wrong[0]['record'])}", "", "expected", "got")
-    rows = [(_cell_text(row["path"] or "(root)"), str(row["status"]), _cell_text(row["expected"]), _cell_text(row["got"])) for row in first]
+    head = (f"record {_cut_value(wrong[0]['record'])}", "", "expected", "got")
+    rows = [(_cut_value(row["path"] or "(root)"), str(row["status"]), _cut_value(row["expected"]), _cut_value(row["got"])) for row in first]
     return _aligned_table(head, rows[:N_FIELDS]) + _n_more(len(first) - N_FIELDS, "fields")
 
 
@@ -164,7 +164,7 @@ def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
     head = ("field, worst first", "P", "R", "F1", "match", "mismatch", "omission", "hallucination")
     rows = [
         (
-            _cell_text(row["path"] or "(root)"),
+            _cut_value(row["path"] or "(root)"),
             *(share_bar(row[key]) for key in ("precision", "recall", "f1")),
             *(str(row[key]) for key in _COUNTS),
         )
@@ -175,7 +175,7 @@ def _field_rows(fields: Sequence[Mapping[str, Any]], n_fields: int) -> str:
 
 def _record_rows(records: Sequence[Mapping[str, Any]], n_records: int) -> str:
     worst = sorted(records, key=lambda row: 2.0 if row["f1"] is None else row["f1"])[:N_RECORDS]
-    rows = [(_cell_text(row["record"]), *(share_bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
+    rows = [(_cut_value(row["record"]), *(share_bar(row[key]) for key in ("precision", "recall", "f1"))) for row in worst]
     return _aligned_table(("record, worst first", "P", "R", "F1"), rows) + _n_more(n_records - len(rows), "records")
 
 
@@ -184,7 +184,7 @@ def _confusion_rows(confusions: Sequence[Mapping[str, Any]]) -> str:
         return ""
     rows = [
         (
-            f"{row['n']} x {_cell_text(row['path'] or '(root)')}",
+            f"{row['n']} x {_cut_value(row['path'] or '(root)')}",
             "(nothing)" if row["status"] == "hallucination" else _cell_value(row["expected"]),
             "(nothing)" if row["status"] == "omission" else _cell_value(row["got"]),
             row["status"],
@@ -205,9 +205,9 @@ def _n_more(n: int, what: str) -> str:
 
 
 def _cell_value(value: Any) -> str:
-    return _cell_text(value if isinstance(value, str) else json.dumps(value))
+    return _cut_value(value if isinstance(value, str) else json.dumps(value))
 
 
-def _cell_text(value: Any) -> str:
+def _cut_value(value: Any) -> str:
     text = clean(str(value))
     return text if len(text) <= LONGEST_CELL else text[: LONGEST_CELL - 1] + "…"

@@ -81,7 +81,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         Column(name="submission", words=lambda row: row.name, role="name"),
         *models,
         column(board.score_title, lambda row: score_words(board, row), short="score"),
-        column("95 % CI", lambda row: _ends_words(board, row.interval)),
+        column("95 % CI", lambda row: _words_of_interval(board, row.interval)),
         column("official", lambda row: value_words(board, row.official)),
         column("strict", lambda row: value_words(board, row.strict)),
         *corrected,
@@ -177,7 +177,7 @@ def score_words(board: "Leaderboard", row: "RankedRow") -> str:
     return percent(row.score) if high - low < 1e-12 else f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
 
 
-def _ends_words(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
+def _words_of_interval(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
     if board.is_raw and ends is not None:
         return f"[{ends[0]:.4g}, {ends[1]:.4g}]"
     return interval_words(ends) or _ABSENT

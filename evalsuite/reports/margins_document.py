@@ -32,7 +32,7 @@ def margins_document(found: "Margins", *, names_instances: bool = True) -> Docum
         hang = f"{len(found.near)} of {found.n} verdicts hang on a tolerance"
         yield Section(look="lines", prose=[f"{clean(found.name)} · rules {found.rules} · {hang}"])
         if form == "text":
-            yield Section(look="part", title=" score against tolerance", lines=[_line(*step) for step in found.shown()])
+            yield Section(look="part", title=" score against tolerance", lines=[_margin_line(*step) for step in found.shown()])
         elif form == "html":
             from markupsafe import Markup
 
@@ -65,5 +65,5 @@ def margins_document(found: "Margins", *, names_instances: bool = True) -> Docum
     )
 
 
-def _line(tolerance: float, score: float) -> str:
+def _margin_line(tolerance: float, score: float) -> str:
     return f" {tolerance:>9.3g}  {100 * score:5.1f} %  {'█' * round(_BAR * score)}"

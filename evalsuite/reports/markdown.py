@@ -22,10 +22,10 @@ def as_markdown(document: Document) -> str:
     """The document, below 60 kB whatever its size; what is left out is counted."""
     sections = list(document.parts("markdown"))
     head = f"### {shown(document.heading or document.title)}"
-    whole = {at: _opened(section) for at, section in enumerate(sections) if _stands_whole(section)}
+    whole = {at: _opened_section(section) for at, section in enumerate(sections) if _stands_whole(section)}
     room = MOST_BYTES - sum(len(part.encode()) + 2 for part in (head, *whole.values()))
     share = max(0, room) // max(1, len(sections) - len(whole))
-    cut = {at: (_folded if one.is_folded else _opened)(one, share) for at, one in enumerate(sections) if at not in whole}
+    cut = {at: (_folded_section if one.is_folded else _opened_section)(one, share) for at, one in enumerate(sections) if at not in whole}
     return "\n\n".join(filter(None, (head, *((whole | cut)[at] for at in range(len(sections)))))) + "\n"
 
 
@@ -73,24 +73,24 @@ def _stands_whole(section: Section) -> bool:
     return section.look == "block" or not (section.is_folded or (section.table is not None and section.table.is_long))
 
 
-def _cell(words: Words) -> str:
+def _words_in_table(words: Words) -> str:
     """The words inside a table, where a bar would end the cell even in a code span: it is shown as a broken bar."""
     if isinstance(words, tuple):
-        return "".join(map(_cell, words))
+        return "".join(map(_words_in_table, words))
     return shown(Code(words.text.replace("|", "¦"), min(words.longest, 60)) if isinstance(words, Code) else words)
 
 
-def _opened(section: Section, room: int = MOST_BYTES) -> str:
+def _opened_section(section: Section, room: int = MOST_BYTES) -> str:
     if section.look == "block":
-        return _block(section)
+        return _fenced_section(section)
     if section.look == "foot":
         return f"<sub>{''.join(map(shown, section.lines))}</sub>"
     parts = [f"#### {shown(section.title)}"] if section.title else []
     # Two spaces at the end of a line break it.
     parts += ["  \n".join(map(shown, section.prose))] if section.prose else []
     if section.table is not None:
-        rows = list(_table_lines(section.table))
-        fitting = _fitting(rows, room, len(rows))
+        rows = list(_markdown_table(section.table))
+        fitting = _lines_that_fit(rows, room, len(rows))
         # A head without a row says nothing.
         if len(rows) > 2:
             parts.append("\n".join(fitting))
@@ -104,7 +104,7 @@ def _opened(section: Section, room: int = MOST_BYTES) -> str:
     return "\n\n".join(parts)
 
 
-def _block(section: Section) -> str:
+def _fenced_section(section: Section) -> str:
     """The lines as they are under their title, in a fence that they cannot close; what cannot be printed shows as its escape."""
     text = "\n".join(clean(text_of(line)) for line in section.lines)
     fence = "`" * max(3, 1 + max((len(run) for run in re.findall("`+", text)), default=0))
@@ -114,21 +114,21 @@ def _block(section: Section) -> str:
     return f"{shown(section.title)}:\n{fenced}" if section.title else fenced
 
 
-def _folded(section: Section, room: int) -> str:
+def _folded_section(section: Section, room: int) -> str:
     """The section under its title, as many lines as there is room for in bytes; what is left out is counted. Empty where there is none."""
     bullets = [f"- {shown(line)}".rstrip() for line in section.lines]
     is_table = section.table is not None and not section.table.is_listed
-    lines = [*(_rows(section.table) if section.table is not None else ()), *bullets]
+    lines = [*(_bulleted_rows(section.table) if section.table is not None else ()), *bullets]
     if not lines:
         return ""
-    fitting = _fitting(lines, room - 200, len(lines) if is_table else MOST_IN_A_FOLD)
+    fitting = _lines_that_fit(lines, room - 200, len(lines) if is_table else MOST_IN_A_FOLD)
     if len(fitting) < len(lines):
         fitting += [*([""] if is_table else []), f"- ... {len(lines) - len(fitting)} more"]
     fitting += ["", *map(shown, section.below)] if section.below else []
     return f"<details><summary>{plain_html(text_of(section.title))}</summary>\n\n" + "\n".join(fitting) + "\n\n</details>"
 
 
-def _fitting(lines: Sequence[str], room: int, most: int) -> list[str]:
+def _lines_that_fit(lines: Sequence[str], room: int, most: int) -> list[str]:
     """The first lines, at most so many and as there is room for in bytes."""
     found: list[str] = []
     for line in lines[:most]:
@@ -139,10 +139,10 @@ def _fitting(lines: Sequence[str], room: int, most: int) -> list[str]:
     return found
 
 
-def _rows(table: Table[Any]) -> Iterator[str]:
+def _bulleted_rows(table: Table[Any]) -> Iterator[str]:
     """A bullet for each row of a listed table, the lines of any other."""
     if not table.is_listed:
-        yield from _table_lines(table)
+        yield from _markdown_table(table)
         return
     columns = table.of("markdown")
     for cells in table.cells("markdown"):
@@ -154,10 +154,10 @@ def _rows(table: Table[Any]) -> Iterator[str]:
         yield f"- {' '.join(named)}"
 
 
-def _table_lines(table: Table[Any]) -> Iterator[str]:
+def _markdown_table(table: Table[Any]) -> Iterator[str]:
     """The lines of a table: texts flush left, numbers right."""
     columns = table.of("markdown")
     yield "| " + " | ".join(plain(column.head) for column in columns) + " |"
     yield "| " + " | ".join("--:" if column.is_number else ":--" for column in columns) + " |"
     for cells in table.cells("markdown"):
-        yield "| " + " | ".join(map(_cell, cells)) + " |"
+        yield "| " + " | ".join(map(_words_in_table, cells)) + " |"

@@ -58,11 +58,11 @@ def _model_columns() -> "list[Column[ModelSamples]]":
         Column(name="questions", words=lambda one: str(one.numbers.n_questions), is_number=True),
         Column(name="samples", title="samples each", words=samples_words, is_number=True),
         Column(name="mean", words=lambda one: percent(one.numbers.interval.estimate), is_number=True),
-        Column(name="95 % CI", words=lambda one: _ends(one.numbers), is_number=True),
+        Column(name="95 % CI", words=lambda one: _interval_ends(one.numbers), is_number=True),
     ]
 
 
-def _ends(numbers: "Repeats") -> str:
+def _interval_ends(numbers: "Repeats") -> str:
     low, high = numbers.interval.low, numbers.interval.high
     return "-" if low is None or high is None else interval_words((low, high))
 

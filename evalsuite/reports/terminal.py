@@ -71,7 +71,7 @@ def _show_section(console: "Console", section: Section) -> None:
         console.print()
         if title := text_of(section.title):
             print_line(console, f" {title}", "bold")
-        console.print(_plain("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
+        console.print(_unmarked_text("\n".join(clean(text_of(line)) for line in section.lines)), soft_wrap=False)
         return
     if not section.pairs or section.title or section.table is not None:
         console.print()
@@ -151,7 +151,7 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
     """
     rows = list(table.rows)
     columns = {column.name: column for column in table.of("text")}
-    cells = [{name: _cell(column, row) for name, column in columns.items()} for row in rows]
+    cells = [{name: _cell_on_terminal(column, row) for name, column in columns.items()} for row in rows]
     first = next(name for name, column in columns.items() if column.role == "name")
     last = [name for name, column in columns.items() if column.role == "why"][-1:]
     marks = [name for name, column in columns.items() if column.role == "mark"]
@@ -167,7 +167,7 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
         if room >= max(20, console.width // 3):
             break
     sizes |= dict.fromkeys(last, max(10, room))
-    _print_row(console, {name: _plain(heads[name]) for name in sizes}, sizes, marks, "dim")
+    _print_row(console, {name: _unmarked_text(heads[name]) for name in sizes}, sizes, marks, "dim")
     for one, row in zip(rows, cells, strict=True):
         if first not in sizes:
             print_line(console, f" {row[first]}")
@@ -176,13 +176,13 @@ def _print_listed(console: "Console", table: Table[Any]) -> None:
             _print_below(console, texts)
 
 
-def _cell(column: Column[Any], row: Any) -> "Text":
+def _cell_on_terminal(column: Column[Any], row: Any) -> "Text":
     from rich.text import Text
 
     return Text(clean(text_of(column.cell(row))), style=column.style(row) if column.style is not None else "")
 
 
-def _plain(words: str) -> "Text":
+def _unmarked_text(words: str) -> "Text":
     from rich.text import Text
 
     return Text(words)
@@ -196,9 +196,9 @@ def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> N
     parts = []
     for n_left, (label, text, other) in zip(range(len(texts), 0, -1), texts, strict=True):
         words = Text()
-        known = {_bare(word) for word in other.split()}
+        known = {_word_alone(word) for word in other.split()}
         for word in clean(" ".join(text.split())).split(" "):
-            words.append(" " if words else "").append(word, "bold yellow" if other and _bare(word) not in known else "")
+            words.append(" " if words else "").append(word, "bold yellow" if other and _word_alone(word) not in known else "")
         if not console.soft_wrap:
             words.truncate(max(4, room // n_left), overflow="ellipsis")
             room -= words.cell_len
@@ -207,7 +207,7 @@ def _print_below(console: "Console", texts: Sequence[tuple[str, str, str]]) -> N
     console.print(line, no_wrap=True, overflow="ignore", crop=False)
 
 
-def _bare(word: str) -> str:
+def _word_alone(word: str) -> str:
     """A word as it is told from others: in lower case, without the signs around it."""
     return word.casefold().strip(".,;:!?\"'()[]{}")
 

@@ -18,7 +18,7 @@ def verified_document(found: "Verified") -> Document:
     """The findings about a run, and the verdict as the last line."""
     columns: list[Column[Finding]] = [
         Column(name="finding", role="name", value=lambda one: one.name),
-        Column(name="good", role="mark", type="BOOLEAN", value=lambda one: one.good, words=_sign),
+        Column(name="good", role="mark", type="BOOLEAN", value=lambda one: one.good, words=_finding_sign),
         Column(name="says", role="why", value=lambda one: one.says, wraps=True),
         Column(name="differs", role="why", value=lambda one: "; ".join(one.differs[:MOST_DIFFERENCES]) or None, wraps=True),
     ]
@@ -59,12 +59,12 @@ def verification_verdict(found: "Verified") -> str:
     return f"{counted}{found.name} is what it says: {verdict}"
 
 
-def _sign(one: "Finding") -> str:
+def _finding_sign(one: "Finding") -> str:
     return KINDS["right" if one.good else "wrong"].sign
 
 
 def _finding_lines(one: "Finding") -> Iterator[str]:
-    yield f" {_sign(one)} {one.name:<14} {one.says}"
+    yield f" {_finding_sign(one)} {one.name:<14} {one.says}"
     yield from (f"     {text}" for text in one.differs[:MOST_DIFFERENCES])
     if len(one.differs) > MOST_DIFFERENCES:
         yield f"     ... {len(one.differs) - MOST_DIFFERENCES} more"

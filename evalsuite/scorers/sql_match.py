@@ -46,7 +46,11 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     predicted, expected = prediction
     official = _official(predicted, expected, gold=gold, evaluator=evaluator)
     strict = _strict(predicted, expected, ordered_by(gold, expected[0].header))
-    details = {"soft_f1": round(soft_f1(_rows(expected[0]), _rows(predicted[0])), 6), "evaluator": evaluator, "database": database}
+    details = {
+        "soft_f1": round(soft_f1(_row_tuples(expected[0]), _row_tuples(predicted[0])), 6),
+        "evaluator": evaluator,
+        "database": database,
+    }
     score = join_verdicts(official, strict)
     return Score(
         official=score.official,
@@ -58,7 +62,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     )
 
 
-def _rows(table: Table) -> list[tuple[Any, ...]]:
+def _row_tuples(table: Table) -> list[tuple[Any, ...]]:
     return list(zip(*table.columns, strict=True))
 
 
@@ -66,7 +70,7 @@ def _official(predicted: Sequence[Table], expected: Sequence[Table], *, gold: st
     """The evaluator's verdict, with the first database that decides it."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
     for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
-        handed_in, rows = _rows(theirs), _rows(mine)
+        handed_in, rows = _row_tuples(theirs), _row_tuples(mine)
         is_equal = equal_as_bags(rows, handed_in, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(rows, handed_in)
         if not is_equal:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""

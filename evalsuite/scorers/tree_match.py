@@ -95,7 +95,7 @@ def tree_match(
         schema = json_schema_of(schema)
     known = schema if schema is not None else _without(id_field, _inferred(gold, widen=True))
     prediction, n_repaired = read_broken(prediction, repair=repair)
-    expected, found = _records(gold, known), _records(prediction, known)
+    expected, found = _as_records(gold, known), _as_records(prediction, known)
     notices: list[Notice] = []
     run = _Run(known, id_field, _steps(post_process), {**_semantic(known, judge), **_compounds(compounds)}, notices.append)
     upstream = run if schema is not None else replace(run, schema=_inferred(gold, widen=False))
@@ -228,7 +228,7 @@ def _quiet(notice: Notice) -> None:
     """Remarks on gold belong to `evalsuite schema`, not to each answer."""
 
 
-def _records(value: Any, schema: Any) -> list[Any]:
+def _as_records(value: Any, schema: Any) -> list[Any]:
     """One record as a list of one; a list is n records, unless the schema says that a record is itself a list."""
     as_list = isinstance(schema, dict) and effective_type(schema)[0] == "array"
     return value if isinstance(value, list) and not as_list else [value]

@@ -49,13 +49,9 @@ def reference_data_of(
     wanted = reference_column in data or reference_column != REFERENCE_COLUMN
     answers = column(data, reference_column, what="reference", allow_empty=allow_empty) if wanted else None
     equal_lengths(inputs=questions)
-    return CaseData(questions, answers, _own_ids(data))
-
-
-def _own_ids(data: Columns) -> list[str] | None:
-    """The cells of the column `id` where each row has one of its own that can be one, else None: cases are then counted."""
-    ids = [_as_text(cell) or "" for cell in data.get(ID_COLUMN, ())]
-    return ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None
+    # The cells of the column `id` where each row has one of its own that can be one, else None: cases are then counted.
+    ids = [_text_of_cell(cell) or "" for cell in data.get(ID_COLUMN, ())]
+    return CaseData(questions, answers, ids if ids and len(set(ids)) == len(ids) and all(map(_ID.fullmatch, ids)) else None)
 
 
 def candidates_of(
@@ -95,16 +91,16 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     none of the suite's, one that stands twice, a case without a row, and ids whose inputs are all others than the suite's.
     """
     cases = suite.test_cases
-    ids, inputs = ([_as_text(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
+    ids, inputs = ([_text_of_cell(cell) or "" for cell in data.get(name, ())] for name in (ID_COLUMN, input_column))
     own = [case.id for case in cases]
     if ids and (own != counted_ids(len(own)) or set(own) & set(ids)):
-        rows = _joined(own, ids, ID_COLUMN)
-        if inputs and not any(_folded(inputs[row]) == _folded(case.input) for row, case in zip(rows, cases, strict=True)):
+        rows = _places_of_keys(own, ids, ID_COLUMN)
+        if inputs and not any(_single_spaced(inputs[row]) == _single_spaced(case.input) for row, case in zip(rows, cases, strict=True)):
             hint = f"another column of questions is named by --input-column; here it is {input_column!r}"
             raise UsageError("the ids are those of the suite, the questions are all others: these are answers to another suite", hint=hint)
         return rows
     if inputs:
-        return _joined([_folded(case.input) for case in cases], [_folded(text) for text in inputs], input_column)
+        return _places_of_keys([_single_spaced(case.input) for case in cases], [_single_spaced(text) for text in inputs], input_column)
     n = len(next(iter(data.values()), ()))
     if n != len(cases):
         hint = f"one row for each test case, in their order, or a column {ID_COLUMN!r} or {input_column!r} to join by"
@@ -112,11 +108,11 @@ def rows_of_cases(data: Columns, suite: StoredSuite, input_column: str) -> list[
     return list(range(n))
 
 
-def _folded(text: str) -> str:
+def _single_spaced(text: str) -> str:
     return " ".join(text.split())
 
 
-def _joined(wanted: Sequence[str], given: Sequence[str], name: str) -> list[int]:
+def _places_of_keys(wanted: Sequence[str], given: Sequence[str], name: str) -> list[int]:
     """The place of each wanted key among the given ones; a key that is wanted k times takes its k places in order."""
     places: dict[str, list[int]] = {key: [] for key in wanted}
     for row, key in enumerate(given):
@@ -185,13 +181,13 @@ def _one_text(cell: Any, row: int, name: str) -> str | None:
     """The cell as text; of a list its only element. Raises `UsageError` for a list of several: which of them is meant, nobody can know."""
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     if not isinstance(cell, list | tuple):
-        return _as_text(cell)
+        return _text_of_cell(cell)
     if len(cell) > 1:
         raise UsageError(f"row {row}: the column {name!r} holds a list of {len(cell)}", hint="one text a cell; write one row for each")
-    return _as_text(cell[0]) if cell else None
+    return _text_of_cell(cell[0]) if cell else None
 
 
-def _as_text(value: Any) -> str | None:
+def _text_of_cell(value: Any) -> str | None:
     """A cell as text; what is no value (None, NaN) is None, a whole number keeps its form, other values are JSON."""
     if value is None or (isinstance(value, float) and value != value):
         return None

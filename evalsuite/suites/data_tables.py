@@ -33,7 +33,7 @@ def read_columns(source: Any) -> Columns:
         return {name: [row[i] if i < len(row) else None for _, row in rows] for i, name in enumerate(header)}
     if not path.is_file():
         raise UsageError(f"{path}: no such file", hint=_HINT)
-    read = {".jsonl": _read_jsonl, ".json": _read_json, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
+    read = {".jsonl": _read_jsonl, ".json": _read_json_rows, ".parquet": _read_parquet, ".xlsx": _read_excel}[kind]
     try:
         return read(path)
     except UnicodeDecodeError:
@@ -54,7 +54,7 @@ def _read_jsonl(path: Path) -> Columns:
     return _columns_of(records)
 
 
-def _read_json(path: Path) -> Columns:
+def _read_json_rows(path: Path) -> Columns:
     hint = 'a list of objects, [{"input": ..., "reference": ...}, ...], or an object of lists of one length'
     try:
         value = json.loads(path.read_text(encoding="utf-8-sig"))

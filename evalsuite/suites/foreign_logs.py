@@ -32,14 +32,14 @@ def read_log(path: Path) -> ForeignLog:
         if path.suffix == ".eval":
             raise UsageError(f"{path}: not a whole Inspect log: it is cut, or no archive", hint="copy it again")
         text = path.read_text(encoding="utf-8-sig")
-        return read_samples(path, text) if path.suffix == ".jsonl" else _of_json(path, text)
+        return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint=_KNOWN) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or 'cannot be read'}", hint=_KNOWN) from None
 
 
-def _of_json(path: Path, text: str) -> ForeignLog:
+def _log_of_json(path: Path, text: str) -> ForeignLog:
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
@@ -145,7 +145,7 @@ def _inspect_log(path: Path, about: Mapping[str, Any], samples: Any, lost: Seque
                 Logged(
                     key=str(sample["id"]) if epoch == 1 else f"{sample['id']}.epoch{epoch}",
                     source_id=str(sample["id"]),
-                    input=_said(sample["input"], kept),
+                    input=_text_of_content(sample["input"], kept),
                     reference=" | ".join(map(str, target)) if isinstance(target := sample.get("target"), list) else target,
                     output=_completion(sample.get("output") or {}, kept),
                     theirs=_inspect_value(next(iter(scores.values()))["value"]) if scores else None,
@@ -172,15 +172,15 @@ def _inspect_value(value: Any) -> float | None:
 
 def _completion(output: Mapping[str, Any], kept: Mapping[str, str]) -> str:
     if isinstance(output.get("completion"), str):
-        return _said(output["completion"], kept)
+        return _text_of_content(output["completion"], kept)
     choices = output.get("choices") or ()
-    return _said(choices[0]["message"]["content"], kept) if choices else ""
+    return _text_of_content(choices[0]["message"]["content"], kept) if choices else ""
 
 
-def _said(value: Any, kept: Mapping[str, str]) -> str:
+def _text_of_content(value: Any, kept: Mapping[str, str]) -> str:
     """The text of a content: itself, its parts, or the messages of a chat; what is kept apart as an attachment is put back."""
     if isinstance(value, str):
         return kept.get(value.removeprefix("attachment://"), value) if value.startswith("attachment://") else value
     if isinstance(value, Mapping):
-        return _said(value.get("content", value.get("text", "")), kept)
-    return "\n\n".join(filter(None, (_said(part, kept) for part in value)))
+        return _text_of_content(value.get("content", value.get("text", "")), kept)
+    return "\n\n".join(filter(None, (_text_of_content(part, kept) for part in value)))

@@ -41,7 +41,7 @@ def read_samples(path: Path, text: str) -> ForeignLog:
 
 
 def _logged(row: Mapping[str, Any]) -> Logged:
-    calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in _listed(row["arguments"])]
+    calls = [list(call.values()) if isinstance(call, Mapping) else list(call) for call in _calls_of_sample(row["arguments"])]
     given = row["filtered_resps"] if "filtered_resps" in row else row["resps"]
     options = [str(call[1]) for call in calls if len(call) > 1 and isinstance(call[1], str)]
     target = row.get("target")
@@ -62,16 +62,16 @@ def _logged(row: Mapping[str, Any]) -> Logged:
         input=text_or_json(calls[0][0]),
         reference=None if target is None else text_or_json(target),
         output=text_or_json(output),
-        theirs=_verdict(row),
+        theirs=_first_metric(row),
     )
 
 
-def _listed(arguments: Any) -> Sequence[Any]:
+def _calls_of_sample(arguments: Any) -> Sequence[Any]:
     """The calls of a sample: newer files name them (`gen_args_0`), older ones list them."""
     return list(arguments.values()) if isinstance(arguments, Mapping) else list(arguments)
 
 
-def _verdict(row: Mapping[str, Any]) -> float | None:
+def _first_metric(row: Mapping[str, Any]) -> float | None:
     """The first metric of the line, None where it is no number in [0, 1]."""
     named = row.get("metrics") if isinstance(row.get("metrics"), list) else None
     names = named or [key for key, value in row.items() if key not in _NO_METRIC and isinstance(value, bool | int | float)]

@@ -57,16 +57,16 @@ class ForeignLog:
 
     def to_json(self) -> dict[str, Any]:
         """The log as `import --json` prints it."""
-        return {"format": self.format, "suite": self.suite, "runs": [_run_json(run) for run in self.runs]}
+        return {"format": self.format, "suite": self.suite, "runs": [_logged_run_json(run) for run in self.runs]}
 
 
-def _run_json(run: LoggedRun) -> dict[str, Any]:
+def _logged_run_json(run: LoggedRun) -> dict[str, Any]:
     keys = ("source_id", "input", "reference", "output", "theirs")
     cases = [{key: getattr(one, key) for key in keys} for one in run.cases]
-    return {"name": run.name, "n": len(run.cases), "theirs": _mean(run), "cases": cases}
+    return {"name": run.name, "n": len(run.cases), "theirs": _mean_verdict(run), "cases": cases}
 
 
-def _mean(run: LoggedRun) -> float | None:
+def _mean_verdict(run: LoggedRun) -> float | None:
     judged = [one.theirs for one in run.cases if one.theirs is not None]
     return sum(judged) / len(judged) if judged else None
 
@@ -109,7 +109,7 @@ def _save_run(log: ForeignLog, run: LoggedRun, suite: StoredSuite, root: Path) -
     submission.mkdir(parents=True, exist_ok=True)
     rows = [{"instance_id": key, "answer_type": "answer", "answer_or_path": one.output} for key, one in by_key.items()]
     write_atomically(submission / METADATA, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    results = [_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
+    results = [_verdict_as_result(log, case.id, by_key.get(case.id), suite.scorer) for case in suite.test_cases]
     digest = data_hash([one.input for one in run.cases], None)
     about = {
         "schema_version": SCHEMA_VERSION,
@@ -128,7 +128,7 @@ def _save_run(log: ForeignLog, run: LoggedRun, suite: StoredSuite, root: Path) -
     return folder
 
 
-def _result(log: ForeignLog, case_id: str, one: Logged | None, scorer: str) -> Result:
+def _verdict_as_result(log: ForeignLog, case_id: str, one: Logged | None, scorer: str) -> Result:
     """Their verdict as a result; what they did not judge is unscored and no 0."""
     value = 0.0 if one is None else one.theirs
     status: Any = "missing" if one is None else "unscored" if value is None else "scored"

@@ -102,34 +102,34 @@ class TestRun(Readable):
             for case, output, result in cases
         ]
 
-    def _told(self, key: str) -> str:
+    def _metadata_text(self, key: str) -> str:
         metadata: Mapping[str, Any] = self.run.options.metadata
         return str(metadata.get(key, ""))
 
     @property
     def model_name(self) -> str:
         """What `run` was told; empty where it was not."""
-        return self._told("model_name")
+        return self._metadata_text("model_name")
 
     @property
     def model_version(self) -> str:
         """What `run` was told; empty where it was not."""
-        return self._told("model_version")
+        return self._metadata_text("model_version")
 
     @property
     def foundation_model(self) -> str:
         """What `run` was told; empty where it was not."""
-        return self._told("foundation_model")
+        return self._metadata_text("foundation_model")
 
     @property
     def prompt_template(self) -> str:
         """What `run` was told; empty where it was not."""
-        return self._told("prompt_template")
+        return self._metadata_text("prompt_template")
 
     @property
     def description(self) -> str:
         """What `run` was told; empty where it was not."""
-        return self._told("description")
+        return self._metadata_text("description")
 
 
 def _score_of(result: "Result") -> float | None:

@@ -39,7 +39,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
         OutputError: the file cannot be written.
     """
     suite = load_suite(name, root)
-    runs = [_run_json(entry) for entry in find_runs(root / "runs") if entry.metadata.get("suite_id") == suite.id]
+    runs = [_bench_run_json(entry) for entry in find_runs(root / "runs") if entry.metadata.get("suite_id") == suite.id]
     data = {"evalsuite_suite": SCHEMA_VERSION, "suite": suite.to_json(), "runs": runs}
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def export_suite(name: str, path: Path, root: Path = ROOT) -> None:
         raise cannot_write(path, error) from error
 
 
-def _run_json(entry: RunEntry) -> dict[str, Any]:
+def _bench_run_json(entry: RunEntry) -> dict[str, Any]:
     folder = Path(str(entry.run["submission"]["folder"]))
     parts = {part: (folder / part).read_text(encoding="utf-8") for part in _PARTS if (folder / part).is_file()}
     results = [json.loads(result_line(result)) for result in entry.results()]
@@ -67,7 +67,7 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
     """
     if path.is_dir():
         return _import_bench_folder(path, root, force_new_version)
-    data = _read_json(path)
+    data = _read_bench_json(path)
     if "evalsuite_suite" in data:
         try:
             suite = from_json(data["suite"])
@@ -165,10 +165,10 @@ def _import_bench_folder(folder: Path, root: Path, force_new_version: bool) -> l
     """Every `<suite>/suite.json` below a Bench folder, and every `<suite>/<run>/run.json` as a run of ours."""
     names = []
     for path in sorted(folder.glob("*/suite.json")):
-        suite = _kept_suite(bench_suite(_read_json(path), path), root, force_new_version)
+        suite = _kept_suite(bench_suite(_read_bench_json(path), path), root, force_new_version)
         known = _known_runs(suite, root)
         for run_path in sorted(path.parent.glob("*/run.json")):
-            data = _read_json(run_path)
+            data = _read_bench_json(run_path)
             run, results = bench_run(suite, data, run_path)
             if _key_of(run["metadata"]) in known:
                 continue
@@ -241,12 +241,12 @@ def _recorded(suite: StoredSuite, case_id: str, score: float | None, *, status: 
     value = 0.0 if status == "missing" else score
     return Result(
         instance_id=case_id, status=status, score=value, official=value, strict=value, scorer=suite.scorer,
-        reason=_reason(suite, status),
+        reason=_bench_reason(suite, status),
         fault="MISSING_INSTANCE" if status == "missing" else None, details=details,
     )  # fmt: skip
 
 
-def _reason(suite: StoredSuite, status: str) -> str:
+def _bench_reason(suite: StoredSuite, status: str) -> str:
     if status == "missing":
         return "not handed in"
     return "recorded by Bench: 1 is hedging, less is better" if suite.scorer in LOWER_IS_BETTER else "recorded by Bench"
@@ -263,7 +263,7 @@ def _write_run(run: Mapping[str, Any], results: list[Result], root: Path, *, nam
     return folder
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_bench_json(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:

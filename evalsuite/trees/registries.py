@@ -59,7 +59,13 @@ def type_convert(value: Any, params: Params) -> Any:
         raise TypeError("'to' is missing")
     target = params["to"]
     if target == "bool":
-        return _boolean(value)
+        if isinstance(value, bool):
+            return value
+        if type(value) is int and value in (0, 1):
+            return bool(value)
+        if isinstance(value, str) and (found := _TRUTH.get(value.strip().lower())) is not None:
+            return found
+        raise TypeError(f"cannot convert {type(value).__name__} to bool")
     convert = {"float": float, "int": int, "str": str}.get(target) if isinstance(target, str) else None
     if convert is None:
         raise ValueError(f"unknown target type {target!r}")
@@ -67,16 +73,6 @@ def type_convert(value: Any, params: Params) -> Any:
         return convert(value)
     except (TypeError, ValueError) as error:
         raise TypeError(f"cannot convert {type(value).__name__} to {target}") from error
-
-
-def _boolean(value: Any) -> bool:
-    if isinstance(value, bool):
-        return value
-    if type(value) is int and value in (0, 1):
-        return bool(value)
-    if isinstance(value, str) and (found := _TRUTH.get(value.strip().lower())) is not None:
-        return found
-    raise TypeError(f"cannot convert {type(value).__name__} to bool")
 
 
 def check_transform(name: str, params: Params) -> str | None:

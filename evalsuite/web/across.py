@@ -47,7 +47,9 @@ class Across:
         """
         alike: dict[str, list[ShownRun]] = {}
         for run in suite.runs:
-            alike.setdefault(_ranked_under(run), []).append(run)
+            # The signature, marked where only some instances were scored: such runs share no ranking with whole ones.
+            part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
+            alike.setdefault("|".join([str(run.run.get("signature", "")), *part]), []).append(run)
         if not alike:
             return None
         if signature and signature not in alike:
@@ -68,12 +70,6 @@ class Across:
 
 def _stamp_of_runs(runs: Sequence[ShownRun]) -> tuple[int, ...]:
     return stamp_of(*(run.folder / "run.json" for run in runs))
-
-
-def _ranked_under(run: ShownRun) -> str:
-    """The signature, marked where only some instances were scored: such runs share no ranking with whole ones."""
-    part = [f"{key}={value}" for key, value in part_asked_for(run.run["options"]).items()]
-    return "|".join([str(run.run.get("signature", "")), *part])
 
 
 def _ranked_board(signature: str, runs: Sequence[ShownRun], others: tuple[tuple[str, int], ...]) -> Board:

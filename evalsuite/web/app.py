@@ -44,7 +44,7 @@ def make_app(folder: Path | None = None, *, host: str = LOOPBACK[0]) -> "Starlet
         raise _missing() from error
     library = open_library(folder, os.environ)
     state = State(library=library, journals=Journals(library), across=Across())
-    faults: Any = {EvalsuiteError: _fault, 404: _http_fault, 405: _http_fault, 500: _http_fault}
+    faults: Any = {EvalsuiteError: _refusal_of_error, 404: _http_fault, 405: _http_fault, 500: _http_fault}
     described = Route("/openapi.json", lambda _: answered(document()))
     app = Starlette(routes=[*endpoints.routes(state), described, *pages.routes(state)], exception_handlers=faults)
     app.add_middleware(Walls, hosts=frozenset({*LOOPBACK, host.lower(), socket.gethostname().lower()} - {"0.0.0.0", "::"}))
@@ -126,20 +126,20 @@ class Walls:
         return True
 
 
-def _fault(request: "Request", error: Exception) -> "Response":
+def _refusal_of_error(request: "Request", error: Exception) -> "Response":
     """An error of ours: 422 for a bad request, 404 for what is not there, 500 for what could not be done."""
     assert isinstance(error, EvalsuiteError)
     status = 404 if isinstance(error, NotThereError) else 422 if isinstance(error, BadQueryError | UsageError) else 500
-    return _answer(request, status, error.message, error.hint)
+    return _refusal(request, status, error.message, error.hint)
 
 
 def _http_fault(request: "Request", error: Exception) -> "Response":
     status = int(getattr(error, "status_code", 500))
     words = {404: "there is no such page", 405: "the viewer only reads: GET and HEAD"}.get(status, "the viewer failed on this page")
-    return _answer(request, status, words, "" if status == 404 else "the terminal that runs the viewer says more" if status >= 500 else "")
+    return _refusal(request, status, words, "" if status == 404 else "the terminal that runs the viewer says more" if status >= 500 else "")
 
 
-def _answer(request: "Request", status: int, message: str, hint: str) -> "Response":
+def _refusal(request: "Request", status: int, message: str, hint: str) -> "Response":
     if request.url.path.startswith(("/api/", "/openapi.json", "/events")):
         return answered(_error(status, message, hint), status)
     return pages.error_page(status, message, hint)

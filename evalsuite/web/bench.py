@@ -39,9 +39,9 @@ class BenchFolder:
         for path in sorted(self.folder.glob(f"*/{SUITE}")):
             stored = self._kept.get(path, stamp_of(path), lambda path=path: _read_suite(path))  # type: ignore[misc]
             if stored is not None:
-                yield shown_suite(stored, "bench", path.parent, self._runs(stored, path.parent))
+                yield shown_suite(stored, "bench", path.parent, self._runs_of_suite(stored, path.parent))
 
-    def _runs(self, suite: StoredSuite, folder: Path) -> tuple[ShownRun, ...]:
+    def _runs_of_suite(self, suite: StoredSuite, folder: Path) -> tuple[ShownRun, ...]:
         found = []
         for path in sorted(folder.glob(f"*/{RUN}")):
             run = self._kept.get((suite.id, path), stamp_of(path), lambda path=path: _read_run(suite, path))  # type: ignore[misc]
@@ -52,7 +52,7 @@ class BenchFolder:
 
 def _read_suite(path: Path) -> StoredSuite | None:
     """The suite as it stands, whatever its scorer; None for a file that is no suite."""
-    data = _read(path)
+    data = _read_object(path)
     try:
         method = data["scoring_method"]
         method = ScoringMethod(name=method, type="built_in", config={}) if isinstance(method, str) else ScoringMethod(method)
@@ -83,7 +83,7 @@ def _read_suite(path: Path) -> StoredSuite | None:
 
 
 def _read_run(suite: StoredSuite, path: Path) -> ShownRun | None:
-    data = _read(path)
+    data = _read_object(path)
     try:
         run, results = bench_run(suite, data, path)
     except (EvalsuiteError, AttributeError, KeyError, TypeError, ValueError):
@@ -129,6 +129,6 @@ def _cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
     return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=(check,)) for case in suite.test_cases]
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+def _read_object(path: Path) -> Mapping[str, Any]:
     data = read_json(path)
     return data if isinstance(data, dict) else {}

@@ -61,12 +61,12 @@ class Endpoint:
         )
 
 
-def _suites(state: State, request: "Request") -> Any:
+def _list_suites(state: State, request: "Request") -> Any:
     page = views.find_suites(state.library, BY_PATH["/test_suites"].query(request))
     return {"test_suites": list(map(views.suite_object, page.items)), **views.page_object(page)}
 
 
-def _suite(state: State, request: "Request") -> Any:
+def _show_suite(state: State, request: "Request") -> Any:
     query = BY_PATH["/test_suites/{suite_id}"].query(request)
     suite = state.library.suite(request.path_params["suite_id"])
     page = paginate(suite.cases(), page=query.page, page_size=query.page_size)
@@ -74,13 +74,13 @@ def _suite(state: State, request: "Request") -> Any:
     return {**views.suite_object(suite), "test_cases": cases, **views.page_object(page)}
 
 
-def _runs(state: State, request: "Request") -> Any:
+def _list_runs(state: State, request: "Request") -> Any:
     query = BY_PATH["/test_suites/{suite_id}/runs"].query(request)
     page = views.find_runs(state.library.suite(request.path_params["suite_id"]), query)
     return {"test_runs": list(map(views.run_object, page.items)), **views.page_object(page)}
 
 
-def _summaries(state: State, request: "Request") -> Any:
+def _summarise_runs(state: State, request: "Request") -> Any:
     query = BY_PATH["/test_suites/{suite_id}/runs/summary"].query(request)
     suite = state.library.suite(request.path_params["suite_id"])
     ids = query.many("run_ids")
@@ -91,7 +91,7 @@ def _summaries(state: State, request: "Request") -> Any:
     return {"summary": items, "num_test_cases": len(suite.cases()), "categorical": categorical, **views.page_object(page)}
 
 
-def _run(state: State, request: "Request") -> Any:
+def _show_run(state: State, request: "Request") -> Any:
     query = BY_PATH["/test_suites/{suite_id}/runs/{run_id}"].query(request)
     suite = state.library.suite(request.path_params["suite_id"])
     run = state.library.run(request.path_params["run_id"], suite.id)
@@ -102,7 +102,7 @@ def _run(state: State, request: "Request") -> Any:
     return {**views.record_object(run, record), "test_case_runs": rows, **views.page_object(page)}
 
 
-def _case(state: State, request: "Request") -> Any:
+def _show_case(state: State, request: "Request") -> Any:
     BY_PATH["/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}"].query(request)
     suite = state.library.suite(request.path_params["suite_id"])
     record = state.library.run(request.path_params["run_id"], suite.id).record()
@@ -124,19 +124,19 @@ def _row_of(suite: ShownSuite, record: Record) -> Callable[[Result], dict[str, A
     return row
 
 
-def _board(state: State, request: "Request") -> Any:
+def _rank_runs(state: State, request: "Request") -> Any:
     query = BY_PATH["/test_suites/{suite_id}/leaderboard"].query(request)
-    board = state.across.board(state.library.suite(request.path_params["suite_id"]), query.one("signature"))
+    board = state.across.board(state.library.suite(request.path_params["suite_id"]), query.last("signature"))
     return board.to_json() if board is not None else {"rows": [], "signature": "", "other_signatures": []}
 
 
-def _compare(state: State, request: "Request") -> Any:
+def _compare_runs(state: State, request: "Request") -> Any:
     query = BY_PATH["/compare"].query(request)
     runs = views.chosen_runs(state.library, query.many("run_ids"), least=2)
     return {**state.across.comparison(runs).to_json(), "run_ids": [run.id for run in runs]}
 
 
-def _progress(state: State, request: "Request") -> Any:
+def _show_progress(state: State, request: "Request") -> Any:
     BY_PATH["/progress"].query(request)
     return {"runs": [asdict(progress) for progress in state.journals.all()]}
 
@@ -146,7 +146,7 @@ ENDPOINTS = (
         path="/test_suites",
         answer="TestSuites",
         summary="The suites: made by name, gold folders that runs name, and those of a Bench folder",
-        handle=_suites,
+        handle=_list_suites,
         sorts=SUITE_SORTS,
         default_sort="-last_run_time",
         filters=("name", "scoring_method", "q"),
@@ -154,13 +154,13 @@ ENDPOINTS = (
         is_paged=True,
     ),
     Endpoint(
-        path="/test_suites/{suite_id}", answer="TestSuite", summary="One suite with a page of its cases", handle=_suite, is_paged=True
+        path="/test_suites/{suite_id}", answer="TestSuite", summary="One suite with a page of its cases", handle=_show_suite, is_paged=True
     ),
     Endpoint(
         path="/test_suites/{suite_id}/runs",
         answer="TestRuns",
         summary="The finished runs of a suite",
-        handle=_runs,
+        handle=_list_runs,
         sorts=RUN_SORTS,
         default_sort="-created_at",
         filters=("q",),
@@ -170,7 +170,7 @@ ENDPOINTS = (
         path="/test_suites/{suite_id}/runs/summary",
         answer="TestSuiteSummary",
         summary="Average and distribution of the scores of a suite's runs, or of those that run_ids names",
-        handle=_summaries,
+        handle=_summarise_runs,
         filters=("run_ids",),
         repeatable=("run_ids",),
         is_paged=True,
@@ -179,7 +179,7 @@ ENDPOINTS = (
         path="/test_suites/{suite_id}/runs/{run_id}",
         answer="TestRun",
         summary="One run: its summary, and a page of its results in gold order or sorted",
-        handle=_run,
+        handle=_show_run,
         sorts=RESULT_SORTS,
         filters=("status", "scorer", "group", "q"),
         repeatable=("status", "scorer", "group"),
@@ -189,24 +189,24 @@ ENDPOINTS = (
         path="/test_suites/{suite_id}/runs/{run_id}/cases/{case_id}",
         answer="TestCaseDetails",
         summary="One result with its checks and everything the scorer noted",
-        handle=_case,
+        handle=_show_case,
     ),
     Endpoint(
         path="/test_suites/{suite_id}/leaderboard",
         answer="Leaderboard",
         summary="The suite's runs of one signature ranked, with intervals of their ranks",
-        handle=_board,
+        handle=_rank_runs,
         filters=("signature",),
     ),
     Endpoint(
         path="/compare",
         answer="Comparison",
         summary="2 to 4 runs, the first as baseline: differences, intervals, p-values and flips",
-        handle=_compare,
+        handle=_compare_runs,
         filters=("run_ids",),
         repeatable=("run_ids",),
     ),
-    Endpoint(path="/progress", answer="Progress", summary="The runs that were begun and have not ended", handle=_progress),
+    Endpoint(path="/progress", answer="Progress", summary="The runs that were begun and have not ended", handle=_show_progress),
 )
 BY_PATH = {endpoint.path: endpoint for endpoint in ENDPOINTS}
 
@@ -238,13 +238,13 @@ def answered(value: Any, status: int = 200) -> "Response":
     """A JSON response: ASCII only, so that no text of a submission can be misread, and null where a number is not finite."""
     from starlette.responses import Response
 
-    text = json.dumps(_finite(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
+    text = json.dumps(_without_infinities(value), ensure_ascii=True, separators=(",", ":"), allow_nan=False, default=str)
     return Response(text, status_code=status, media_type="application/json")
 
 
-def _finite(value: Any) -> Any:
+def _without_infinities(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _finite(item) for key, item in value.items()}
+        return {str(key): _without_infinities(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
+        return [_without_infinities(item) for item in value]
     return None if isinstance(value, float) and (value != value or abs(value) == float("inf")) else value

@@ -73,7 +73,9 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
     else:
         headline, overview = "not judged" if average is None else f"{average:.4g}", _drawn("")
         sentences = ["The mean of the raw values: the metric has no fixed range, so there is no score"]
-        pictures = [Picture("Distribution of raw values", _raw_histogram(record))]
+        values = [value for value in map(value_of, record.results) if value is not None]
+        bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
+        pictures = [Picture("Distribution of raw values", _drawn(draw_histogram(bins, title="Distribution of raw values")))]
     return {
         "headline": headline,
         "sentences": sentences,
@@ -84,12 +86,6 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
         "warnings": [str(line) for line in record.run.get("warnings", ())],
         "receipt": [(name, text) for name, text in receipt_pairs(record) if text],
     }
-
-
-def _raw_histogram(record: "Record") -> "Markup":
-    values = [value for value in map(value_of, record.results) if value is not None]
-    bins = [(bar["low"], bar["high"], bar["count"]) for bar in views.bars(values, 10)]
-    return _drawn(draw_histogram(bins, title="Distribution of raw values"))
 
 
 def result_row(record: "Record", result: "Result") -> dict[str, Any]:
@@ -134,19 +130,15 @@ def side_by_side(runs: Sequence[ShownRun], suites: Mapping[str, ShownSuite], que
     for suite in suites.values():
         for case in suite.cases():
             cases.setdefault(case.id, (case, suite.hidden))
-    text = query.one("q").casefold()
+    text = query.last("q").casefold()
     texts = [handed_in_texts(run.record()) for run in runs]
     rows = [
         _case_row(runs, texts, id_, results, *cases.get(id_, (None, False)))
         for id_, results in found.items()
-        if _is_asked_for(results, query)
+        if not query.last("differing") or len({None if result is None else value_of(result) for result in results}) > 1
     ]
     rows = [row for row in rows if text in row["text"].casefold()]
     return paginate(in_order(rows, query.sort, lambda row, _: row["id"]), page=query.page, page_size=query.page_size)
-
-
-def _is_asked_for(results: "Sequence[Result | None]", query: Query) -> bool:
-    return not query.one("differing") or len({None if result is None else value_of(result) for result in results}) > 1
 
 
 def _case_row(
@@ -157,22 +149,16 @@ def _case_row(
     case: ShownCase | None,
     hidden: bool,
 ) -> dict[str, Any]:
-    cells = [
-        None if result is None else _run_cell(run, result, own.get(id_)) for run, own, result in zip(runs, texts, results, strict=True)
+    cells: list[dict[str, Any] | None] = [
+        None
+        if result is None
+        else {"run_id": run.id, "kind": kind_of(result).name, "value": value_of(result), "text": own.get(id_) or result.reason}
+        for run, own, result in zip(runs, texts, results, strict=True)
     ]
     reference = case.reference_output if case is not None and not hidden else None
     question = case.input if case is not None else ""
     said = " ".join(cell["text"] for cell in cells if cell is not None)
     return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{said}"}
-
-
-def _run_cell(run: ShownRun, result: "Result", output: str | None) -> dict[str, Any]:
-    return {
-        "run_id": run.id,
-        "kind": kind_of(result).name,
-        "value": value_of(result),
-        "text": output or result.reason,
-    }
 
 
 def _drawn(svg: str) -> "Markup":

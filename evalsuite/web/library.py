@@ -10,7 +10,6 @@ from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.stored_suites import read_suite_file
-from evalsuite.suites.suite_record import StoredSuite
 from evalsuite.web.bench import BenchFolder, is_bench, shown_suite
 from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc
 from evalsuite.web.shelf import Kept, ShownCase, ShownRun, ShownSuite, stamp_of
@@ -57,31 +56,27 @@ class RunsFolder:
     def suites(self) -> Iterator[ShownSuite]:
         """Suites made by name, whether they were run or not, then every gold folder that a run names."""
         by_suite: dict[str, list[RunEntry]] = {}
-        for entry in self._entries():
+        for entry in self._whole_entries():
             by_suite.setdefault(_suite_id(entry), []).append(entry)
-        for path, stored in self._stored():
-            yield shown_suite(stored, "suite", path.parent / "gold", self._runs(stored.id, by_suite.pop(stored.id, [])))
+        for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
+            stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
+            if stored is not None:
+                yield shown_suite(stored, "suite", path.parent / "gold", self._shown_runs(stored.id, by_suite.pop(stored.id, [])))
         for id_, entries in by_suite.items():
-            yield self._from_runs(id_, self._runs(id_, entries))
+            yield self._from_runs(id_, self._shown_runs(id_, entries))
 
-    def _entries(self) -> Iterator[RunEntry]:
+    def _whole_entries(self) -> Iterator[RunEntry]:
         for folder in self.run_folders():
             stamp = stamp_of(folder / RUN, folder / TAGS)
             entry = self._kept.get(folder, stamp, lambda folder=folder: _entry_if_whole(read_run(folder)))  # type: ignore[misc]
             if entry is not None:
                 yield entry
 
-    def _stored(self) -> Iterator[tuple[Path, StoredSuite]]:
-        for path in sorted(self._suites.glob("*/suite.json")) if self._suites is not None else ():
-            stored = self._kept.get(path, stamp_of(path), lambda path=path: read_suite_file(path))  # type: ignore[misc]
-            if stored is not None:
-                yield path, stored
-
-    def _runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[ShownRun, ...]:
-        runs = [self._shown(entry, suite_id) for entry in entries]
+    def _shown_runs(self, suite_id: str, entries: Sequence[RunEntry]) -> tuple[ShownRun, ...]:
+        runs = [self._shown_run(entry, suite_id) for entry in entries]
         return tuple(sorted(runs, key=lambda run: (run.made, run.id), reverse=True))
 
-    def _shown(self, entry: RunEntry, suite_id: str) -> ShownRun:
+    def _shown_run(self, entry: RunEntry, suite_id: str) -> ShownRun:
         return ShownRun(
             id=safe_id(entry.name),
             name=str(entry.metadata.get("run_name") or entry.name),

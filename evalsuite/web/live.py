@@ -69,7 +69,7 @@ class Journals:
         begun = stamp_of(folder / STARTED)[1] / 1e9
         journal = self._seen.setdefault(folder, _Journal(folder / RESULTS))
         journal.read_on()
-        name, total = self._known(started)
+        name, total = self._known_of_suite(started)
         return Progress(
             id=safe_id(folder.name),
             name=folder.name,
@@ -83,7 +83,7 @@ class Journals:
             score=journal.points / journal.n_judged if journal.n_judged else None,
         )
 
-    def _known(self, started: Mapping[str, Any]) -> tuple[str, int | None]:
+    def _known_of_suite(self, started: Mapping[str, Any]) -> tuple[str, int | None]:
         """(suite's name, number of instances) as the run said when it began, else as an earlier whole run over the same gold has them."""
         if isinstance(started.get("n_instances"), int):
             return str(started.get("suite", "")), int(started["n_instances"])
@@ -103,9 +103,9 @@ class _Journal:
     def __init__(self, path: Path) -> None:
         self._path, self._at, self._inode = path, 0, 0
         self.touched = 0.0
-        self._clear()
+        self._forget_counts()
 
-    def _clear(self) -> None:
+    def _forget_counts(self) -> None:
         self._at = self.n = self.n_right = self.n_judged = 0
         self.points = 0.0
 
@@ -115,7 +115,7 @@ class _Journal:
             with self._path.open("rb") as lines:
                 file = os.fstat(lines.fileno())
                 if file.st_ino != self._inode or file.st_size < self._at:
-                    self._clear()
+                    self._forget_counts()
                     self._inode = file.st_ino
                 self.touched = file.st_mtime
                 lines.seek(self._at)
@@ -125,9 +125,9 @@ class _Journal:
         whole = data[: data.rfind(b"\n") + 1]
         self._at += len(whole)
         for line in whole.splitlines():
-            self._count(line)
+            self._count_result(line)
 
-    def _count(self, line: bytes) -> None:
+    def _count_result(self, line: bytes) -> None:
         try:
             score = json.loads(line)["score"]
         except (ValueError, KeyError, TypeError):

@@ -55,8 +55,15 @@ def templates() -> "Environment":
 
     made = environment().overlay(loader=FileSystemLoader([HERE / "templates", TEMPLATES]))
     made.globals.update(kinds=KINDS, verdict=sign_of)
-    made.filters.update(percent=_percent_or_dash, number=_four_digits, when=_minute, cut=_cut_text, brief=_brief_id)
-    made.filters.update(part=_address_part, pairs=_choice_pairs)
+    made.filters.update(
+        percent=lambda value: "–" if value is None else percent(value),
+        number=lambda value: "–" if value is None else f"{value:.4g}",
+        when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
+        cut=_cut_text,
+        brief=lambda id_: id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60),
+        part=lambda text: quote(text, safe="/", errors="backslashreplace"),  # ids may hold slashes
+        pairs=_choice_pairs,
+    )
     return made
 
 
@@ -73,31 +80,8 @@ def _address(pairs: list[tuple[str, str]], changes: dict[str, Any]) -> str:
     return "?" + urlencode(kept, errors="backslashreplace")
 
 
-def _address_part(text: str) -> str:
-    """A text as a part of an address; slashes stay, since ids may hold them."""
-    return quote(text, safe="/", errors="backslashreplace")
-
-
-def _percent_or_dash(value: float | None) -> str:
-    return "–" if value is None else percent(value)
-
-
-def _four_digits(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"
-
-
-def _minute(text: str | None) -> str:
-    """`2026-11-21 14:03` of an ISO time."""
-    return "never" if not text else text[:16].replace("T", " ")
-
-
 def _cut_text(text: str | None, most: int = 160) -> str:
     return "" if text is None else text if len(text) <= most else text[: most - 1] + "…"
-
-
-def _brief_id(id_: str) -> str:
-    """An id as a list shows it: of a UUID the first eight digits, else its first 60 characters."""
-    return id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60)
 
 
 def _choice_pairs(items: Iterable[Any], *names: str) -> list[tuple[str, str]]:

@@ -80,7 +80,7 @@ def show_suite_cases(state: "State", request: "Request") -> "Response":
     """A suite's inputs and reference outputs."""
     query = _query_of(request, filters=("q",), page_size=CASES)
     suite = state.library.suite(request.path_params["suite_id"])
-    text = query.one("q").casefold()
+    text = query.last("q").casefold()
     cases = [case for case in suite.cases() if text in f"{case.id}\n{case.input}\n{case.reference_output or ''}".casefold()]
     found = paginate(cases, page=query.page, page_size=query.page_size)
     rows = [views.case_object(case, hidden=suite.hidden) for case in found.items]
@@ -91,7 +91,7 @@ def show_leaderboard(state: "State", request: "Request") -> "Response":
     """A suite's runs of one signature, ranked."""
     query = _query_of(request, filters=("signature",), is_paged=False)
     suite = state.library.suite(request.path_params["suite_id"])
-    board = state.across.board(suite, query.one("signature"))
+    board = state.across.board(suite, query.last("signature"))
     return page_response(
         "suite_leaderboard.html",
         request,

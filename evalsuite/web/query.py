@@ -41,7 +41,7 @@ class Query:
     sort: str
     chosen: Mapping[str, tuple[str, ...]]
 
-    def one(self, key: str) -> str:
+    def last(self, key: str) -> str:
         """The last value of a filter, empty where it is not set."""
         return self.chosen.get(key, ("",))[-1]
 
@@ -67,10 +67,15 @@ def read_query(
     for key in given:
         if key not in known:
             raise BadQueryError(f"no parameter {key!r}", hint=did_you_mean(key, known))
+    word = given.get("sort", [""])[-1] or default
+    minus, bare = ("-", word[1:]) if word.startswith("-") else ("", word)
+    bare = ALIASES.get(bare, bare)
+    if word and bare not in sorts:
+        raise BadQueryError(f"cannot sort by {word!r}", hint="known: " + ", ".join(f"{name}, -{name}" for name in sorts))
     return Query(
         page=_number_given(given, "page", 1, 10**9),
         page_size=_number_given(given, "page_size", page_size, MOST_PER_PAGE),
-        sort=_sort_word(given.get("sort", [""])[-1] or default, sorts),
+        sort=minus + bare,
         chosen={key: tuple(values) for key, values in given.items() if key in filters},
     )
 
@@ -82,14 +87,6 @@ def _number_given(given: Mapping[str, Sequence[str]], key: str, default: int, mo
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and 1 <= int(text) <= most):
         raise BadQueryError(f"{key} cannot be {text!r}", hint=f"a whole number from 1 to {most}")
     return int(text)
-
-
-def _sort_word(word: str, sorts: Sequence[str]) -> str:
-    minus, bare = ("-", word[1:]) if word.startswith("-") else ("", word)
-    bare = ALIASES.get(bare, bare)
-    if word and bare not in sorts:
-        raise BadQueryError(f"cannot sort by {word!r}", hint="known: " + ", ".join(f"{name}, -{name}" for name in sorts))
-    return minus + bare
 
 
 def checked_id(text: str) -> str:

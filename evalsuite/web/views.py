@@ -1,7 +1,8 @@
 """What the API answers, as plain objects: lists with their pages, a suite, a run, its results, and what a suite's runs share."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from evalsuite.outcome import kind_of
@@ -17,7 +18,7 @@ MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_templat
 
 def find_suites(library: Library, query: Query) -> Page[ShownSuite]:
     """The page of suites: of one exact `name`, of any of the scorers in `scoring_method`, whose name or description holds `q`."""
-    name, text, scorers = query.one("name"), query.one("q").casefold(), set(query.many("scoring_method"))
+    name, text, scorers = query.last("name"), query.last("q").casefold(), set(query.many("scoring_method"))
     found = [
         suite
         for suite in library.suites()
@@ -39,7 +40,7 @@ def suite_key(suite: ShownSuite, word: str) -> Any:
 
 def find_runs(suite: ShownSuite, query: Query) -> Page[ShownRun]:
     """The page of a suite's runs whose name or model holds `q`."""
-    text = query.one("q").casefold()
+    text = query.last("q").casefold()
     found = [run for run in suite.runs if text in f"{run.name}\n{run.metadata.get('model_name', '')}".casefold()]
     return paginate(in_order(found, query.sort, run_key), page=query.page, page_size=query.page_size)
 
@@ -54,7 +55,7 @@ def run_key(run: ShownRun, word: str) -> Any:
 def find_results(record: Record, query: Query) -> Page[Result]:
     """The page of a run's results of any of the statuses, scorers and groups, whose id or reason holds `q`, in gold order or sorted."""
     statuses, scorers, groups = (set(query.many(key)) for key in ("status", "scorer", "group"))
-    text, tags = query.one("q").casefold(), record.groups
+    text, tags = query.last("q").casefold(), record.groups
     found = [
         result
         for result in record.results
@@ -194,7 +195,7 @@ def summary_item(run: ShownRun) -> dict[str, Any]:
         "avg_score": run.average(),
         "mean_judged": sum(known) / len(known) if known else None,
         "n_unjudged": len(results) - len(known),
-        "histogram": _by_category(names) if names else bars(known),
+        "histogram": [{"count": n, "category": {"name": name}} for name, n in sorted(Counter(names).items())] if names else bars(known),
     }
 
 
@@ -206,13 +207,6 @@ def bars(values: Sequence[float], n_bins: int = N_BINS) -> list[dict[str, Any]]:
         counts[min(n_bins - 1, int((value - low) / (high - low) * n_bins))] += 1
     edges = [low + (high - low) * i / n_bins for i in range(n_bins + 1)]
     return [{"count": count, "low": edges[i], "high": edges[i + 1]} for i, count in enumerate(counts)]
-
-
-def _by_category(names: Iterable[str]) -> list[dict[str, Any]]:
-    counts: dict[str, int] = {}
-    for name in names:
-        counts[name] = counts.get(name, 0) + 1
-    return [{"count": count, "category": {"name": name}} for name, count in sorted(counts.items())]
 
 
 def chosen_runs(library: Library, ids: Sequence[str], *, least: int = 1, most: int = 4) -> list[ShownRun]:

@@ -11,7 +11,7 @@ def test_empty_fields_of_a_form_mean_the_default() -> None:
     """A form sends all its fields; those left empty say nothing."""
     found = read_query([("q", ""), ("page", ""), ("sort", ""), ("scorer", ""), ("scorer", "a")], sorts=("name",), default="-name",
                        filters=("q", "scorer"))  # fmt: skip
-    assert (found.page, found.page_size, found.sort, found.one("q"), found.many("scorer")) == (1, 10, "-name", "", ("a",))
+    assert (found.page, found.page_size, found.sort, found.last("q"), found.many("scorer")) == (1, 10, "-name", "", ("a",))
 
 
 def test_a_misspelt_key_has_a_hint() -> None:
