@@ -5,7 +5,7 @@ of its pairs has reduced cost 0 and everything it leaves out has price 0; its su
 dummy rows or columns for what is left out, row after row takes the first column from which the rest can still be matched within what a
 tie may cost, which one search for cheapest alternating paths tells."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Flags = NDArray[np.bool_]
     Columns = NDArray[np.intp]
-    Assigned = tuple[Columns, Columns, Columns, Columns]
 
 
 EQUAL_SUMS = 1e-9
-BLOCK_CELLS = 2_000_000
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
+PROOF_PASSES = 8  # looks at a whole matrix that cost about as much as the solver
 
 
 def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Literal["first", "solver"] = "first") -> list[tuple[int, int]]:
@@ -45,12 +44,16 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
         raise ValueError("a weight is not a finite number")
     from scipy.optimize import linear_sum_assignment
 
-    rows, columns = linear_sum_assignment(matrix, maximize=True)
-    if ties == "solver" or _is_far_best(matrix, rows, columns):
-        return list(zip(rows.tolist(), columns.tolist(), strict=True))
-    slack, owned = _slack(matrix, rows, columns)
-    if int((slack <= EQUAL_SUMS).sum()) > len(slack):
-        owned = _first_matching(slack, owned)
+    guess = _largest_first(matrix) if ties == "first" else None
+    proved = _slack(matrix, *guess, most_passes=PROOF_PASSES) if guess is not None else None
+    if proved is None:
+        rows, columns = linear_sum_assignment(matrix, maximize=True)
+        if ties == "solver" or _is_far_best(matrix, rows, columns):
+            return list(zip(rows.tolist(), columns.tolist(), strict=True))
+        proved = _slack(matrix, rows, columns)
+        assert proved is not None
+    slack, owned = proved
+    owned = _first_matching(slack, owned)
     n_rows, n_columns = matrix.shape
     return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
 
@@ -66,20 +69,70 @@ def _is_far_best(matrix: "Floats", rows: "Columns", columns: "Columns") -> bool:
     return bool(apart.min() > EQUAL_SUMS)
 
 
-def _slack(matrix: "Floats", rows: "Columns", columns: "Columns") -> "tuple[Floats, Columns]":
-    """(reduced costs >= 0, 0 on the assignment; the column of each row), both padded to a square by dummies that cost nothing."""
+def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
+    """(rows, columns) of an assignment that takes the largest weights where they stand, then the best of what is left.
+
+    Texts that stand in both lists are paired at once this way. It is nearly always a best one, which its prices then prove. None where
+    too few or too many weights are the largest for that to be likely, or the matrix is small.
+    """
+    import numpy as np
+    from scipy.optimize import linear_sum_assignment
+
+    n = min(matrix.shape)
+    at_rows, at_columns = np.nonzero(matrix == matrix.max())
+    if n < 32 or not n < 4 * len(at_rows) < 16 * n:
+        return None
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for row, column in zip(at_rows.tolist(), at_columns.tolist(), strict=True):
+        if row not in pairs and column not in taken:
+            pairs[row] = column
+            taken.add(column)
+    left = [_others(size, list(used)) for size, used in zip(matrix.shape, (pairs, taken), strict=True)]
+    rest = linear_sum_assignment(matrix[np.ix_(*left)], maximize=True)
+    rows, columns = np.array([*pairs, *left[0][rest[0]]], dtype=np.intp), np.array([*pairs.values(), *left[1][rest[1]]], dtype=np.intp)
+    return _sorted_pairs(rows, columns)
+
+
+def _others(n: int, taken: "list[int] | Columns") -> "Columns":
+    """The positions below n that are not taken."""
+    import numpy as np
+
+    free = np.ones(n, dtype=bool)
+    free[taken] = False
+    return np.flatnonzero(free)
+
+
+def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: int | None = None) -> "tuple[Floats, Columns] | None":
+    """(reduced costs >= 0, 0 on the assignment; the column of each row), both padded to a square by dummies that cost nothing.
+
+    None where the assignment is not shown to be best by that many looks at the whole matrix.
+    """
     import numpy as np
 
     n_rows, n_columns = matrix.shape
     if n_rows > n_columns:
-        slack, owned = _slack(matrix.T, *_sorted_pairs(columns, rows))
-        return slack.T, np.argsort(owned)
-    loss = matrix[rows, columns][:, None] - matrix
-    prices = _prices(loss, columns)
-    free = np.setdiff1d(np.arange(n_columns), columns)
-    real = loss + prices[columns][:, None] - prices[None, :]
+        turned = _slack(matrix.T, *_sorted_pairs(columns, rows), most_passes)
+        return None if turned is None else (turned[0].T, np.argsort(turned[1]))
+    owned, free = matrix[rows, columns], _others(n_columns, columns)
+    loss, start = owned[:, None] - matrix, np.zeros(n_columns)
+    if not len(free):  # then prices may start anywhere: half of what a pair is worth is nearer to where they end
+        start[columns] = -owned / 2
+        rest = np.flatnonzero(owned < owned.max())
+        if most_passes and len(rest):  # what the largest leave is settled among itself first
+            among = _prices(loss[np.ix_(rest, columns[rest])], np.arange(len(rest)), start[columns[rest]], most_passes)
+            if among is None:
+                return None
+            start[columns[rest]] = among
+    prices = _prices(loss, columns, start, most_passes)
+    if prices is None or (most_passes and len(free) and prices[free].min() < 0):
+        return None
+    loss += prices[columns][:, None]
+    loss -= prices[None, :]
+    if not len(free):
+        return loss, columns
     dummies = np.broadcast_to(-prices, (len(free), n_columns))
-    return np.vstack([real, dummies]), np.concatenate([columns, free])
+    return np.vstack([loss, dummies]), np.concatenate([columns, free])
 
 
 def _sorted_pairs(rows: "Columns", columns: "Columns") -> "tuple[Columns, Columns]":
@@ -89,34 +142,43 @@ def _sorted_pairs(rows: "Columns", columns: "Columns") -> "tuple[Columns, Column
     return rows[order], columns[order]
 
 
-def _prices(loss: "Floats", columns: "Columns") -> "Floats":
-    """Dual prices <= 0 of the columns: shortest alternating paths, by Bellman and Ford, a whole matrix a step."""
+def _prices(loss: "Floats", columns: "Columns", prices: "Floats", most_passes: int | None) -> "Floats | None":
+    """Dual prices of the columns, at most those given: shortest alternating paths, by Bellman and Ford, a whole matrix a step.
+
+    None where `most_passes` looks at the matrix do not end them.
+    """
     import numpy as np
 
-    prices = np.zeros(loss.shape[1])
+    n_rows = len(loss)
     noise = 1e-13 * max(1.0, float(loss.max()), -float(loss.min()))
-    moved = np.arange(loss.shape[0])  # the rows whose own column has become cheaper: what the others offer is known already
-    for _ in range(loss.shape[0] + 1):
-        cheaper = np.minimum(prices, (loss[moved] + prices[columns[moved]][:, None]).min(axis=0))
+    moved, looks = np.arange(n_rows), 0  # the rows whose own column has become cheaper: what the others offer is known already
+    while looks <= (most_passes or n_rows + 1) * n_rows:
+        looks += len(moved)
+        offers = loss if len(moved) == n_rows else loss[moved]
+        cheaper = np.minimum(prices, (offers + prices[columns[moved]][:, None]).min(axis=0))
         fallen = prices - cheaper > noise
         if not fallen.any():
-            break
+            return prices
         prices, moved = np.where(fallen, cheaper, prices), np.flatnonzero(fallen[columns])
         if not len(moved):
-            break
-    return prices
+            return prices
+    return None if most_passes else prices
 
 
 def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
     """The lexicographically smallest perfect matching whose slack adds up to a tie at most, from one that has none."""
     import numpy as np
 
+    first_tight = (slack <= EQUAL_SUMS).argmax(axis=1)
+    if (first_tight == owned).all():
+        return owned
     columns_first = np.ascontiguousarray(slack.T)
     columns_first[columns_first < NOISE] = 0.0
     owned, budget = owned.copy(), EQUAL_SUMS
     owner = np.argsort(owned)
-    for row in np.flatnonzero((slack <= EQUAL_SUMS).sum(axis=1) > 1).tolist():
-        held = int(owned[row])
+    for row in range(len(owned)):
+        if first_tight[row] >= (held := int(owned[row])):
+            continue
         wanted = np.flatnonzero(columns_first[:held, row] <= budget)
         wanted = wanted[owner[wanted] > row]
         if not len(wanted):
@@ -134,6 +196,7 @@ def _first_matching(slack: "Floats", owned: "Columns") -> "Columns":
             if cost > 0:
                 budget -= cost
                 _reprice(columns_first, costs, owner, held, cost)
+                first_tight = (columns_first <= EQUAL_SUMS).argmax(axis=0)
         takers, columns = [row, *owner[path].tolist()], [*path, held]
         owned[takers], owner[columns] = columns, takers
     return owned
@@ -183,88 +246,3 @@ def _reprice(columns_first: "Floats", costs: "Floats", owner: "Columns", held: i
     by_column[held] = 0.0
     columns_first += by_column[:, None] - by_row[None, :]
     columns_first[columns_first < NOISE] = 0.0
-
-
-def block_assignments(gains: "Floats", rows: "Columns", columns: "Columns") -> "Iterator[Assigned]":
-    """The assignment with the largest sum for each of a x b blocks of a matrix; it may leave rows and columns out.
-
-    Gives, for all blocks of one shape at once: (which a, which b, the rows of each of these a, the column of each row of each block or -1).
-
-    Args:
-        gains: numbers of at least 0.
-        rows: a + 1 bounds; block k holds the rows from bound k up to bound k + 1.
-        columns: b + 1 bounds of columns.
-    """
-    import numpy as np
-
-    heights, widths = np.diff(rows), np.diff(columns)
-    for height in np.unique(heights[heights > 0]):
-        for width in np.unique(widths[widths > 0]):
-            left = np.flatnonzero(widths == width)
-            aside = columns[left][:, None] + np.arange(width)
-            at_once = max(1, BLOCK_CELLS // (len(left) * int(height * width)))
-            everywhere = np.flatnonzero(heights == height)
-            for start in range(0, len(everywhere), at_once):
-                above = everywhere[start : start + at_once]
-                down = rows[above][:, None] + np.arange(height)
-                chosen = _assigned(gains[down[:, None, :, None], aside[None, :, None, :]])
-                yield above, left, down, np.where(chosen < 0, -1, columns[left][None, :, None] + chosen)
-
-
-def _assigned(blocks: "Floats") -> "Columns":
-    """For blocks a x b x n x m the column of each row or -1, a x b x n: small ones by the sets of rows used, all blocks a step."""
-    import numpy as np
-    from scipy.optimize import linear_sum_assignment
-
-    n, m = blocks.shape[2:]
-    chosen: Columns = np.full(blocks.shape[:3], -1, dtype=np.intp)
-    if n > m:
-        owners = _assigned(blocks.swapaxes(2, 3))
-        taken = np.full((*blocks.shape[:2], n + 1), -1, dtype=np.intp)  # the row behind the last is that of columns without one
-        np.put_along_axis(taken, owners, np.broadcast_to(np.arange(m), owners.shape), axis=2)
-        return taken[:, :, :n]
-    n_blocks = blocks.shape[0] * blocks.shape[1]
-    steps = m * n << (n - 1)
-    if n <= 8 and steps * (3e-6 + 4e-9 * n_blocks) < n_blocks * (1e-5 + 2e-9 * n * n * m):
-        best, picked = np.zeros((1 << n, *blocks.shape[:2])), np.full((m, 1 << n, *blocks.shape[:2]), -1, dtype=np.int8)
-        for column in range(m):
-            for used in range((1 << n) - 1, 0, -1):
-                for row in (row for row in range(n) if used >> row & 1):
-                    sums = best[used ^ 1 << row] + blocks[:, :, row, column]
-                    better = sums > best[used]
-                    best[used][better], picked[column, used][better] = sums[better], row
-        used_rows, (first, second) = np.full(blocks.shape[:2], (1 << n) - 1), np.ogrid[: blocks.shape[0], : blocks.shape[1]]
-        for column in range(m - 1, -1, -1):
-            owner = picked[column][used_rows, first, second]
-            i, j = np.nonzero(owner >= 0)
-            chosen[i, j, owner[i, j]] = column
-            used_rows[i, j] ^= 1 << owner[i, j].astype(np.intp)
-        return chosen
-    # Where the best columns of all rows differ nothing has to be assigned.
-    chosen = np.where(blocks.max(axis=3) > 0, blocks.argmax(axis=3), -1 - np.arange(n))
-    ordered = np.sort(chosen, axis=2)
-    for i, j in np.argwhere((ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)):
-        chosen[i, j] = linear_sum_assignment(blocks[i, j], maximize=True)[1]
-    return np.maximum(chosen, -1)
-
-
-def best_sums(gains: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """The largest sum of an assignment in each of a x b blocks of a matrix (see `block_assignments`)."""
-    import numpy as np
-
-    sums = np.zeros((len(rows) - 1, len(columns) - 1))
-    for above, left, down, chosen in block_assignments(gains, rows, columns):
-        sums[np.ix_(above, left)] = np.where(chosen < 0, 0.0, gains[down[:, None, :], chosen]).sum(axis=2)
-    return sums
-
-
-def block_sums(matrix: "Floats", rows: "Columns", columns: "Columns") -> "Floats":
-    """The sums of a x b blocks of a matrix, whose bounds are given as in `best_sums`; 0 for an empty one."""
-    import numpy as np
-
-    sums = np.zeros((len(rows) - 1, len(columns) - 1))
-    full = [np.flatnonzero(np.diff(bounds)) for bounds in (rows, columns)]
-    if len(full[0]) and len(full[1]):
-        by_row = np.add.reduceat(matrix, rows[full[0]], axis=0)
-        sums[np.ix_(*full)] = np.add.reduceat(by_row, columns[full[1]], axis=1)
-    return sums

@@ -42,7 +42,12 @@ def nfc(value: Any) -> Any:
 
 def alike(a: Any, b: Any) -> bool:
     """Whether two values have one type and are equal down to every leaf, texts in NFC."""
-    return same(a, b) or (type(a) is type(b) and isinstance(a, str | dict | list) and same(nfc(a), nfc(b)))
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is str:
+        return bool(a == b) or (not (a.isascii() and b.isascii()) and bool(nfc(a) == nfc(b)))
+    return same(a, b) or (kind in (dict, list) and same(nfc(a), nfc(b)))
 
 
 def accepting_itself(name: str) -> Callable[[Compare], Compare]:
@@ -75,9 +80,8 @@ def numeric(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
     written as people do ("1,234.5", "−3 × 10⁵"), by the habit of a `locale` where one is said. A bool and a text like "1_000" are no
     numbers (`type_error`).
     """
-    if gold is extracted is None or (type(gold) is type(extracted) in (str, bool, list, dict) and alike(gold, extracted)):
-        return _NEAR
-    if not params and gold == extracted and type(gold) is type(extracted) and type(gold) in (float, int):
+    kind = type(gold)
+    if kind is type(extracted) and (not params and gold == extracted if kind is float or kind is int else alike(gold, extracted)):
         return _NEAR
     locale = params.get("locale", "")
     g, e = _number(gold, locale), _number(extracted, locale)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.assignment import best_sums, block_sums
+from evalsuite.trees.block_assignments import best_sums, block_sums
 from evalsuite.trees.field_columns import score_matrix
 from evalsuite.trees.field_order import how_aligned, key_of, lone_weights
 from evalsuite.trees.field_plan import Plan

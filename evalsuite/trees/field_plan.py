@@ -18,7 +18,8 @@ Transforms = tuple[tuple[str, Callable[[Any, Mapping[str, Any]], Any], dict[str,
 class Plan:
     """One field, compiled. `structural` fields are walked into, all others are units that one comparator judges.
 
-    `is_own` comparators are the reference's three, `trusted` ones of these neither fail nor leave [0, 1]. `key` is the name under which
+    `is_own` comparators are the reference's three; a `trusted` one of these neither fails, skips nor leaves [0, 1], and takes the values as
+    they are. `key` is the name under which
     the value stands in its object; in compat mode what follows the last dot of the path.
     """
 
@@ -45,8 +46,9 @@ class Plan:
             self.compare = registry.comparator(self.name)
             self.batch = registry.is_batch(self.name)
         self.is_own = self.name in PROTECTED
-        self.trusted = self.compare is not None and self.compare is BUILTIN.get(self.name) and node.threshold is None
         self.transforms: Transforms = tuple((name, registry.transform(name), params) for name, params in node.transforms)
+        trusted = self.compare is BUILTIN.get(self.name) and node.threshold is None and not self.transforms
+        self.trusted = self.compare if trusted else None
         # Whatever is identical to gold is right there: only somebody's own comparator or transform may say otherwise.
         shipped = self.compare is not None and self.compare in (BUILTIN.get(self.name), SHIPPED.get(self.name))
         self.accepts_itself = shipped and all(name in TRANSFORMS for name, _, _ in self.transforms)

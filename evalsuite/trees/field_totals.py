@@ -211,8 +211,9 @@ class Totals:
                 elif status not in STATUSES:
                     raise KeyError(status)
                 continue
-            path = row.schema_path
-            known = paths[path] if path in paths else paths.setdefault(path, PathTotals())
+            known = paths.get(row.schema_path)
+            if known is None:
+                known = paths[row.schema_path] = PathTotals()
             known.numbers[status] += 1
             known.weight = row.weight
             if status == "match" or status == "mismatch":

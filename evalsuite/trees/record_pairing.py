@@ -82,7 +82,7 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
     """(id, gold, answer) in gold's order, then the answer's records that gold lacks; None where none of the answer's carries an id.
 
     Of several records with one id the first by content counts, whatever their order; the others are invented. A record without an id
-    stands for gold's at its place where that has no partner and both sides have as many; a `Lost` one is never invented.
+    stands for gold's at its place where that has no partner and both sides have as many; a `Lost` one and null are never invented.
 
     Raises:
         GoldValidationError: a gold record has no usable id, or two have the same.
@@ -109,9 +109,9 @@ def join_by_id(gold: Sequence[Any], extracted: Sequence[Any], id_field: str) -> 
             first, other = sorted((found[key], record), key=exact_text)
             found[key] = first
             invented.append((label, ABSENT, other))
-    lost = [record for _, record in nameless if isinstance(record, Lost)]
+    lost = [record for _, record in nameless if record is None or isinstance(record, Lost)]
     for index, record in nameless:
-        if isinstance(record, Lost):
+        if record is None or isinstance(record, Lost):
             continue
         if len(gold) == len(extracted) and keys[index] not in found:
             found[keys[index]] = record

@@ -1,6 +1,8 @@
 """Extracted records against gold, field by field: rows, records and run, or a stream of pairs to its summary."""
 
+import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from evalsuite.errors import FaultError, describe
@@ -74,7 +76,9 @@ def evaluate(
             check_unique([label for label in labels if label is not None], id_field)
         joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
-    return totals.result([scoring.record(label, expected, found, totals) for label, expected, found in joined])
+    with _no_search_for_cycles():
+        records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
+    return totals.result(records)
 
 
 def evaluate_stream(
@@ -100,6 +104,24 @@ def evaluate_stream(
         if each is not None:
             each(record)
     return totals.summary()
+
+
+@contextmanager
+def _no_search_for_cycles() -> Iterator[None]:
+    """Many rows that hold no cycles are made inside: Python would walk all of them again and again to find none.
+
+    What was made then counts as old at once, so that the next search does not begin with it.
+    """
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 class Scoring:
@@ -170,8 +192,7 @@ class Scoring:
                         row.status, row.score, row.reason, row.params = known.status, known.score, known.reason, None
                 walk.dispatch(rows)
                 judged = {(row.path, row.aligned): row for row in rows}
-            reached = tally(rows).f1
-            if self.compat or not walk.has_chosen or walk.faults or abs(reached - walk.rate) <= SAME_RATE:
+            if self.compat or not walk.has_chosen or walk.faults or abs((reached := tally(rows).f1) - walk.rate) <= SAME_RATE:
                 break
             walk.rate = reached
         return rows

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.trees.assignment import best_assignment, block_assignments, block_sums
+from evalsuite.trees.assignment import best_assignment
+from evalsuite.trees.block_assignments import block_assignments, block_sums
 from evalsuite.trees.json_values import ABSENT, TreeLimitError, canonical_order
 from evalsuite.trees.leaf_metrics import ExactMatch, Levenshtein
 from evalsuite.trees.treeval_counts import Counts, bookkeeping, fits, item_size, not_an_object, pick, present, scalars
@@ -227,6 +228,8 @@ def pair_weights(node: LeafArray | DictArray, cross: Cross, options: Options) ->
     elif len(node.item.metrics) == 1:
         (metric,) = node.item.metrics
         raw, _ = cross.scores[node.item, 0]
+        if isinstance(metric, ExactMatch | Levenshtein):  # one division each: equal ratios are equal numbers, nothing is to be rounded
+            return np.broadcast_to(raw, cross.shape)
         weights = raw if metric.higher_is_better or options.compat else -raw
     else:
         clip = not options.compat

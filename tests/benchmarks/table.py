@@ -35,6 +35,8 @@ YARDSTICK = "the yardstick"
 READING = "pandas reading both (CPU)"
 FETCHING = "`fetchdf` of both (CPU)"
 PASS = "`python -c pass`"
+READ_JSONL = "reading both (CPU)"
+BARE = "bare matrices (CPU)"
 ROWS = (
     Row("recorded `exact` folder, no isolation", ("suite", "ratios", "exact, isolation none"), YARDSTICK, 1.3, 0.8),
     Row("the same written anew (all quoted, CRLF)", ("suite", "ratios", "resaved, isolation none"), YARDSTICK, 1.3, 0.8),
@@ -81,6 +83,22 @@ ROWS = (
         for name in ("plain", "escapes")
     ),
     Row("100,000 text and number answers, with their reasons", ("matching", "ratios", "reasons"), "a plain loop (CPU)", 0.5, 0.3),
+    Row("Treeval, 50 x 100 objects of six leaves", ("trees", "ratios", "50 x 100 objects x 6 leaves"), BARE, 4, 3),
+    Row("Treeval, 5 x 300 texts", ("trees", "ratios", "5 x 300 strings"), BARE, 1.3),
+    Row("80 objects with two lists aligned inside", ("xeval", "80 nested objects", "ratio"), "20 of them (CPU)", 12),
+    Row("10,000 records of 20 leaves", ("xeval", "beside upstream", "ratio"), "extract-eval (CPU)", 0.4),
+    *(
+        Row(
+            f"`check {scorer}`, 20,000 records",
+            ("xeval", scorer, "ratio"),
+            READ_JSONL,
+            20,
+            None,
+            ("xeval", scorer, "peak_mib"),
+            120,
+        )
+        for scorer in ("tree_match", "tree_score")
+    ),
     Row("dask, 2 workers, 100,000 answers", ("dask", "ratio"), "the local pool", 2, 1.2),
     Row("a second run, score cache warm", ("cache", "ratios", "second to first"), "the first", 0.5, 0.2),
     Row("a second leaderboard, 100 x 500, nothing changed", ("leaderboard", "second / first"), "the first", 0.03),

@@ -66,6 +66,9 @@ def test_for_tree_score_it_is_null(tmp_path: Path, broken: str) -> None:
     answer[41] = broken
     expected = scored(tmp_path, "tree_score", [*answer[:41], "null", *answer[42:]], PLAIN)
     assert scored(tmp_path, "tree_score", answer, PLAIN).strict == expected.strict > 0.98
+    turned, nulled = ([line, *lines(GOLD)[:41], *lines(GOLD)[42:]] for line in (broken, "null"))
+    by_id = [scored(tmp_path, "tree_score", answer, GOLD, id_field="id").strict for answer in (turned, nulled)]
+    assert by_id == [expected.strict] * 2
 
 
 @pytest.mark.parametrize("name", ["tree_match", "tree_score"])
