@@ -9,6 +9,7 @@ from evalsuite.errors import GoldError
 from evalsuite.outcome import STATUSES, is_ungraded, raw_value
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 from evalsuite.stats.pooled_fields import pooled_fields
+from evalsuite.stats.query_pairs import pair_numbers
 from evalsuite.stats.units import n_units, units_of
 from evalsuite.types import Result, Rule
 
@@ -57,7 +58,8 @@ class Summary:
     standard error and interval where the suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say.
     `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
     equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
-    was left of what the whole run might take, by limit (run_seconds, run_bytes).
+    was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_pairs` says of answers that
+    are queries, by group too; empty where there is none.
 
     What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked
     for: {scorer, n, n_measured, mean, se, interval_95} on the metric's own scale, over what was measured; None else.
@@ -86,6 +88,7 @@ class Summary:
     by_group: Mapping[str, Mapping[str, Any]]
     by_field: Mapping[str, Mapping[str, Any]]
     over_budget: Mapping[str, int]
+    pairs: Mapping[str, Any]
     raw: Mapping[str, Any] | None = None
 
     @property
@@ -131,6 +134,7 @@ class Summary:
             "n_gold": self.n_gold,
             "n_submitted": self.n_submitted,
             **({"raw": dict(self.raw)} if self.raw else {}),
+            **({"pairs": dict(self.pairs)} if self.pairs else {}),
             **({"over_budget": dict(self.over_budget)} if self.over_budget else {}),
             "flips": [dict(flip) for flip in self.flips],
             "by_scorer": {name: dict(row) for name, row in self.by_scorer.items()},
@@ -185,6 +189,7 @@ def summarise(
         by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
         by_field=pooled_fields(all_results),
         over_budget=Counter(str(r.details["budget"]) for r in all_results if r.status == "timeout" and "budget" in r.details),
+        pairs=pair_numbers(all_results),
         raw=_raw(all_results) if not results else None,
     )
 
@@ -288,6 +293,7 @@ def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
     raw, bucket = _raw(bucket), _with_range(bucket)
     chosen, official, strict = _mean_under(bucket, "score"), _mean_under(bucket, "official"), _mean_under(bucket, "strict")
     se, interval, _ = _spread(bucket)
+    pairs = pair_numbers(bucket)
     return {
         "n": raw["n"] if raw else chosen.n,
         "n_judged": chosen.n_judged if chosen.value is not None else 0,
@@ -303,6 +309,7 @@ def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
         "strict": strict.value,
         "raw": raw["mean"] if raw else _raw_mean(bucket),
         **({"n_measured": raw["n_measured"], "raw_interval_95": raw["interval_95"]} if raw else {}),
+        **({"pairs": pairs} if pairs else {}),
     }
 
 

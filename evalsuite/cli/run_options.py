@@ -96,6 +96,9 @@ class Reading:
     judge: Annotated[
         Path | None, typer.Option(help="the judge.yaml whose keys go before those of suite.yaml", metavar="FILE.yaml", show_default=False)
     ] = None
+    ves: Annotated[
+        bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
+    ] = False
     executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
     scheduler: Annotated[
         str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")
@@ -106,7 +109,8 @@ class Reading:
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
         same = {
-            name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "judge", "executor", "scheduler")
+            name: getattr(self, name)
+            for name in ("layout", "mode", "questions", "gold_cache", "as_of", "judge", "ves", "executor", "scheduler")
         }
         return {**same, "limits": limits_of(self.limit or ())}
 

@@ -21,6 +21,7 @@ from evalsuite.reports.words import (
     flips_line,
     interval_words,
     judge_words,
+    pair_lines,
     percent,
     raw_words,
     row_words,
@@ -206,6 +207,7 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
             yield label, " · ".join(row_words(name, row, s.rules) for name, row in rows.items())
+    yield from pair_lines(s)
     if reached := ceiling_words(record):
         yield "gold reaches", reached
     if judge := record.run.get("judge"):

@@ -168,6 +168,18 @@ def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:
     return f"{name} {right_words(row, rules)}"
 
 
+def pair_lines(summary: "Summary") -> Iterator[tuple[str, str]]:
+    """`soft F1  51.2    simple 60.1 · moderate 40.2` of answers that are queries, and the same of R-VES where right ones were timed."""
+    if not summary.pairs:
+        return
+    groups = {name: row["pairs"] for name, row in summary.by_group.items() if "pairs" in row}
+    for label, key, times in (("soft F1", "soft_f1", 100), ("R-VES", "r_ves", 1)):
+        if key in summary.pairs:
+            shares = " · ".join(f"{name} {times * row[key]:.1f}" for name, row in groups.items() if key in row)
+            timed = f" (VES {summary.pairs['ves']:.1f}; right answers timed: {summary.pairs['n_timed']})" if key == "r_ves" else ""
+            yield label, f"{times * summary.pairs[key]:.1f}{timed}{'    ' if shares else ''}{shares}"
+
+
 def raw_words(raw: Mapping[str, Any]) -> str:
     """`readability mean 97.31 [-4.6, 199.2] on its own scale`: what there is in the place of a score."""
     ends = "[{:.4g}, {:.4g}] ".format(*raw["interval_95"]) if raw.get("interval_95") else ""

@@ -73,14 +73,20 @@ class Databases:
         )
         return computing.compute(tasks)
 
-    def sql_answers(self, others: Execute, run_folder: Path | None, gold_inodes: frozenset[tuple[int, int]]) -> SqlAnswers:
-        """The executor that runs SQL answers and leaves judging to `others`; tables go to the run's folder where there is one."""
+    def sql_answers(
+        self, others: Execute, run_folder: Path | None, gold_inodes: frozenset[tuple[int, int]], *, ves: bool = False
+    ) -> SqlAnswers:
+        """The executor that runs SQL answers and leaves judging to `others`; tables go to the run's folder where there is one.
+
+        With `ves` right answers of pairs are timed beside gold's query.
+        """
         return SqlAnswers(
             others,
             connections=self.connections,
             queries=self._answering,
             folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
             gold_inodes=gold_inodes,
+            ves=ves,
         )
 
     def connections(self) -> "Connections":

@@ -24,6 +24,7 @@ class Options:
     `gold_cache` where computed gold is kept, `as_of` the day (None: today) that gold queries ask about. `allow_programs` runs answers
     that are programs, which nothing jails. `invalid_as` "zero" counts an answer to which a judge gave no verdict as wrong. `resume` is a
     run that was interrupted, or one with instances that nobody could judge. `judge` is a file whose keys go before those of judge.yaml.
+    `ves` times right answers that are queries beside gold's.
     """
 
     rules: Rule | None = None
@@ -54,11 +55,12 @@ class Options:
     allow_programs: bool = False
     invalid_as: Literal["zero"] | None = None
     judge: Path | None = None
+    ves: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
         chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
-        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")}
+        more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as", "ves")}
         return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}
 
 

@@ -23,7 +23,7 @@ from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import around, library_paths
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.query_worker import END, FINGERPRINT, GO, PART, SAID, SKIP, STATEMENT
+from evalsuite.workers.query_worker import END, FINGERPRINT, GO, PART, SAID, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, decode_forms, receive, send
 
@@ -74,10 +74,8 @@ class Queries:
         threads = ThreadPoolExecutor(max_workers=at_once, thread_name_prefix="queries")
         embedded = threading.Semaphore(self._jobs)
         try:
-            if can_fork() and (engines := {query.connection.engine for query in queries if is_embedded(query.connection)}):
-                with undisturbed():
-                    self._zygote = Zygote(self._hostile)
-                self._zygote.load(["evalsuite.workers.query_worker", *sorted(engines & {"duckdb"})])
+            if engines := {query.connection.engine for query in queries if is_embedded(query.connection)}:
+                self._start(["evalsuite.workers.query_worker", *sorted(engines & {"duckdb"})])
             # A worker reads one database: those of the same one come together.
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
@@ -85,9 +83,53 @@ class Queries:
         finally:
             self.close()
             threads.shutdown(wait=True, cancel_futures=True)
-            if self._zygote is not None:
-                self._zygote.close()
-            self._closed, self._here = False, threading.local()
+            self._rest()
+
+    def time_ratios(self, pairs: Sequence[tuple[str, str, str, str]]) -> Iterator[float | None]:
+        """For each (query, gold's query, SQLite file, evaluator) `sql.speed.time_ratio`, None where it could not be measured.
+
+        One after the other in walled workers that know nothing but the pair and its file: two at once would be in each other's way.
+        """
+        if pairs:
+            self._start(["evalsuite.workers.query_worker"])
+        try:
+            for query, gold, place, evaluator in pairs:
+                try:
+                    yield self._time_ratio((query, gold, evaluator), Connection(name=place, engine="sqlite", database=place))
+                except (FaultError, EvalsuiteError):
+                    yield None
+        finally:
+            self.close()
+            self._rest()
+
+    def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
+        worker = self._worker(connection)
+        # Two statements to begin with, rounds for `seconds`, two more under way then.
+        talk, whole = _Talk(worker, now() + 6 * self._limits.seconds), False
+        try:
+            talk.order(TIME_RATIO, connection, self._limits, pair)
+            ratio = float(talk.said())
+            talk.until_end()
+            whole = True
+        except _ReportedError as reported:
+            whole = reported.fault.code != "LIMIT"
+            raise FaultError(reported.fault.code, reported.fault.detail) from None
+        finally:
+            if not whole:
+                self._end(worker)
+        return ratio
+
+    def _start(self, modules: Sequence[str]) -> None:
+        if can_fork():
+            with undisturbed():
+                self._zygote = Zygote(self._hostile)
+            self._zygote.load(modules)
+
+    def _rest(self) -> None:
+        """Let go of what a call of `answers` or `time_ratios` started: another may follow."""
+        if self._zygote is not None:
+            self._zygote.close()
+        self._closed, self._here = False, threading.local()
 
     def close(self) -> None:
         """Kill every worker and cancel what servers are at."""

@@ -12,14 +12,16 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.execute import pour
+from evalsuite.sql.pairs import EVALUATORS
 from evalsuite.sql.session import Connection, QueryLimits, Stream
+from evalsuite.sql.speed import time_ratio
 from evalsuite.sql.spill import bytes_of_cells
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault, Table
 from evalsuite.workers.wire import encode_forms, receive, send
 
-STATEMENT, FINGERPRINT = "statement", "fingerprint"
-# What the worker says: the statement or fingerprint, a part of the result, its end with a fault or an empty text.
+STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
+# What the worker says: the statement, fingerprint or ratio, a part of the result, its end with a fault or an empty text.
 SAID, PART, END = "said", "part", "end"
 GO, SKIP = b"go", b"skip"
 _PART_BYTES = 4 << 20
@@ -36,6 +38,9 @@ def serve(parent: socket.socket) -> None:
             if order == FINGERPRINT:
                 with contextlib.closing(open_session(connection, limits)) as session:
                     _say(parent, SAID, session.fingerprint() or "")
+            elif order == TIME_RATIO:
+                query, gold, evaluator = text
+                _say(parent, SAID, repr(time_ratio(query, gold, connection.database, EVALUATORS[evaluator], limits)))
             else:
                 _run(parent, connection, limits, text)
         except FaultError as error:

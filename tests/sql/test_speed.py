@@ -1,0 +1,106 @@
+"""How fast a query is beside gold's: the ratio of CPU times, the numbers made of them, and what a run says of both."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.sql.pairs import EVALUATORS
+from evalsuite.sql.session import QueryLimits
+from evalsuite.sql.speed import time_ratio
+from evalsuite.stats.query_pairs import pair_numbers, reward_of
+from evalsuite.types import Result
+
+BIRD = EVALUATORS["bird-ex"]
+FAST, SLOW = "SELECT max(n) FROM t", "SELECT max(a.n) FROM t a, t b"
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """An SQLite file with 300 numbers, below `dbs`."""
+    file = tmp_path / "dbs" / "many numbers" / "many numbers.sqlite"
+    file.parent.mkdir(parents=True)
+    connection = sqlite3.connect(file)
+    connection.execute("create table t (n integer)")
+    connection.executemany("insert into t values (?)", [(n,) for n in range(300)])
+    connection.commit()
+    connection.close()
+    return file
+
+
+def test_a_ratio_says_who_is_faster(place: Path) -> None:
+    """Gold's time over the query's: far above 1 for a faster one, far below for a slower one, about 1 beside itself."""
+    limits = QueryLimits.of(resolve_limits())
+    assert time_ratio(FAST, SLOW, str(place), BIRD, limits) > 10
+    assert time_ratio(SLOW, FAST, str(place), BIRD, limits) < 0.1
+    assert time_ratio(SLOW, SLOW, str(place), BIRD, limits) == pytest.approx(1, abs=0.3)
+
+
+def test_what_cannot_be_timed(place: Path) -> None:
+    """A query that is refused, or does not end within `seconds`, is a fault."""
+    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
+    for query, code in (("DROP TABLE t", "SQL_NOT_ALLOWED"), (endless, "TIMEOUT")):
+        with pytest.raises(FaultError) as error:
+            time_ratio(query, FAST, str(place), BIRD, QueryLimits(seconds=0.2))
+        assert error.value.fault.code == code
+
+
+def result(official: float | None, **details: Any) -> Result:
+    """A result of a pair."""
+    return Result(
+        instance_id="q",
+        status="scored",
+        fault=None,
+        score=official,
+        official=official,
+        strict=official,
+        reason="",
+        scorer="sql_match",
+        details=details,
+    )
+
+
+def test_the_numbers_are_birds() -> None:
+    """100 times the mean of the roots of ratio and reward, 0 for what is wrong; what could not be timed or judged is left out."""
+    assert [reward_of(ratio) for ratio in (5, 2, 1.9, 0.97, 0.9, 0.5, 0.3, 0.01)] == [1.25, 1.25, 1, 1, 0.75, 0.75, 0.5, 0.25]
+    results = [result(1, soft_f1=1, time_ratio=4.0), result(1, soft_f1=1, time_ratio=0.25), result(0, soft_f1=0.5), result(None)]
+    numbers = pair_numbers([*results, result(1, soft_f1=1)])
+    assert numbers == {
+        "n": 4,
+        "soft_f1": 3.5 / 4,
+        "n_timed": 2,
+        "ves": pytest.approx(100 * 2.5 / 3),
+        "r_ves": pytest.approx(100 * (1.25**0.5 + 0.5**0.5) / 3),
+    }
+    assert pair_numbers([result(0), result(1, soft_f1=1)]) == {"n": 2, "soft_f1": 0.5}
+    assert pair_numbers([]) == {}
+
+
+def test_a_run_times_right_answers(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --ves right answers alone have a ratio, groups have their numbers; without it none has, and nothing is said of times."""
+    gold = tmp_path / "gold.sql"
+    gold.write_text(f"{SLOW}\tmany numbers\n" * 3)
+    (tmp_path / "dev.json").write_text(json.dumps([{"difficulty": name} for name in ("simple", "simple", "hard")]))
+    handed_in = tmp_path / "pred.json"
+    handed_in.write_text(json.dumps({"0": FAST, "1": "SELECT 1", "2": SLOW}))
+    words = ["run", str(handed_in), "--gold", str(gold), "--databases", str(tmp_path / "dbs"), "--rules", "bird-ex", "--no-cache"]
+    assert main([*words, "--ves", "--out", str(tmp_path / "timed")]) == 0
+    shown = capsys.readouterr().out
+    rows = [json.loads(line) for line in (tmp_path / "timed/results.jsonl").read_text().splitlines()]
+    assert ["time_ratio" in row["details"] for row in rows] == [True, False, True]
+    assert rows[0]["details"]["time_ratio"] > 10
+    summary = json.loads((tmp_path / "timed/run.json").read_text())["summary"]
+    assert summary["pairs"]["n_timed"] == 2
+    assert summary["by_group"]["simple"]["pairs"]["r_ves"] == pytest.approx(100 * 1.25**0.5 / 2)
+    assert "R-VES" in shown
+    assert "soft F1          66.7    simple 50.0 · hard 100.0" in shown
+    assert main([*words, "--out", str(tmp_path / "plain")]) == 0
+    shown = capsys.readouterr().out
+    assert "R-VES" not in shown
+    assert "soft F1" in shown
+    assert "time_ratio" not in (tmp_path / "plain/results.jsonl").read_text()
