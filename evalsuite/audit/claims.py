@@ -34,6 +34,7 @@ _KEYS: Final[Mapping[str, Any]] = {
     "options.as_of": str,
     "options.allow_programs": bool,
     "options.invalid_as": Literal["zero"],
+    "options.ves": bool,
     "submission": _OBJECT,
     "submission.folder": str,
     "submission.n_objects": int,
@@ -69,7 +70,7 @@ OWN_WORDS: Final = ("receipt", "metadata")
 VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Deeper than any answer is read, and so than anything that a run says of one.
 _DEEPEST: Final = 200
-_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as")
+_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as", "ves")
 _OPTIONAL: Final = frozenset({"corrections", "root", "judge", "sql", "living_gold", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)})
 
 
@@ -180,6 +181,8 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
         yield from ((f"{part}.{key}", value if isinstance(value, str) else plain(value)) for key, value in said[part].items())
     yield from ((f"metadata.{key}", "nothing is said") for key in METADATA_KEYS if key not in said["metadata"])
     yield "seconds", f"{said['seconds']:g}, and those of each row"
+    if n_timed := sum("time_ratio" in row.details for row in claims.rows):
+        yield "details.time_ratio", f"of {n_timed} {'row' if n_timed == 1 else 'rows'}"
     then, now = (dict(part.partition(":")[::2] for part in each["signature"].split("|")) for each in (said, expected))
     moved = [name for name in now if name in VERSIONS and then.get(name) != now[name]]
     yield from ((f"signature.{name}", f"{then.get(name, 'none')} then, {now[name]} now") for name in moved)

@@ -3,6 +3,7 @@
 The run is asked for nothing but its options: which instances, under which rules and limits. Nothing is asked of the network.
 """
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -26,12 +27,13 @@ from evalsuite.run.scoring import Options, Run
 from evalsuite.run.shards import parse_shard
 from evalsuite.run.sql_answers import connection_of, has_query
 from evalsuite.scorers import SCORERS
+from evalsuite.sql import is_embedded
 from evalsuite.store.merkle import root_of
 from evalsuite.store.signature import rules_name
 from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 from evalsuite.workers.executors import default_jobs
-from evalsuite.workers.requests import settle_early
+from evalsuite.workers.requests import is_pair, settle_early
 
 JUDGE, QUERY, LIVING = "a judge has to be asked", "its answer is a query", "its gold comes from a query"
 NO_JAIL = "a program is run with --allow-programs only"
@@ -69,24 +71,25 @@ class Replay:
         return {one.instance_id: f"{ELSEWHERE} ({chosen})" for one in self.gold.instances if one.instance_id not in known}
 
 
-def replay_of(claims: Claims, gold: Gold, submission: Submission) -> Replay:
+def replay_of(claims: Claims, gold: Gold, submission: Submission, databases_folder: Path | None = None) -> Replay:
     """The plan of the run that `claims` says it is; raises `EvalsuiteError` where no such run can be of this gold and submission."""
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    options = replace(options, rules=_chosen(claims.run, gold))
+    options = replace(options, rules=_chosen(claims.run, gold), databases=databases_folder)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
     tasks = among if options.shard is None else options.shard.of(among)
     patched = {entry.id: entry.instance for entry in errata.entries if entry.instance is not None} if errata is not None else {}
-    databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process")
+    databases = Databases(gold, submission.folder, limits=limits, jobs=default_jobs(), isolation="process", folder=databases_folder)
     settled, outside = {}, {}
     with closing(databases):
         for task in tasks:
             name = task.instance.instance_id
             variants = [task, *([replace(task, instance=patched[name])] if name in patched else [])]
-            early = [settle_early(variant) for variant in variants]
+            # Where the databases are known to lie, a pair of queries is run again.
+            early = [None if databases_folder is not None and is_pair(variant) else settle_early(variant) for variant in variants]
             if early[0] is not None and None not in early:
                 settled[name] = early[0]
             elif why := _outside(variants, databases):
@@ -124,6 +127,7 @@ def _options(run: Mapping[str, Any]) -> Options:
         as_of=said.get("as_of"),
         allow_programs=said.get("allow_programs", False),
         invalid_as=said.get("invalid_as"),
+        ves=said.get("ves", False),
         errata_day=errata_day,
         metadata=run["metadata"],
         save=False,
@@ -149,19 +153,20 @@ def _outside(variants: Sequence[Task], databases: Databases) -> str:
         batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
         if asks_judge(task) or (is_batch(task) and not all(map(SCORERS.whole_batch, batch))):
             return JUDGE
-        if has_query(task) and _leads_somewhere(task, databases):
+        if has_query(task) and _leads_away(task, databases):
             return QUERY
-        if any(query_files(task, check) for check in task.instance.checks) and _leads_somewhere(task, databases, gold=True):
+        if any(query_files(task, check) for check in task.instance.checks) and _leads_away(task, databases, gold=True):
             return LIVING
     return ""
 
 
-def _leads_somewhere(task: Task, databases: Databases, *, gold: bool = False) -> bool:
-    """Whether gold maps a task to a connection, be it one that cannot be opened here."""
+def _leads_away(task: Task, databases: Databases, *, gold: bool = False) -> bool:
+    """Whether gold maps a task to a connection, be it one that cannot be opened here; a file of --databases is no way off."""
     try:
         connections: Connections = databases.connections()
         if not gold:
-            return connection_of(task, connections) is not None
+            connection = connection_of(task, connections)
+            return connection is not None and (connections.databases is None or not is_embedded(connection))
         return any(connections.of_instance(task.instance, check.parameters) is not None for check in task.instance.checks)
     except EvalsuiteError:
         return True
@@ -170,11 +175,18 @@ def _leads_somewhere(task: Task, databases: Databases, *, gold: bool = False) ->
 def expected_rows(replay: Replay, fresh: Mapping[str, Result], claims: Claims) -> tuple[Result, ...]:
     """The n rows as they must be, in gold order: what was scored again, the run's own word for the rest, and the notes of both."""
     claimed = {row.instance_id: row for row in claims.rows}
-    rows = [fresh.get(name, claimed[name]) for name in replay.ids]
+    rows = [_with_time(fresh.get(name, claimed[name]), claimed[name]) for name in replay.ids]
     rows = [replace(row, details={key: value for key, value in row.details.items() if key != "notes"}) for row in rows]
     inodes = gold_inodes(replay.gold.folder) | (replay.errata.inodes if replay.errata is not None else frozenset())
     noted = with_notes(replay.tasks, rows, inodes, among=replay.among)
     return tuple(replace(row, seconds=claimed[row.instance_id].seconds) for row in noted)
+
+
+def _with_time(row: Result, claimed: Result) -> Result:
+    """The row of a right answer with the ratio of times that the run claims: the next one differs."""
+    ratio = claimed.details.get("time_ratio")
+    timed = row.official == 1 and row.scorer == "sql_match" and isinstance(ratio, int | float) and 0 < ratio < math.inf
+    return replace(row, details={**row.details, "time_ratio": ratio}) if timed else row
 
 
 def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: Run | None) -> dict[str, Any]:
@@ -200,7 +212,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         ),
         groups=by_tag(replay.tasks),
         judge=said.get("judge") if JUDGE in why else None,
-        sql=said.get("sql") if QUERY in why else None,
+        sql=said.get("sql") if QUERY in why or replay.options.databases is not None else None,
         living_gold=living,
         warnings=_warnings(replay, rows, said, again, living=bool(living)),
         folder=None,

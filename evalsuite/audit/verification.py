@@ -85,13 +85,14 @@ def verify(
     jobs: int | None = None,
     allow_programs: bool = False,
     key: Path | None = None,
+    databases: Path | None = None,
     progress: Progress | None = None,
 ) -> Verified:
     """What is known of the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
 
     `submission` and `gold` say where the folders lie now. `sample` is how many instances are scored again (None: all), chosen by `seed`
-    (None: a new one). `key` is the public key with which the run must be signed. Where gold, the submission or the list of rows is not what
-    it must be, nothing is scored again.
+    (None: a new one). `databases` is --databases: answers that are queries of files in it are run again. `key` is the public key with
+    which the run must be signed. Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
 
     Raises:
         UsageError: no finished run there, or a folder of either side is gone.
@@ -113,7 +114,7 @@ def verify(
     if read is None or answers is None or not (of_gold.good and of_submission.good):
         return stopped
     try:
-        replay = replaying.replay_of(claims, read, answers)
+        replay = replaying.replay_of(claims, read, answers, databases)
     except EvalsuiteError as error:
         return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
     stopped = replace(stopped, findings=(*stopped.findings, _check_rows(claims, replay)), n_gold=len(replay.gold.instances))
@@ -123,7 +124,9 @@ def verify(
     ids, left_out, seed = _draw_sample(replay, sample, seed)
     again = None
     if unsettled := tuple(name for name in ids if name not in replay.settled):
-        options = replace(replay.options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, allow_programs=permitted)
+        options = replace(
+            replay.options, only=unsettled, pattern=None, group=None, shard=None, metadata={}, allow_programs=permitted, ves=False
+        )
         again = run(handed_in, gold_folder, replace(options, isolation=isolation, jobs=jobs), progress=progress)
     fresh = {name: replay.settled[name] for name in ids if name in replay.settled}
     fresh |= {row.instance_id: row for row in again.results} if again is not None else {}

@@ -85,7 +85,7 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
     digests, stamps = {}, {}
-    others = map(os.fspath, questions_beside(spec)) if is_alone(spec) else _nested_files(root)
+    others = [os.path.join(root, place.name) for place in questions_beside(spec)] if is_alone(spec) else _nested_files(root)
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
         name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
         with open(file, "rb", buffering=0) as handle:

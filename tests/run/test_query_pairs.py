@@ -163,3 +163,18 @@ def test_check_and_explain_run_what_the_run_ran(here: Path, capsys: pytest.Captu
     assert "SELECT name FROM t WHERE n > 2" in found["sql"]
     assert main(["check", "0", *sides, "--rules", "bird-ex", "--fail-under", "1"]) == 1
     assert "1 of gold's 2 distinct rows is not among the answer's" in capsys.readouterr().out
+
+
+def test_a_run_of_pairs_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With --databases every row is run again, times are the run's word; a forged score is seen; without databases rows are left out."""
+    about = [{"db_id": database, "difficulty": "simple"} for _, database in GOLD]
+    (here / "dev.json").write_text(json.dumps(about))
+    name = with_queries(here / "pred.json", {"0": GOLD[0][0], "1": "SELECT 7", "2": "SELECT 1; SELECT 2"})
+    scored(name, "--databases", "dbs", "--rules", "bird-ex", "--ves")
+    assert main(["verify", "out/0", "--databases", "dbs"]) == 0
+    assert "details.time_ratio not verified: of 1 row" in capsys.readouterr().out
+    assert main(["verify", "out/0"]) == 4
+    results = here / "out/0/results.jsonl"
+    rows = [json.loads(line) for line in results.read_text().splitlines()]
+    results.write_text("".join(json.dumps({**row, "score": 1.0, "official": 1.0}) + "\n" for row in rows))
+    assert main(["verify", "out/0", "--databases", "dbs"]) == 1
