@@ -1,24 +1,28 @@
 """How likely the gold of each instance is wrong, from the answers of several submissions, with gold as one more voter.
 
 Item response with latent truth: submission j of ability t_j is right on an instance of difficulty d with probability
-1 / (1 + exp(d - t_j)), d normal with deviation 1.5; who is wrong gives one of 1/c wrong answers, where c is the share of pairs of wrong
-answers that agree. Gold is right with one probability for all instances. Abilities, c and that probability are fitted by expectation and
-maximisation.
-Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties.
+1 / (1 + exp(d - t_j)), d normal; those who are wrong, gold among them, sit down to answers as in a Chinese restaurant: some instances have
+one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one probability for
+all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation.
+Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties;
+Aldous (1985), "Exchangeability and related topics", for the restaurant.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 GOLD: Final = ""
 _ROUNDS: Final = 25
-# What gold is taken for before anything is seen: right in 19 of 20 instances, and one of 20 pairs of wrong answers agree.
+# What gold is taken for before anything is seen: right in 19 of 20 instances.
 _RIGHT, _WRONG = 19.0, 1.0
-_AGREE, _APART = 1.0, 19.0
-# The share of wrong golds whose right answer nobody gave.
-_UNSEEN: Final = 0.3
-_SPREAD: Final = 1.5
+# Concentrations of wrong answers: from one that nearly all give to one for each.
+_CONCENTRATIONS: Final = (0.5, 2.0, 8.0, 32.0)
+# The deviation of difficulties before anything is seen, as of so many instances; where it may lie; the difficulties that are looked at.
+_SPREAD, _SEEN, _LEAST_SPREAD, _MOST_SPREAD = 1.2, 10.0, 0.4, 2.5
+_HARDEST, _N_DIFFICULTIES = 4.0, 11
 _MOST_ABLE: Final = 5.0
 
 
@@ -37,27 +41,27 @@ def posteriors(votes: Mapping[str, Mapping[str, str]]) -> dict[str, Posterior]:
     import numpy as np
 
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
-    grid = np.linspace(-2 * _SPREAD, 2 * _SPREAD, 9)
-    weights = np.exp(-0.5 * (grid / _SPREAD) ** 2)
-    log_weights = np.log(weights / weights.sum())
-    ability = np.zeros(len(voters))
     places = {name: at for at, name in enumerate(voters)}
     items = [_Item({places[name]: answer for name, answer in own.items()}) for own in votes.values()]
-    p_right, collision = _RIGHT / (_RIGHT + _WRONG), _AGREE / (_AGREE + _APART)
+    grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
+    ability, p_right, spread = np.zeros(len(voters)), _RIGHT / (_RIGHT + _WRONG), _SPREAD
+    mixture = np.full(len(_CONCENTRATIONS), 1 / len(_CONCENTRATIONS))
     for _ in range(_ROUNDS):
         able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
-        log_right, log_wrong = np.log(able), np.log(1 - able) + np.log(collision)
-        n_right, hard = np.zeros(len(voters)), np.zeros((len(voters), len(grid)))
-        n_gold, same, pairs = 0.0, 0.0, 0.0
+        weights = np.exp(-0.5 * (grid / spread) ** 2)
+        shared = _Shared(np.log(able), np.log(1 - able), np.log(weights / weights.sum()), np.log(mixture), p_right)
+        n_right, hard, of_mixture = np.zeros(len(voters)), np.zeros((len(voters), len(grid))), np.ones(len(mixture))
+        n_gold, squares = _RIGHT, _SEEN * _SPREAD**2
         for item in items:
-            item.weigh(log_right, log_wrong, log_weights, p_right)
+            item.weigh(shared)
             n_gold += item.truth[0]
             n_right[item.voters] += item.right
             hard[item.voters] += item.difficulty
-            for p, (own_same, own_pairs) in zip(item.truth, item.collisions, strict=True):
-                same, pairs = same + p * own_same, pairs + p * own_pairs
-        p_right = (n_gold + _RIGHT) / (len(items) + _RIGHT + _WRONG)
-        collision = (same + _AGREE) / (pairs + _AGREE + _APART)
+            squares += float(item.difficulty @ grid**2)
+            of_mixture += item.concentration
+        p_right = n_gold / (len(items) + _RIGHT + _WRONG)
+        mixture = of_mixture / of_mixture.sum()
+        spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, math.sqrt(squares / (len(items) + _SEEN))))
         ability = _abilities(ability, n_right, hard, grid)
     found = {}
     for name, item in zip(votes, items, strict=True):
@@ -66,6 +70,18 @@ def posteriors(votes: Mapping[str, Mapping[str, str]]) -> dict[str, Posterior]:
         right = {voters[j]: float(p) for j, p in zip(item.voters, item.right, strict=True)}
         found[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The parameters of a round: the logarithms of P(right) and P(wrong) by voter and difficulty, and of the weights of difficulties and
+    concentrations; P(gold is right)."""
+
+    right: Any
+    wrong: Any
+    difficulties: Any
+    mixture: Any
+    p_right: float
 
 
 class _Item:
@@ -78,33 +94,36 @@ class _Item:
         given = list(answers.values())
         self.classes = [answer for answer in dict.fromkeys(given) if answer != GOLD]
         # A row for each thing that may be right: gold, each class, none of them; a column for each voter.
-        self.agrees = np.array([[answer == one for answer in given] for one in (GOLD, *self.classes)] + [[False] * len(given)], dtype=bool)
-        self.collisions = [self._pairs(given, one) for one in (GOLD, *self.classes, None)]
-        self.truth: Any = np.zeros(len(self.agrees))
+        maybe: list[str | None] = [GOLD, *self.classes, None]
+        self.agrees = np.array([[answer == one for answer in given] for one in maybe], dtype=bool)
+        self.seated = np.array([_seated(Counter(a for a in (GOLD, *given) if a != one)) for one in maybe])
+        self.truth: Any = np.zeros(len(maybe))
         self.right: Any = np.zeros(len(given))
         self.difficulty: Any = None
+        self.concentration: Any = None
 
-    @staticmethod
-    def _pairs(given: Sequence[str], right: str | None) -> tuple[int, int]:
-        """(pairs of wrong answers that agree, pairs of wrong answers) where one answer is right."""
-        wrong = [answer for answer in given if answer != right]
-        n = len(wrong)
-        return sum(wrong.count(one) * (wrong.count(one) - 1) // 2 for one in set(wrong)), n * (n - 1) // 2
-
-    def weigh(self, log_right: Any, log_wrong: Any, log_weights: Any, p_right: float) -> None:
-        """Set `truth`, and by voter P(right) and the weight of each difficulty, from the present parameters."""
+    def weigh(self, shared: _Shared) -> None:
+        """Set `truth`, by voter P(right), and the weights of difficulties and concentrations, from the present parameters."""
         import numpy as np
 
-        own_right, own_wrong = log_right[self.voters], log_wrong[self.voters]
-        joint = log_weights + self.agrees @ own_right + (~self.agrees) @ own_wrong
-        n = len(self.classes)
-        prior = [p_right, *([(1 - p_right) * (1 - _UNSEEN) / max(n, 1)] * n), (1 - p_right) * (_UNSEEN if n else 1.0)]
-        joint = joint + np.log(prior)[:, None]
+        own_right, own_wrong = shared.right[self.voters], shared.wrong[self.voters]
+        by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
+        prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
+        joint = by_voters[:, :, None] + (self.seated + shared.mixture)[:, None, :] + prior[:, None, None]
         joint = np.exp(joint - joint.max())
         joint /= joint.sum()
-        self.truth = joint.sum(axis=1)
+        self.truth = joint.sum(axis=(1, 2))
         self.right = self.truth @ self.agrees
-        self.difficulty = np.broadcast_to(joint.sum(axis=0), (len(self.voters), joint.shape[1]))
+        self.difficulty, self.concentration = joint.sum(axis=(0, 2)), joint.sum(axis=(0, 1))
+
+
+def _seated(wrong: Mapping[str, int]) -> list[float]:
+    """By concentration the logarithm of the chance that those who are wrong agree as they do: so many give each answer."""
+    n = sum(wrong.values())
+    return [
+        len(wrong) * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n) + sum(map(math.lgamma, wrong.values()))
+        for theta in _CONCENTRATIONS
+    ]
 
 
 def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:

@@ -4,17 +4,15 @@ Statements run as those of a run do, gold's and answers' in processes of their o
 held to a changed gold query is judged by the strict rules without tolerances.
 """
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.causes import general_sentence
-from evalsuite.causes.value_pairs import read_gold_number
 from evalsuite.errors import EvalsuiteError, FaultError
+from evalsuite.explain.likeness import ROOM
 from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause
 from evalsuite.readers.answer_forms import read_gold_query
@@ -23,11 +21,10 @@ from evalsuite.run.executed import save
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.scorers import SCORERS
 from evalsuite.sql.query_edits import QueryEdit
-from evalsuite.types import Check, Fault, Result, Rule, Table, Task
+from evalsuite.types import Check, Fault, Result, Rule, Task
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable, is_pair
-from evalsuite.workers.stages import Prediction, gold_tables, judge, usable_parameters
 
 if TYPE_CHECKING:
     from evalsuite.run.databases import Databases
@@ -35,15 +32,12 @@ if TYPE_CHECKING:
     from evalsuite.sql.session import Connection
     from evalsuite.workers.queries import Queries
 
-ORDER: Final = "evalsuite.explain.query_proofs:collect_likeness"
+ORDER: Final = "evalsuite.explain.likeness:collect_likeness"
 # Statements that are run for one instance, and at once.
 MOST_RUNS, _AT_ONCE = 160, 8
 _MOST_ROWS: Final = 100_000
-_MOST_ROOM: Final = 1e12
-_MOST_DIGITS: Final = 6
 # What a float loses when it is written and read.
 _NOISE: Final = 1e-9
-_KEY: Final = "room"
 # By kind of edit the cause where gold's query is edited (the answer did it), and where the answer's is (that undoes it).
 _NAMES: Final = {
     "filter removed": ("missing filter", "filter too many"),
@@ -111,51 +105,6 @@ class QueryProofs:
         return _Queried(task, check, connection, texts[0], texts[1], self.databases, self.answers.place_of(task))
 
 
-def collect_likeness(task: Task, prediction: Prediction) -> Result:
-    """The result of a task; its details hold how many answers of its kind there are beside gold (see `_room`). Runs in a worker."""
-    result = judge(task, prediction)
-    assert task.answer is not None
-    check = applicable(task.instance, task.answer)[0]
-    entry = SCORERS.load(check.scorer)
-    form = prediction.forms.get(entry.marker.reads)
-    room = 1.0
-    if isinstance(form, Table | list | tuple):
-        try:
-            gold = gold_tables(task, check) if entry.marker.reads == "query" else usable_parameters(task, check, entry)["gold"]
-            tables = [gold] if isinstance(gold, Table) else [one for one in gold if isinstance(one, Table)]
-            answers = [form] if isinstance(form, Table) else list(form)
-            room = min((_room(one, answers[0]) for one in tables), default=1.0)
-        except FaultError:
-            room = 1.0
-    return replace(result, details={_KEY: room})
-
-
-def _room(gold: Table, answer: Table) -> float:
-    """How many answers differ from gold as much as this one: what an unrelated edit would have to meet by accident; 1 to 10^12.
-
-    Whichever is more: the ways to choose the rows that only one side has, or what their other cells could be, a text one of 10.
-    """
-    rows = [Counter(zip(*([_shown(cell) for cell in column] for column in table.columns), strict=True)) for table in (gold, answer)]
-    lone = [rows[0] - rows[1], rows[1] - rows[0]]
-    n, n_lone = max(gold.n_rows, answer.n_rows), max(side.total() for side in lone)
-    ways = float(math.comb(n, min(n_lone, n - n_lone, 40))) if n_lone else math.factorial(min(n, 12))
-    known, values = {cell for row in lone[0] for cell in row}, 1.0
-    for cell in {cell for row in lone[1] for cell in row} - known:
-        number = read_gold_number(cell)
-        values *= 10 if number is None else 9 * 10.0 ** (min(_MOST_DIGITS, _n_digits(number)) - 1)
-        if values > _MOST_ROOM:
-            break
-    return min(_MOST_ROOM, max(ways, values, 1.0))
-
-
-def _shown(cell: Any) -> str:
-    return "" if cell is None else str(cell)
-
-
-def _n_digits(number: Decimal) -> int:
-    return max(1, len(str(abs(number)).replace(".", "").strip("0")))
-
-
 @dataclass(slots=True)
 class _Pair:
     """The two queries of a pair, which the worker that judges runs."""
@@ -163,6 +112,7 @@ class _Pair:
     task: Task
     dialect: str = "sqlite"
     n_runs: int = 0
+    stopped: Counter[str] = field(default_factory=Counter)
 
     @property
     def gold(self) -> str:
@@ -206,6 +156,7 @@ class _Queried:
     databases: "Databases"
     executed: Path | None
     n_runs: int = 0
+    stopped: Counter[str] = field(default_factory=Counter)
     _runners: dict[bool, "Queries"] = field(default_factory=dict)
 
     @property
@@ -230,7 +181,11 @@ class _Queried:
         for answered in runner.answers(asked):
             self.n_runs += 1
             name, outcome = answered.query.name, answered.outcome
-            if isinstance(outcome, Fault) or outcome.table.n_rows > _MOST_ROWS:
+            if isinstance(outcome, Fault):
+                # What an engine refuses of an edit is no news.
+                self.stopped[outcome.code] += not outcome.code.startswith("SQL_")
+                continue
+            if outcome.table.n_rows > _MOST_ROWS:
                 continue
             place = save(outcome, folder, name, self.task.limits)
             if not of_gold or as_answer:
@@ -275,7 +230,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proo
     found = Proof()
     pool = Pool(jobs=1, isolation=proofs.isolation, gold_inodes=proofs.gold_inodes, order=ORDER)
     try:
-        room = next((float(result.details.get(_KEY, 1.0)) for result in pool.results([sides.base()])), 1.0)
+        room = next((float(result.details.get(ROOM, 1.0)) for result in pool.results([sides.base()])), 1.0)
         for of_gold in (True, False):
             own, other = (sides.gold, sides.answer) if of_gold else (sides.answer, sides.gold)
             if not own or found.causes:
@@ -287,6 +242,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proo
     finally:
         pool.close()
         found.n_runs = sides.n_runs
+        found.notes += [f"{n} of these queries ended by {code}" for code, n in sides.stopped.items() if n]
     return found
 
 

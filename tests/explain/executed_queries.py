@@ -70,8 +70,8 @@ def planted() -> Iterator[Planted]:
     on = "SELECT count(*) AS n, sum(o.amount) AS total FROM orders o JOIN customers c ON o.customer = c.customer {}"
     yield Planted(on.format("AND c.segment = 'A'"), on.format(""), _JOIN)
     yield Planted(on.format("WHERE c.segment = 'B'"), on.format("WHERE c.segment = 'C'"), _FILTER)
-    left = "SELECT segment, count(o.id) AS n FROM customers c {} orders o ON o.customer = c.customer GROUP BY segment"
-    yield Planted(left.format("LEFT JOIN"), left.format("JOIN").replace("count(o.id)", "count(*)"), (*_JOIN, "wrong aggregate"))
+    both = "SELECT city, count(*) AS n FROM customers c {} orders o ON o.customer = c.customer GROUP BY city"
+    yield Planted(both.format("LEFT JOIN"), both.format("FULL JOIN"), _JOIN)
     yield Planted("SELECT count(DISTINCT customer) AS n FROM orders", "SELECT count(customer) AS n FROM orders", _ONCE)
     yield Planted(
         "SELECT count(customer) AS n, sum(cost) AS c FROM orders", "SELECT count(DISTINCT customer) AS n, sum(cost) AS c FROM orders", _ONCE
@@ -98,7 +98,7 @@ def planted() -> Iterator[Planted]:
         ("sum(amount - cost)", "sum(cost - amount)"),
         ("avg(coalesce(discount, 0))", "avg(discount)"),
         ("sum(amount) / sum(cost)", "sum(cost) / sum(amount)"),
-        ("round(avg(amount), 2)", "avg(amount)"),
+        ("round(avg(amount))", "avg(amount)"),
         ("100 * avg(discount)", "avg(discount)"),
         ("sum(amount * quantity)", "sum(amount)"),
     ):  # fmt: skip
