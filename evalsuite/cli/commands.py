@@ -23,6 +23,7 @@ COMMANDS: dict[str, Lazy] = {
     ),
     "suite": Lazy("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
     "import": Lazy("evalsuite.cli.import_command:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
+    "export": Lazy("evalsuite.cli.import_command:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
     "leaderboard": Lazy("evalsuite.cli.compare_commands:leaderboard_command", "score many submissions and rank them"),
     "report": Lazy(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
@@ -60,7 +61,7 @@ COMMANDS: dict[str, Lazy] = {
 GROUPS: dict[str, tuple[str, ...]] = {
     "Begin": ("init", "example", "suite", "import"),
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
-    "Understand": ("explain", "report", "margins", "bundle", "view"),
+    "Understand": ("explain", "report", "margins", "bundle", "view", "export"),
     "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
     "Look at gold": ("gold", "schema"),
     "Set up": ("connections", "keys", "doctor"),

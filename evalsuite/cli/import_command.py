@@ -1,4 +1,4 @@
-"""`evalsuite import`: what another tool logged becomes a suite with runs, its verdicts kept as labels."""
+"""`evalsuite import` and `evalsuite export`: what another tool logged becomes a suite with runs, its verdicts kept as labels, and back."""
 
 import json
 import sys
@@ -8,9 +8,13 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.options import Json
-from evalsuite.errors import EXIT_OK
+from evalsuite.cli.options import RUNS, Json, RunName, RunsFolder
+from evalsuite.cli.showing import Reveal
+from evalsuite.errors import EXIT_OK, UsageError, cannot_write
 from evalsuite.reports.clean import clean
+from evalsuite.reports.words import counted
+from evalsuite.store.history import one_run
+from evalsuite.store.run_files import write_atomically
 
 _MOST_LOST = 5
 
@@ -48,14 +52,47 @@ def import_command(
             ours.append(suite.run(f"{run.name} by {scorer}", candidate_output_list=texts).name)
     found = log.to_json()
     if json_:
-        print(json.dumps(found, ensure_ascii=False, indent=1))
+        print(json.dumps(found, indent=1))
         return EXIT_OK
     for row in found["runs"]:
         theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
-        print(clean(f" {row['name']}: {row['n']} samples, {theirs} by {log.format}"))
+        print(clean(f" {row['name']}: {counted(row['n'], 'sample')}, {theirs} by {log.format}"))
     names = [json.dumps(run.name, ensure_ascii=False) for run in log.runs]
     step = f"agree {names[0]} {json.dumps(ours[0])}" if ours else f"compare {names[0]} {names[1]}" if names[1:] else f"report {names[0]}"
     print(clean(f"next: evalsuite {step}"))
     again = "" if folders else "; all of it was there already"
-    print(clean(f"done: imported suite {log.suite!r} from {log.format}, {len(log.runs)} run{'s' * (len(log.runs) != 1)}{again}"))
+    print(clean(f"done: imported suite {log.suite!r} from {log.format}, {counted(len(log.runs), 'run')}{again}"))
+    return EXIT_OK
+
+
+def export_command(
+    run: RunName,
+    path: Annotated[Path, typer.Argument(metavar="FILE", help="the log to write: .json for Inspect, .jsonl for lm-eval")],
+    runs: RunsFolder = RUNS,
+    as_: Annotated[str | None, typer.Option("--as", metavar="inspect|lm-eval", help="the form, where the ending does not say it")] = None,
+    reveal: Reveal = None,
+) -> int:
+    """Write a saved run as a log of Inspect or as samples of lm-eval: question, reference, answer, our verdict and its reason.
+
+    Instances that were answered by files, or whose gold names no question, have no place there and are counted.
+    """
+    from evalsuite.reports import check_writable
+    from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.suites.exported_logs import EXPORTS, told_samples
+
+    form = as_ or next((name for name, (ending, _) in EXPORTS.items() if path.suffix == ending), "")
+    if form not in EXPORTS:
+        raise UsageError(f"no form for {as_ or path.name!r}", hint="--as inspect, or --as lm-eval")
+    check_writable(path)
+    record = revealed(record_of_entry(one_run(run, runs)), reveal)
+    n = sum(1 for _ in told_samples(record))
+    if not n:
+        raise UsageError(f"{record.name}: no instance has a question and a text as its answer", hint="`report -o x.json` writes any run")
+    try:
+        write_atomically(path, EXPORTS[form][1](record))
+    except OSError as error:
+        raise cannot_write(path, error) from error
+    if left := len(record.results) - n:
+        print(f"note: {left} of {len(record.results)} instances have no question or no text as their answer and are left out")
+    print(clean(f"done: wrote {counted(n, 'sample')} to {path} as {form} has them"))
     return EXIT_OK
