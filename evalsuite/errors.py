@@ -116,7 +116,10 @@ FAULTS: dict[str, FaultKind] = {
         message="no check of this instance takes this answer type",
         hint="answer: text and number checks; file: table and database checks; files: tables_match",
     ),
-    "DUPLICATE_ID": FaultKind(message="the instance was handed in more than once", hint="keep one line for each instance_id"),
+    "DUPLICATE_ID": FaultKind(
+        message="the instance was handed in more than once",
+        hint="keep one line for each instance_id; `run --samples N` reads N lines of an id as samples",
+    ),
     "UNKNOWN_ID": FaultKind(message="the id is not in gold", hint="compare the spelling with gold's instance_id"),
     "SQL_NOT_ALLOWED": FaultKind(message="SQL answers are not accepted here", hint="hand in the result of the query as a CSV file"),
     "SQL_ERROR": FaultKind(message="the SQL statement failed", hint="run it against the database by hand"),

@@ -4,10 +4,11 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
+from evalsuite.board.repeats import ModelSamples, models_of
 from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, what_forbids_ranking
 from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
@@ -15,6 +16,7 @@ from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED
 from evalsuite.run.anonymous import without_names
 from evalsuite.run.entries import Entry
 from evalsuite.stats.samples import SEED
+from evalsuite.store.run_scores import RunScores
 
 SCHEMA_VERSION = 1
 CONFIDENCE = 0.95
@@ -55,6 +57,7 @@ class RankedRow:
     corrected: float | None = None
     run: str = ""
     fault: str = ""
+    samples: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +68,7 @@ class Leaderboard:
     made the shared ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first.
     `by_direction` says for each column which way is better. `part_of` is the number of gold's instances where these are fewer, None where
     all of gold is ranked.
-    `is_raw`: scores are means on the metric's own scale, which has no fixed range.
+    `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records where instances hold many.
     """
 
     suite: str
@@ -91,6 +94,7 @@ class Leaderboard:
     anonymous: bool = False
     part_of: int | None = None
     is_raw: bool = False
+    n_units: int = 0
 
     @property
     def score_title(self) -> str:
@@ -111,24 +115,28 @@ def make_leaderboard(
     anonymous: bool = False,
     notes: Sequence[str] = (),
     allow_unscored: bool = False,
+    samples: bool = False,
 ) -> Leaderboard:
     """The leaderboard of entries over the instances that all of them have.
 
     What the grader's side left unjudged counts for nobody: a submission with such instances has no rank, or, with `allow_unscored`, all
-    are ranked over the instances on which each of them was judged; one without any has none either way.
+    are ranked over the instances on which each of them was judged; one without any has none either way. With `samples` the submissions
+    of one `model_name` are samples of it, and rows are models, which are ranked by the means of their samples.
 
     Raises `UsageError` where none could be read, and where runs differ in signature or instances unless `force`.
     """
+    of_model: Mapping[str, ModelSamples] = {}
+    if samples:
+        if alike := [entry.scores for entry in entries if entry.scores is not None]:
+            _refuse_unlike(alike, force=force)
+        entries, of_model = models_of(entries)
     if anonymous:
-        entries, notes = without_names(entries), ()
+        entries, notes, of_model = without_names(entries), (), {}
     runs = [(entry, entry.scores) for entry in entries if entry.scores is not None]
     if not runs:
         why = f": {entries[0].name}: {entries[0].fault}" if entries and not anonymous else ""
         raise UsageError(f"none of {len(entries)} submissions could be read{why}", hint="`evalsuite validate FOLDER` says what is wrong")
-    forced = what_forbids_ranking([scores for _, scores in runs])
-    if forced and not force:
-        hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
-        raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
+    forced = _refuse_unlike([scores for _, scores in runs], force=force)
     table = SharedInstances([scores for _, scores in runs])
     ungraded = [table.ungraded(i) for i in range(len(runs))]
     judged = [any(value is not None for value in table.column(i, "score")) for i in range(len(runs))]
@@ -137,7 +145,13 @@ def make_leaderboard(
     numbers = _ranking_numbers(over, ranked, memo)
     places = dict(zip(ranked, numbers["submissions"], strict=True))
     parts = table.places(by) if by else {}
-    rows = [_ranked_row(entry, table, over, i, places.get(i), parts) for i, (entry, _) in enumerate(runs)]
+    rows = [
+        replace(
+            _ranked_row(entry, table, over, i, places.get(i), parts),
+            samples=of_model[entry.name].to_json() if entry.name in of_model else None,
+        )
+        for i, (entry, _) in enumerate(runs)
+    ]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
     if len(over.ids) < len(table.ids):
         notes = (*notes, f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged")
@@ -167,7 +181,17 @@ def make_leaderboard(
         anonymous=anonymous,
         part_of=n_gold if len(table.ids) < n_gold else None,
         is_raw=table.is_raw,
+        n_units=table.n_units(),
     )
+
+
+def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
+    """What differs between runs that are ranked all the same. Raises `UsageError` where something does, without `force`."""
+    forced = what_forbids_ranking(runs)
+    if forced and not force:
+        hint = "score them alike (`evalsuite rescore RUN --rules ...`), or --force a ranking over what they share"
+        raise UsageError(f"these runs cannot be ranked together: they differ in {'; '.join(forced)}", hint=hint)
+    return forced
 
 
 def _ranked_row(

@@ -1,15 +1,19 @@
 """Several runs of one model: its answers are samples of the same questions."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.board.shared_instances import direction_of
 from evalsuite.board.sides import Side, load_sides, what_differs
 from evalsuite.errors import UsageError
-from evalsuite.outcome import raw_value
+from evalsuite.outcome import ZERO, raw_value
+from evalsuite.run.entries import Entry
 from evalsuite.stats.repeats import Repeats, repeated
 from evalsuite.store.history import RUNS_FOLDER, named_run
+from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result, Rule
 
 SCHEMA_VERSION = 1
@@ -23,6 +27,14 @@ class ModelSamples:
     runs: tuple[str, ...]
     numbers: Repeats
 
+    def to_json(self) -> dict[str, Any]:
+        """The numbers as plain JSON values."""
+        numbers = asdict(self.numbers)
+        interval = numbers.pop("interval")
+        ends = None if interval["low"] is None else [interval["low"], interval["high"]]
+        found = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
+        return {"model": self.model, "runs": list(self.runs), **found, **numbers}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Samples:
@@ -35,20 +47,16 @@ class Samples:
 
     def to_json(self) -> dict[str, Any]:
         """The numbers as plain JSON values."""
-        models = []
-        for one in self.models:
-            numbers = asdict(one.numbers)
-            interval = numbers.pop("interval")
-            ends = None if interval["low"] is None else [interval["low"], interval["high"]]
-            found = {"mean": interval["estimate"], "se": interval["se"], "interval_95": ends}
-            models.append({"model": one.model, "runs": list(one.runs), **found, **numbers})
+        models = [one.to_json() for one in self.models]
         return {
             "schema_version": SCHEMA_VERSION, "suite": self.suite, "rules": self.rules, "models": models, "notes": list(self.notes),
         }  # fmt: skip
 
 
-def samples_of(sides: Sequence[Side]) -> Samples:
+def samples_of(sides: Sequence[Side], *, notes: Sequence[str] = ()) -> Samples:
     """The samples of each model: sides that say one `model_name` belong together; where one says none, all are of one model.
+
+    `notes` go before those on samples that are lacking.
 
     Raises `UsageError` for a model with one run, and for runs that were not scored alike.
     """
@@ -56,7 +64,7 @@ def samples_of(sides: Sequence[Side]) -> Samples:
     groups: dict[str, list[Side]] = {}
     for name, side in zip(names, sides, strict=True):
         groups.setdefault(name if all(names) else "", []).append(side)
-    notes: list[str] = []
+    notes = list(notes)
     models = []
     for model, own in groups.items():
         if len(own) < 2:
@@ -96,6 +104,63 @@ def unequal_samples(sides: Sequence[Side]) -> list[str]:
         return []
     more = f", and {len(fewer) - 5} more" if len(fewer) > 5 else ""
     return [f"fewer than {len(sides)} samples were judged of {', '.join(fewer[:5])}{more}"]
+
+
+def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSamples]]:
+    """(an entry a model, the samples by its name): entries that say one `model_name` are samples of it, and its scores their means.
+
+    An entry that says none stands for itself, and so does one that could not be read. Instances that not all samples have are left out.
+    """
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        said = entry.metadata.get("model_name") or (entry.scores.metadata.get("model_name") if entry.scores is not None else None)
+        groups.setdefault(f"model {said}" if said and entry.scores is not None else f"entry {entry.name}", []).append(entry)
+    found, samples = [], dict[str, ModelSamples]()
+    for key, own in groups.items():
+        name = key.removeprefix("model ") if len(own) > 1 else own[0].name
+        runs = [entry.scores for entry in own if entry.scores is not None]
+        if runs:
+            mean, questions = _mean_run(runs)
+            found.append(replace(own[0], name=name, scores=mean, is_new=any(entry.is_new for entry in own)))
+            if any(questions):
+                numbers = repeated([scores for scores in questions if scores])
+                samples[name] = ModelSamples(model=name, runs=tuple(entry.name for entry in own), numbers=numbers)
+        else:
+            found.append(own[0])
+    return found, samples
+
+
+def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
+    """(the means of m runs over the instances that all have, the scores of each instance that were judged)."""
+    first = runs[0]
+    shared = set(first.ids).intersection(*(run.ids for run in runs))
+    ids = [name for name in first.ids if name in shared]
+    worst = 1.0 if direction_of(sorted({scorer for scorer in first.scorer if scorer})) == "lower" else 0.0
+    places = [{name: at for at, name in enumerate(run.ids)} for run in runs]
+
+    def judged(column: str) -> list[list[float]]:
+        rows = []
+        for name in ids:
+            pairs = [(getattr(run, column)[at[name]], run.status[at[name]]) for run, at in zip(runs, places, strict=True)]
+            rows.append([worst if status in ZERO else value for value, status in pairs if value is not None or status in ZERO])
+        return rows
+
+    scores, official, strict = judged("score"), judged("official"), judged("strict")
+    status = []
+    for name, own in zip(ids, scores, strict=True):
+        said = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
+        status.append(said.pop() if len(said) == 1 else "scored" if own else min(said))
+    if len(runs) == 1:
+        return first, scores
+    means = {
+        name: [sum(row) / len(row) if row else None for row in rows]
+        for name, rows in (("score", scores), ("official", official), ("strict", strict))
+    }
+    scorers = [first.scorer[places[0][name]] for name in ids]
+    together = hashlib.sha256("|".join(run.submission_hash for run in runs).encode()).hexdigest()
+    metadata = {key: value for key, value in first.metadata.items() if all(run.metadata.get(key) == value for run in runs)}
+    columns: dict[str, Any] = {**means, "ids": ids, "status": status, "scorer": scorers, "units": {}, "raw": (), "metadata": metadata}
+    return replace(first, submission_hash=together, corrected=None, **columns), scores
 
 
 def load_samples(

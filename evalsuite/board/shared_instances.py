@@ -112,6 +112,10 @@ class SharedInstances:
         judged = [at for at, column in enumerate(zip(*sides, strict=True)) if None not in column]
         return [[score for at in judged if (score := side[at]) is not None] for side in sides] if judged else None
 
+    def n_units(self) -> int:
+        """How many units the shared instances hold: the records of one that holds many, in the run that has most."""
+        return sum(max(len(run.units.get(name, (0,))) for run in self.runs) for name in self.ids)
+
     def places(self, by: By) -> dict[str, list[int]]:
         """Scorer or group -> the positions of its instances."""
         found: dict[str, list[int]] = {}
@@ -134,12 +138,14 @@ class SharedInstances:
         if tags and clusters is None:
             at = next(name for name in self.ids if not any(name in self.runs[0].groups.get(tag, ()) for tag in tags))
             return f"instance {at!r} is in none of the clusters of the suite: instances are taken as independent"
-        if clusters is None:
-            return ""
         from evalsuite.stats.clustered import ONE_CLUSTER, said_of_few
 
+        n_pairs = n_ranked * (n_ranked - 1) // 2
+        if clusters is None:
+            holds_many = any(run.units for run in self.runs) and len(self.ids) > 1
+            return said_of_few(len(self.ids), alpha, n_pairs, what="instances") if holds_many else ""
         n_clusters = len(set(clusters))
-        return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_ranked * (n_ranked - 1) // 2)
+        return ONE_CLUSTER if n_clusters == 1 else said_of_few(n_clusters, alpha, n_pairs)
 
 
 def _are_raw(runs: Sequence[RunScores]) -> bool:

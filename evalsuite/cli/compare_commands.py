@@ -140,6 +140,9 @@ def leaderboard_command(
         bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False,
+    samples: Annotated[
+        bool, typer.Option("--samples", help="submissions of one model_name are samples of it: a row a model, with pass@k and pass^k")
+    ] = False,
     *,
     how: Scoring,
     output: Outputs = None,
@@ -178,7 +181,15 @@ def leaderboard_command(
     try:
         with ProgressBar(hidden=json_ or quiet) as progress:
             entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, progress=progress)
-        board = _ranked(entries, memo, runs, by=by, force=force, anonymous=anonymise, notes=notes, allow_unscored=allow_unscored)
+        shown: dict[str, Any] = {
+            "by": by,
+            "force": force,
+            "anonymous": anonymise,
+            "notes": notes,
+            "allow_unscored": allow_unscored,
+            "samples": samples,
+        }
+        board = _ranked(entries, memo, runs, **shown)
     finally:
         memo.close()
     code = EXIT_GATE if any(row.fault for row in board.rows) else EXIT_OK

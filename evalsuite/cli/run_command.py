@@ -56,6 +56,11 @@ def run_command(
         if shown.reference_files:
             for path in reference_places(folder):
                 check_writable(path)
+        if reading.samples is not None:
+            from evalsuite.cli.sample_runs import refuse_with_samples, score_samples
+
+            refuse_with_samples(which, saving, shown)
+            return score_samples(folder, gold, options, gates, shown, reading.samples)
         once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst, sign=saving.sign)
         if saving.watch and options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")

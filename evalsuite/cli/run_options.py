@@ -99,6 +99,10 @@ class Reading:
     ves: Annotated[
         bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
     ] = False
+    samples: Annotated[
+        int | None,
+        typer.Option(help="N lines of results_metadata.jsonl with one id are N samples of its answer: a run each", metavar="N", min=2),
+    ] = None
     executor: Annotated[str, typer.Option(help="who scores: this machine, or a dask cluster", metavar="local|dask")] = "local"
     scheduler: Annotated[
         str | None, typer.Option(help="the dask scheduler [default: workers of its own on this machine]", metavar="tcp://HOST:PORT")

@@ -80,16 +80,18 @@ def _read_sides(run: Mapping[str, Any], folder: Path, run_file: Path) -> tuple[G
     from evalsuite.gold.layouts import read_gold, read_submission
     from evalsuite.readers.limits import resolve_limits
 
-    gold, submission = None, None
+    gold, submission, ids = None, None, None
     try:
         ended = run_file.stat().st_mtime_ns
         found = read_gold(Path(str(run["gold"]["folder"])))
+        ids = frozenset(instance.instance_id for instance in found.instances)
         gold = found if found.spec_file.stat().st_mtime_ns <= ended else None
     except (OSError, EvalsuiteError, KeyError, TypeError):
         pass
     try:
         if (folder / METADATA).stat().st_mtime_ns <= run_file.stat().st_mtime_ns:
-            submission = read_submission(folder, resolve_limits({}, run["options"].get("limits") or {}))
+            limits = resolve_limits({}, run["options"].get("limits") or {})
+            submission = read_submission(folder, limits, mode=run["options"].get("mode"), ids=ids)
     except (OSError, EvalsuiteError, KeyError, TypeError):
         pass
     return gold, submission

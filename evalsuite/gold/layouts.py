@@ -5,6 +5,7 @@ A layout is a module or object with `detect(spec, entry)` (does this spec file, 
 so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,8 @@ from evalsuite.readers.paths import open_trusted
 from evalsuite.readers.submission import read_metadata
 from evalsuite.types import EVALUATORS, Gold, Submission
 
+# The mode of one sample of several: the i-th of the k lines of each id.
+SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
 # name -> module; the first one that knows the spec as its own reads it.
 LAYOUTS: dict[str, Lazy] = {
     "snow": Lazy("evalsuite.gold.lite_and_snow:SNOW"),
@@ -84,7 +87,8 @@ def read_submission(
 
     An empty file is a submission without answers. An id that stands in several entries gets one Answer with fault DUPLICATE_ID. `layout`
     is that of the gold it is meant for, a key of `LAYOUTS`; `mode` (sql or exec_result) says which files of a folder without
-    metadata are the answers. `ids` are those of the gold it is read for: answers to others are counted, not kept.
+    metadata are the answers, or which sample of several (`sample 2 of 5`: the second line of each id). `ids` are those of the gold it is
+    read for: answers to others are counted, not kept.
 
     Raises:
         SubmissionError: no such folder, or it cannot be read as a whole.
@@ -130,7 +134,12 @@ class Original:
 
     @staticmethod
     def read_submission(folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """What the folder's metadata describes; raises `UsageError` where a mode is given, for each line says its type."""
+        """What the folder's metadata describes; of a mode such as `sample 2 of 5`, the second line of each id.
+
+        Raises `UsageError` where another mode is given, for each line says its type.
+        """
+        if (sample := SAMPLE.fullmatch(mode or "")) is not None:
+            return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
         return read_metadata(folder, limits, ids)

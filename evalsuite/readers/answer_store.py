@@ -96,13 +96,17 @@ class KnownAnswers:
             self.n_unknown += 1
             if len(self.unknown) < self._most_shown:
                 self.unknown.append((answer.where, name[:MOST_SHOWN_OF_ID]))
-        elif name not in self._answers:
-            self._answers[name] = answer
         else:
-            # Only as many lines are kept as are shown, and one more that says so.
-            lines = self._lines.setdefault(name, [])
-            if len(lines) < SHOWN_LINES:
-                lines.append(line)
+            self._keep(answer, line)
+
+    def _keep(self, answer: Answer, line: int) -> None:
+        if answer.instance_id not in self._answers:
+            self._answers[answer.instance_id] = answer
+            return
+        # Only as many lines are kept as are shown, and one more that says so.
+        lines = self._lines.setdefault(answer.instance_id, [])
+        if len(lines) < SHOWN_LINES:
+            lines.append(line)
 
     def add_block(self, block: Block) -> None:
         """Take in a block of answers."""
@@ -117,6 +121,34 @@ class KnownAnswers:
         for name, later in self._lines.items():
             self._answers[name] = mark(self._answers[name], [line_of(self._answers[name].where), *later])
         return self._answers
+
+
+class SampledAnswers(KnownAnswers):
+    """One sample of several: of each id the `sample`-th line, from 1; an id with more than `n_samples` lines is marked with them."""
+
+    def __init__(self, ids: Collection[str], sample: int, n_samples: int, *, most_shown: int) -> None:
+        super().__init__(ids, most_shown=most_shown)
+        self._sample, self._n_samples = sample, n_samples
+
+    def _keep(self, answer: Answer, line: int) -> None:
+        name = answer.instance_id
+        lines = self._lines.setdefault(name, [])
+        if len(lines) <= self._n_samples:
+            lines.append(line)
+        if len(lines) == self._sample or name not in self._answers:
+            self._answers[name] = answer
+
+    def answers(self, mark: MarkDuplicate) -> Mapping[str, Answer]:
+        """The answers of this sample in file order: without the ids that have fewer, and those with too many marked."""
+        found = {name: answer for name, answer in self._answers.items() if len(self._lines[name]) >= self._sample}
+        too_many = {name: mark(answer, self._lines[name]) for name, answer in found.items() if len(self._lines[name]) > self._n_samples}
+        return found | too_many
+
+    def unequal(self) -> Iterator[tuple[int, str, int]]:
+        """(last line, id, number of lines) of each id that has not as many lines as samples, in file order; no more than one too many."""
+        for name, lines in self._lines.items():
+            if len(lines) != self._n_samples:
+                yield lines[-1], name[:MOST_SHOWN_OF_ID], len(lines)
 
 
 class CompactAnswers(Mapping[str, Answer]):

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe, listed
 from evalsuite.readers.answer_files import Seen, watched
-from evalsuite.readers.answer_store import SHOWN_LINES, Collected, KnownAnswers
+from evalsuite.readers.answer_store import SHOWN_LINES, Collected, KnownAnswers, SampledAnswers
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
@@ -27,14 +27,18 @@ ANSWER_TYPES = ("answer", "file", "files")
 _SHOWN_KEYS = 5
 
 
-def read_metadata(folder: Path, limits: Limits = DEFAULT_LIMITS, ids: Collection[str] | None = None) -> Submission:
+def read_metadata(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, ids: Collection[str] | None = None, *, sample: tuple[int, int] | None = None
+) -> Submission:
     """The submission that results_metadata.jsonl describes, of answers to other `ids` (None: there are none) but their number.
+
+    `sample` (i, k): k lines of one id are k samples of its answer, and the submission is the i-th of them; it needs `ids`.
 
     Raises SubmissionError as `read_submission` does.
     """
     seen = Seen()
     with watched(_open(folder, limits), seen) as handle:
-        submission = _Reading(folder, limits, ids).read(handle)
+        submission = _Reading(folder, limits, ids, sample).read(handle)
     # What changed while it was read is like nothing else: no two of them are taken for the same.
     return replace(submission, digest=seen.digest or secrets.token_hex())
 
@@ -80,10 +84,16 @@ def _what_there_is(folder: Path) -> str:
 class _Reading:
     """One pass over a metadata file: what is known so far."""
 
-    def __init__(self, folder: Path, limits: Limits, ids: Collection[str] | None) -> None:
+    def __init__(self, folder: Path, limits: Limits, ids: Collection[str] | None, sample: tuple[int, int] | None) -> None:
         self.folder = folder
         self.limits = limits
-        self.collected = Collected() if ids is None else KnownAnswers(ids, most_shown=int(limits["notes"]))
+        self.n_samples = sample[1] if sample is not None else 1
+        most_shown = int(limits["notes"])
+        self.collected: Collected | KnownAnswers
+        if sample is not None:
+            self.collected = SampledAnswers(ids or (), *sample, most_shown=most_shown)
+        else:
+            self.collected = Collected() if ids is None else KnownAnswers(ids, most_shown=most_shown)
         self.notes: list[str] = []
         self.n_more_notes = 0
         self.unknown_keys: dict[str, list[int]] = {}
@@ -103,6 +113,11 @@ class _Reading:
             self._note(line, text)
         for key, (line, count) in self.unknown_keys.items():
             self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
+        if isinstance(self.collected, SampledAnswers):
+            for line, name, n in self.collected.unequal():
+                few = f"{n} of {self.n_samples} samples: what was not handed in counts as wrong"
+                many = f"more than {self.n_samples} samples: all of them count as wrong"
+                self._note(line, f"{shown(name)} has {few if n < self.n_samples else many}")
         if self.n_more_notes:
             self.notes.append(f"{METADATA}: {self.n_more_notes} more notes are not kept")
         known = self.collected if isinstance(self.collected, KnownAnswers) else None

@@ -87,10 +87,36 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         *corrected,
         column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
         column("rank interval", _own_places),
+        *_sample_columns(board),
         *faults,
         *map(part, board.by_direction),
     ]
     return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", is_long=True)
+
+
+def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
+    """How many samples a model has, and its chances at the most samples that all models have; none where rows are no models."""
+    least = [row.samples["n_samples"][0] for row in board.rows if row.samples]
+    if not least:
+        return []
+    k = min(least)
+
+    def chance(name: str) -> "Callable[[RankedRow], str]":
+        def words(row: "RankedRow") -> str:
+            found = row.samples["passes"][k - 1] if row.samples else None
+            error = found[f"{name}_se"] if found else None
+            return _ABSENT if found is None else percent(found[name]) + ("" if error is None else f" ± {100 * error:.1f}")
+
+        return words
+
+    def n_samples(row: "RankedRow") -> str:
+        return "-".join(map(str, dict.fromkeys(row.samples["n_samples"]))) if row.samples else _ABSENT
+
+    return [
+        Column(name="samples", words=n_samples, is_number=True),
+        Column(name=f"pass@{k}", words=chance("any"), is_number=True),
+        Column(name=f"pass^{k}", words=chance("all"), is_number=True),
+    ]
 
 
 # Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
@@ -237,7 +263,8 @@ def board_heading(board: "Leaderboard") -> str:
 
 def _instances_ranked_on(board: "Leaderboard") -> str:
     """`40 instances`, or `27 of 40 instances` where the runs are of a part of gold."""
-    return counted(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
+    n = counted(board.n_instances, "instance") if board.part_of is None else f"{board.n_instances} of {board.part_of} instances"
+    return f"{n}, {board.n_units} records" if board.n_units > board.n_instances else n
 
 
 def board_last_line(board: "Leaderboard") -> str:

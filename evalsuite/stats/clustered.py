@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 ONE_CLUSTER = "one cluster: it counts as one score, because the spread between clusters is not known"
 
 
-def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1) -> str:
+def said_of_few(n_clusters: int, alpha: float = 0.05, n_tests: int = 1, what: str = "clusters") -> str:
     """What so few clusters cannot show, empty where there are enough: flipping the signs of G clusters gives no p below 2 / 2^G."""
     if n_clusters < 2 or not n_tests or n_tests * 2.0 ** (1 - n_clusters) <= alpha + 1e-12:
         return ""
-    return f"{n_clusters} clusters: no test can reach {round(alpha, 12):g}" + (f" over {n_tests} pairs" if n_tests > 1 else "")
+    return f"{n_clusters} {what}: no test can reach {round(alpha, 12):g}" + (f" over {n_tests} pairs" if n_tests > 1 else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,7 +136,8 @@ def _read_columns(folder: Path) -> RunScores | None:
         submission=str(submission.get("folder", "")),
         suite=entry.suite,
         rules=str(options.get("rules", "")),
-        is_whole=not part_asked_for(options),
+        # Of the samples of one submission each has the same files.
+        is_whole=not part_asked_for(options) and not str(options.get("mode", "")).startswith("sample "),
         metadata=dict(entry.metadata),
         groups={tag: list(ids) for tag, ids in run.get("groups", {}).items()},
         clusters=list(gold.get("clusters", ())),

@@ -199,7 +199,8 @@ def _read_outputs(record: Record, metadata: Path) -> Mapping[str, str]:
     try:
         if metadata.stat().st_mtime_ns > (record.folder / RUN).stat().st_mtime_ns:
             return {}
-        handed_in = read_submission(metadata.parent, resolve_limits({}, record.run["options"].get("limits") or {}))
+        options, ids = record.run["options"], frozenset(result.instance_id for result in record.results)
+        handed_in = read_submission(metadata.parent, resolve_limits({}, options.get("limits") or {}), mode=options.get("mode"), ids=ids)
     except (OSError, EvalsuiteError):
         return {}
     return {

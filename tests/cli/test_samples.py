@@ -92,3 +92,56 @@ def test_what_is_no_sample_is_an_error(place: Path, capsys: pytest.CaptureFixtur
     """One run, an empty name and an unknown one end with exit 2 and say why."""
     assert main(arguments) == 2
     assert said in capsys.readouterr().err
+
+
+@pytest.fixture
+def several(place: Path) -> Path:
+    """A submission of three lines an id but for q2, which has two, and q3, which has four."""
+    folder = place / "several"
+    folder.mkdir()
+    letters = {"q0": "yyy", "q1": "nyn", "q2": "yn", "q3": "yyyy"}
+    rows = [
+        {"instance_id": name, "answer_type": "answer", "answer_or_path": own[at]}
+        for at in range(4)
+        for name, own in letters.items()
+        if at < len(own)
+    ]
+    (folder / "results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return folder
+
+
+def test_several_answers_a_question_in_one_submission(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each sample is a run, its i-th line of each id; too few and too many are named by their line and count as wrong."""
+    told_ = told(capsys, ["run", "several", "--gold", "gold", "--samples", "3", "--out", "runs/s", "--isolation", "none"])
+    assert "results_metadata.jsonl:7: 'q2' has 2 of 3 samples" in told_
+    assert "results_metadata.jsonl:12: 'q3' has more than 3 samples" in told_
+    assert told_.splitlines()[-1] == "done: 41.7 %, the mean of 3 samples (no gate set)"
+    rows = [[json.loads(line)["score"] for line in Path(f"runs/s/sample_{at}/results.jsonl").read_text().splitlines()] for at in (1, 2, 3)]
+    assert rows == [[1, 0, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]]
+    assert main(["verify", "runs/s/sample_2", "--isolation", "none"]) == 0
+    assert "0 of 4 verdicts changed" in told(capsys, ["rescore", "runs/s/sample_2", "--isolation", "none"])
+
+
+def test_gates_hold_for_the_mean_of_samples(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No single sample is held to the gate; what is about one run alone is refused."""
+    asked = ["run", "several", "--gold", "gold", "--samples", "3", "--no-save", "--isolation", "none"]
+    assert told(capsys, [*asked, "--fail-under", "0.4", "--quiet"]).endswith("(gate 40.0 % met)\n")
+    assert "below the gate of 45.0 % (exit 1)" in told(capsys, [*asked, "--fail-under", "0.45", "--quiet"], 1)
+    assert json.loads(told(capsys, [*asked, "--json"]))["models"][0]["n_samples"] == [3, 3]
+    for refused in (["--watch"], ["-x"], ["--lf"], ["--mode", "sql"]):
+        assert main([*asked, *refused]) == 2
+
+
+def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`leaderboard --samples`: submissions of one model_name are a row with pass@k and pass^k; one without a name is a row of its own."""
+    Path("models.csv").write_text("submission,model_name\na0,A\na1,A\nb0,B\nb1,B\n")
+    asked = ["leaderboard", "a0", "a1", "b0", "b1", "--gold", "gold", "--metadata", "models.csv", "--samples", "--isolation", "none"]
+    rows = json.loads(told(capsys, [*asked, "--json"]))["rows"]
+    assert [(row["name"], row["rank"], row["score"]) for row in rows] == [("A", 1, 0.625), ("B", 2, 0.125)]
+    assert [(one["k"], one["any"], one["all"]) for one in rows[0]["samples"]["passes"]] == [(1, 0.625, 0.625), (2, 0.75, 0.5)]
+    assert rows[0]["samples"]["runs"] == ["a0", "a1"]
+    shown = told(capsys, asked)
+    assert "pass@2" in shown
+    assert "75.0 % ± 25.0" in shown
+    plain = json.loads(told(capsys, [*asked[:-3], "--isolation", "none", "--json"]))["rows"]
+    assert {(row["name"], row["samples"]) for row in plain} == {(name, None) for name in ANSWERS}

@@ -64,13 +64,18 @@ def test_other_scores_are_compared_by_t() -> None:
 
 
 def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
-    """The block-wise paired t is `paired_t`, also for copies, constant differences and a single instance."""
+    """The block-wise paired t is `paired_t`, never below what flips reach; also for copies, constant differences and a single instance."""
+
+    def expected_p(a: list[float], b: list[float]) -> float:
+        changed = sum(round(x - y, 9) != 0 for x, y in zip(a, b, strict=True))
+        return max(paired_t(a, b).p, min(1.0, 2.0 ** (1 - changed)))
+
     rows = np.round(np.random.default_rng(6).random((5, 12)), 2)
     rows = [*rows.tolist(), rows[0].tolist(), (rows[1] + 0.25).tolist()]
     for scores in (rows, [row[:1] for row in rows]):
         matrix, _ = pairwise_p(scores, "bonferroni")
         pairs = [(i, j) for i in range(7) for j in range(i)]
-        expected = adjust([paired_t(scores[i], scores[j]).p for i, j in pairs], "bonferroni")
+        expected = adjust([expected_p(scores[i], scores[j]) for i, j in pairs], "bonferroni")
         assert [matrix[i][j] for i, j in pairs] == pytest.approx(expected, abs=1e-9)
 
 
@@ -124,6 +129,16 @@ def test_equal_submissions_are_rarely_told_apart_at_length(n_clusters: int | Non
     share = told_apart(1000, n_clusters=n_clusters, graded=graded)
     print(f"{n_clusters or 'no':>3} clusters {'graded' if graded else '0/1':6}  {100 * share:.1f} %")
     assert share <= 0.06
+
+
+@pytest.mark.parametrize(("n", "records"), [(2, 5), (2, 20), (3, 10), (4, 1)])
+def test_few_graded_instances_tell_nobody_apart(n: int, records: int) -> None:
+    """Six equal submissions over two to four instances, means of few records: no p is below what so few can show."""
+    rng = np.random.default_rng([n, records])
+    for _ in range(50):
+        rows = rng.integers(0, records + 1, (6, n)) / records
+        p_values, _ = pairwise_p(rows.tolist())
+        assert min(p for row in p_values for p in row) > 0.05
 
 
 def test_clusters_of_one_are_no_clusters() -> None:
