@@ -219,8 +219,8 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
 def _accepted(table: Table, golds: Sequence[Table]) -> bool:
     """Whether a table made from one accepted gold is another one of them: there NULL may be 0."""
 
-    def cells(one: Table) -> list[list[Any]]:
-        return [[clear(value, native=False) for value in column] for column in one.columns]
+    def cells(table: Table) -> list[list[Any]]:
+        return [[clear(value, native=False) for value in column] for column in table.columns]
 
     made = cells(table)
     return any(cells(gold) == made for gold in golds)

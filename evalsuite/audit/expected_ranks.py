@@ -64,10 +64,10 @@ def outlook(votes: Votes, found: Mapping[str, Posterior]) -> Outlook:
     return Outlook(submissions=submissions, n_wrong=n_wrong, says=_says(order, ranks[0], ranks[2], n_wrong))
 
 
-def worth_of_a_look(own: Mapping[str, str], found: Posterior) -> float:
+def worth_of_a_look(own: Mapping[str, str], posterior: Posterior) -> float:
     """P(gold is wrong) times the share of submissions whose verdict would turn, at least one of them: 0 to 1."""
-    turned = sum(answer in (GOLD, found.likeliest) for answer in own.values())
-    return found.p_wrong * max(1, turned) / max(1, len(own))
+    turned = sum(answer in (GOLD, posterior.likeliest) for answer in own.values())
+    return posterior.p_wrong * max(1, turned) / max(1, len(own))
 
 
 def _mean(values: Sequence[float]) -> float:

@@ -259,13 +259,13 @@ def _scores_by_column(side: Side, how: PairingOptions, *, with_fields: bool) -> 
     return found
 
 
-def _with_holm(found: Sequence[Candidate]) -> list[Candidate]:
+def _with_holm(candidates: Sequence[Candidate]) -> list[Candidate]:
     """The candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
-    totals = adjusted_differences([one.total for one in found])
-    scorers = _dealt_out(found, adjusted_differences([part for one in found for part in one.by_scorer]), "by_scorer")
-    groups = _dealt_out(found, adjusted_differences([part for one in found for part in one.by_group]), "by_group")
-    paths = _dealt_out(found, adjusted_differences([part.f1 for one in found for part in one.fields]), "fields")
-    moved = _dealt_out(found, adjusted_shifts([part for one in found for part in one.shift]), "shift")
+    totals = adjusted_differences([one.total for one in candidates])
+    scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer]), "by_scorer")
+    groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group]), "by_group")
+    paths = _dealt_out(candidates, adjusted_differences([part.f1 for one in candidates for part in one.fields]), "fields")
+    moved = _dealt_out(candidates, adjusted_shifts([part for one in candidates for part in one.shift]), "shift")
     return [
         replace(
             one,
@@ -275,18 +275,18 @@ def _with_holm(found: Sequence[Candidate]) -> list[Candidate]:
             fields=tuple(part.with_f1(f1) for part, f1 in zip(one.fields, paths[i], strict=True)),
             shift=tuple(moved[i]),
         )
-        for i, one in enumerate(found)
+        for i, one in enumerate(candidates)
     ]
 
 
-def _dealt_out(found: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
+def _dealt_out(candidates: Sequence[Candidate], rows: Sequence[Any], part: str) -> list[list[Any]]:
     """The rows of one family dealt out again to the candidates they came from."""
     waiting = iter(rows)
-    return [[next(waiting) for _ in getattr(one, part)] for one in found]
+    return [[next(waiting) for _ in getattr(one, part)] for one in candidates]
 
 
-def _with_verdict(one: Candidate, alpha: float) -> Candidate:
-    total = one.total
+def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:
+    total = candidate.total
     words = "no difference shown"
     if total.is_significant(alpha):
         words = "worse" if total.is_regression(alpha) else "better"
@@ -296,7 +296,7 @@ def _with_verdict(one: Candidate, alpha: float) -> Candidate:
         words = "nothing to pair"
     shown = total.is_significant(alpha)
     return replace(
-        one,
+        candidate,
         verdict=words,
         is_regression=total.is_regression(alpha),
         detectable=detectable_points(total, alpha),

@@ -91,12 +91,12 @@ def paired_difference(
     return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
 
 
-def _what_may_surprise(found: Significance, alpha: float) -> str:
+def _what_may_surprise(significance: Significance, alpha: float) -> str:
     """What a reader may stumble over: too few flips for any small p, or limits and test that do not agree."""
-    changed, low, high = found.wins + found.losses, found.interval.low, found.interval.high
-    if changed and found.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
+    changed, low, high = significance.wins + significance.losses, significance.interval.low, significance.interval.high
+    if changed and significance.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
         return f"{changed} difference{'s' * (changed != 1)}: no p below {2.0 ** (1 - changed):g} is possible"
-    if low is not None and high is not None and (low > 0 or high < 0) and found.p > alpha:
+    if low is not None and high is not None and (low > 0 or high < 0) and significance.p > alpha:
         return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
     return ""
 
@@ -136,18 +136,18 @@ def adjusted_differences(rows: Sequence[PairedDifference]) -> list[PairedDiffere
     return [replace(one, p_adjusted=found.get(i)) for i, one in enumerate(rows)]
 
 
-def detectable_points(one: PairedDifference, alpha: float) -> float | None:
+def detectable_points(difference: PairedDifference, alpha: float) -> float | None:
     """The smallest difference that this many instances, differing as these do, show with 80 % power; None where nothing is known."""
-    if not one.se:
+    if not difference.se:
         return None
-    return detectable_difference(sd_difference=one.se * math.sqrt(one.n), n=one.n, alpha=alpha)
+    return detectable_difference(sd_difference=difference.se * math.sqrt(difference.n), n=difference.n, alpha=alpha)
 
 
-def instances_needed(one: PairedDifference, alpha: float) -> int | None:
+def instances_needed(difference: PairedDifference, alpha: float) -> int | None:
     """How many instances would show the difference found, if it is the true one, with 80 % power; None without a difference."""
-    if not one.se or not one.difference:
+    if not difference.se or not difference.difference:
         return None
-    return paired_sample_size(sd_difference=one.se * math.sqrt(one.n), difference=one.difference, alpha=alpha)
+    return paired_sample_size(sd_difference=difference.se * math.sqrt(difference.n), difference=difference.difference, alpha=alpha)
 
 
 CELLS_AT_ONCE = 4_000_000

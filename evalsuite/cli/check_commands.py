@@ -2,7 +2,7 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -12,9 +12,6 @@ from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.types import EVALUATORS, Rule
-
-if TYPE_CHECKING:
-    from evalsuite.run.scoring import Run
 
 
 def check_command(
@@ -76,25 +73,12 @@ def check_command(
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"
             raise UsageError(f"{word!r} is not used with --result_dir", hint="scorer options go without it: evalsuite check SCORER ...")
-        from evalsuite.reveal import check_level
-        from evalsuite.run.scoring import Options, run
-
-        check_level(reveal)
         folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
         if len(folders) > 1:
             raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
-        options = Options(
-            rules=chosen,
-            only=(name,),
-            save=False,
-            databases=databases,
-            layout=evaluator or layout,
-            mode=mode,
-            allow_programs=code.allow_programs,
-        )
-        finished = run(result_dir, folders[0] if folders else Path("gold"), options)
-        value = finished.results[0].score
-        _show_instance(finished, result_dir, chosen, level=reveal, explain=explain, as_json=json_)
+        read = {"databases": databases, "layout": evaluator or layout, "mode": mode, "allow_programs": code.allow_programs}
+        places = (result_dir, folders[0] if folders else Path("gold"))
+        value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
     elif explain or reveal is not None or databases is not None:
         option = "--explain" if explain else "--databases" if databases is not None else "--reveal"
         raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
@@ -110,31 +94,34 @@ def check_command(
     return EXIT_GATE
 
 
-def _show_instance(finished: "Run", result_dir: Path, rules: Rule | None, *, level: str | None, explain: bool, as_json: bool) -> None:
-    """Print one scored instance, cut to what may be shown of gold; with `explain` also why it is wrong."""
+def _check_instance(
+    name: str, submission: Path, gold: Path, rules: Rule | None, read: dict[str, Any], *, level: str | None, explain: bool, as_json: bool
+) -> float | None:
+    """Score an instance and print it, cut to what may be shown of gold, with `explain` also why it is wrong: its score."""
     from evalsuite.cli.instance_commands import evidence
     from evalsuite.reports.case_documents import explanation_document
     from evalsuite.reports.instance import instance_text
-    from evalsuite.reveal import level_for, reveal
+    from evalsuite.reveal import check_level, level_for, reveal
+    from evalsuite.run.scoring import Options, run
     from evalsuite.store.run_files import result_line
 
+    check_level(level)
+    finished = run(submission, gold, Options(rules=rules, only=(name,), save=False, **read))
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
-    found = (
-        evidence(name, result_dir, finished.gold.folder, rules=rules, level=level, result=result, databases=finished.options.databases)
-        if explain
-        else {}
-    )
+    about = {"rules": rules, "level": level, "result": result, "databases": read["databases"]}
+    found = evidence(name, submission, finished.gold.folder, **about) if explain else {}
     if as_json:
         row = json.loads(result_line(reveal(result, level)))
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}
         print(json.dumps(row | ({"reveal": level, **more} if explain else {})))
-        return
+        return result.score
     # The spec holds what is accepted, or the names of the files that do.
     instance = next(i for i in finished.gold.instances if i.instance_id == name) if level == "cells" else None
     print(instance_text(reveal(result, level), instance=instance, submission=finished.submission), end="")
     if explain:
         print_document(explanation_document(name, found))
+    return result.score
 
 
 def validate_command(

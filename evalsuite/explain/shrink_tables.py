@@ -177,19 +177,19 @@ def _mended(case: Case, keeps: Keeps) -> Case:
     return case
 
 
-def _put_right(found: Alignment, n: int) -> Table:
+def _put_right(alignment: Alignment, n: int) -> Table:
     """The prediction with its first n paired rows as in gold, by exchanging cells with rows further down."""
-    table = found.prediction
+    table = alignment.prediction
     columns = list(table.columns)
-    for j, k in enumerate(found.partners):
+    for j, k in enumerate(alignment.partners):
         if k is None:
             continue
-        cells, gold = list(columns[k]), found.gold.columns[found.needed[j]]
+        cells, gold = list(columns[k]), alignment.gold.columns[alignment.needed[j]]
         waiting: dict[Any, list[int]] = {}
-        for _, p in reversed(found.pairs):
+        for _, p in reversed(alignment.pairs):
             waiting.setdefault(_hashable(cells[p]), []).append(p)
         done: set[int] = set()
-        for g, p in found.pairs[:n]:
+        for g, p in alignment.pairs[:n]:
             done.add(p)
             if cells[p] == gold[g]:
                 continue

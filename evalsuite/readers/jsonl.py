@@ -257,9 +257,9 @@ class _Pending:
         return taken
 
 
-def _scan(held: _Pending, numbers: str, limits: Limits, layout: Layout) -> Iterator[Entry]:
+def _scan(pending: _Pending, numbers: str, limits: Limits, layout: Layout) -> Iterator[Entry]:
     """Each object of lines that belong together; a broken one becomes an entry with a fault, at most `MAX_BROKEN` of them."""
-    text, line, position, n_broken = "".join(held.lines), held.first, 0, 0
+    text, line, position, n_broken = "".join(pending.lines), pending.first, 0, 0
     while n_broken <= MAX_BROKEN:
         start = _skip_separators(text, position, layout)
         line += text.count("\n", position, start)
@@ -267,8 +267,8 @@ def _scan(held: _Pending, numbers: str, limits: Limits, layout: Layout) -> Itera
             layout.note("commas between objects are skipped", line)
         if start >= len(text):
             return
-        if held.fault is not None:
-            yield Entry(line=line, fault=held.fault, hint="save the file as UTF-8", instance_id=_recover_id(text))
+        if pending.fault is not None:
+            yield Entry(line=line, fault=pending.fault, hint="save the file as UTF-8", instance_id=_recover_id(text))
             return
         try:
             value, position = decode_object(text, start, numbers=numbers, limits=limits)

@@ -16,9 +16,9 @@ _TITLES: Final = (("wrong answers caught", False), ("right answers refused", Tru
 KindRow = tuple[str, str, str, str]
 
 
-def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Document:
+def audit_document(audit: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Document:
     """The audit with the `most` weakest checks under `rules`; files for programs hold all."""
-    weakest = found.weakest(rules)
+    weakest = audit.weakest(rules)
     columns: list[Column[Audited]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="scorer", title="check", role="name", value=lambda one: one.scorer),
@@ -37,15 +37,15 @@ def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
 
     def sections(form: Form) -> Iterator[Section]:
         yield Section(
-            look="lines", prose=[f"{found.name}: {found.n_answers} answers made for {len(found.checks)} checks, seed {found.seed}"]
+            look="lines", prose=[f"{audit.name}: {audit.n_answers} answers made for {len(audit.checks)} checks, seed {audit.seed}"]
         )
         for title, right in _TITLES:
-            if rows := _kind_rows(found, right=right):
+            if rows := _kind_rows(audit, right=right):
                 yield _kinds_section(title, rows, form)
-        if sizes := found.sizes():
+        if sizes := audit.sizes():
             sized = [(size, *_shares_of_kind(by_rule, right=False)) for size, by_rule in sizes.items()]
             yield _kinds_section("numbers changed by, caught", sized, form)
-        said = f"{len(weakest)} of {len(found.checks)} checks have a hole under {rules} rules" + (", the weakest first" if weakest else "")
+        said = f"{len(weakest)} of {len(audit.checks)} checks have a hole under {rules} rules" + (", the weakest first" if weakest else "")
         more = len(weakest) - most
         yield Section(
             look="part",
@@ -53,17 +53,17 @@ def audit_document(found: "Audit", *, rules: Rule, most: int = MOST_SHOWN) -> Do
             table=Table(columns=columns, rows=weakest[:most], lines=lambda one: _weak_lines(one, rules)) if weakest[:most] else None,
             below=[f"   ... {more} more (--top N, --format json lists all)"] if more > 0 else (),
         )
-        yield Section(look="lines", prose=list(_audit_notes(found)))
+        yield Section(look="lines", prose=list(_audit_notes(audit)))
 
-    every = Table(columns=columns, rows=found.checks)
+    every = Table(columns=columns, rows=audit.checks)
     return Document(
-        name=found.name,
+        name=audit.name,
         title="",
-        heading=("Audit of ", Code(found.name, 80)),
+        heading=("Audit of ", Code(audit.name, 80)),
         sections=sections,
         tables={"csv": every, "parquet": every},
-        whole=found.to_json(rules),
-        suites=lambda: [Suite(name=found.name, cases=[_check_case(found, one, rules) for one in found.checks], properties=())],
+        whole=audit.to_json(rules),
+        suites=lambda: [Suite(name=audit.name, cases=[_check_case(audit, one, rules) for one in audit.checks], properties=())],
     )
 
 
@@ -86,10 +86,10 @@ def _kinds_section(title: str, rows: Sequence[KindRow], form: Form) -> Section:
     return Section(look="part", prose=head, table=Table(columns=columns, rows=rows, lines=lambda row: [line(row)]))
 
 
-def _kind_rows(found: "Audit", *, right: bool) -> list[KindRow]:
+def _kind_rows(audit: "Audit", *, right: bool) -> list[KindRow]:
     """A row for each kind: its name, how many were made, and by rule how many were caught (wrong ones) or refused (right ones)."""
     rows = []
-    for (kind, is_right), by_rule in found.kinds().items():
+    for (kind, is_right), by_rule in audit.kinds().items():
         if is_right is right:
             rows.append((kind, *_shares_of_kind(by_rule, right=right)))
     return rows
@@ -131,12 +131,12 @@ def _weak_lines(check: "Audited", rules: Rule) -> list[str]:
     return [head, *(f"      {line}" for line in _hole_lines(check, rules))]
 
 
-def _check_case(found: "Audit", check: "Audited", rules: Rule) -> Case:
+def _check_case(audit: "Audit", check: "Audited", rules: Rule) -> Case:
     """A check with a hole under these rules is a failure."""
     holes = list(_hole_lines(check, rules))
     return Case(
         name=check.instance_id,
-        classname=f"{found.name}.{check.scorer}",
+        classname=f"{audit.name}.{check.scorer}",
         kind="failure" if holes else "skipped" if rules in check.unfit else "passed",
         type="hole" if holes else "unfit",
         message="; ".join(holes) or f"{rules} refuses gold itself",
@@ -145,11 +145,11 @@ def _check_case(found: "Audit", check: "Audited", rules: Rule) -> Case:
     )
 
 
-def _audit_notes(found: "Audit") -> Iterator[str]:
+def _audit_notes(audit: "Audit") -> Iterator[str]:
     for rule in RULES:
-        if n := sum(rule in check.unfit for check in found.checks):
+        if n := sum(rule in check.unfit for check in audit.checks):
             yield f"{n} check{'s' if n > 1 else ''} left out under {rule} rules, which refuse gold itself: evalsuite gold check"
-    for why, n in found.reasons().items():
+    for why, n in audit.reasons().items():
         yield f"{n} check{'s' if n > 1 else ''} not audited: {why}"
-    if found.n_left:
-        yield f"{found.n_left} check{'s' if found.n_left > 1 else ''} left when the time was over: --seconds"
+    if audit.n_left:
+        yield f"{audit.n_left} check{'s' if audit.n_left > 1 else ''} left when the time was over: --seconds"

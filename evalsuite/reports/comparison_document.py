@@ -118,11 +118,11 @@ def instance_table(comparison: "Comparison") -> "Table[tuple[Candidate, Paired]]
     return Table(columns=columns, rows=[(one, pair) for one in comparison.candidates for pair in one.instances])
 
 
-def paired_outcome(comparison: "Comparison", one: "Paired") -> str:
+def paired_outcome(comparison: "Comparison", pair: "Paired") -> str:
     """`lost`, `won` or `tied`; `unjudged` where one side was not judged, `not_shown` where nobody may know."""
-    if one.gain is None:
+    if pair.gain is None:
         return "not_shown" if comparison.level == "none" else "unjudged"
-    return "lost" if one.gain < 0 else "won" if one.gain > 0 else "tied"
+    return "lost" if pair.gain < 0 else "won" if pair.gain > 0 else "tied"
 
 
 def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
@@ -137,13 +137,13 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     return Suite(name=candidate.label, cases=[_instance_case(comparison, one) for one in candidate.instances], properties=properties)
 
 
-def _instance_case(comparison: "Comparison", one: "Paired") -> Case:
-    found = paired_outcome(comparison, one)
+def _instance_case(comparison: "Comparison", pair: "Paired") -> Case:
+    found = paired_outcome(comparison, pair)
     kind = {"lost": "failure", "unjudged": "skipped", "not_shown": "skipped"}.get(found, "passed")
-    scores = " -> ".join("not judged" if value is None else f"{value:.4g}" for value in (one.a, one.b))
-    why = f"{comparison.baseline}: {one.reason_a or 'no reason'}; now: {one.reason_b or 'no reason'}"
-    message = scores if not (one.reason_a or one.reason_b) else f"{scores}; {why}"
-    return Case(name=one.instance_id, classname=f"{comparison.suite}.{one.scorer or 'none'}", kind=kind, type=found, message=message)
+    scores = " -> ".join("not judged" if value is None else f"{value:.4g}" for value in (pair.a, pair.b))
+    why = f"{comparison.baseline}: {pair.reason_a or 'no reason'}; now: {pair.reason_b or 'no reason'}"
+    message = scores if not (pair.reason_a or pair.reason_b) else f"{scores}; {why}"
+    return Case(name=pair.instance_id, classname=f"{comparison.suite}.{pair.scorer or 'none'}", kind=kind, type=found, message=message)
 
 
 MOST_ROWS = 1000
@@ -181,11 +181,11 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
     yield Section(look="foot", pairs=[*how_it_was_made(comparison), ("made with", f"evalsuite {__version__}")])
 
 
-def candidate_tiles(one: "Candidate") -> list[Tile]:
+def candidate_tiles(candidate: "Candidate") -> list[Tile]:
     """What happened to the instances."""
-    total = one.total
+    total = candidate.total
     found = (Tile(total.losses, "lost", "wrong"), Tile(total.wins, "won", "right"), Tile(total.ties, "tied"))
-    return [tile for tile in (*found, Tile(len(one.unjudged), "not judged", "unscored")) if tile.n]
+    return [tile for tile in (*found, Tile(len(candidate.unjudged), "not judged", "unscored")) if tile.n]
 
 
 def comparison_figures(comparison: "Comparison") -> list[Picture]:
@@ -219,15 +219,15 @@ def _points_and_p(row: "PairedDifference") -> str:
     return f"{own_points(row)} (p {p_value(row.p if row.p_adjusted is None else row.p_adjusted)})"
 
 
-def flips_picture(one: "Candidate", baseline: str) -> "Markup":
+def flips_picture(candidate: "Candidate", baseline: str) -> "Markup":
     """How often both are right, one of them, or neither; of the instances that both were judged on."""
     from markupsafe import Markup
 
     from evalsuite.reports.pictures import FlipCounts, draw_flips
 
-    both, first_only, second_only, neither = one.right
+    both, first_only, second_only, neither = candidate.right
     matrix = FlipCounts(both=both, first_only=first_only, second_only=second_only, neither=neither)
-    return Markup(draw_flips(matrix, title=f"{baseline} and {one.label}", first="baseline", second="candidate"))
+    return Markup(draw_flips(matrix, title=f"{baseline} and {candidate.label}", first="baseline", second="candidate"))
 
 
 def _at_most_a_thousand(section: Section) -> Section:

@@ -55,9 +55,13 @@ def candidates_in_words(comparison: "Comparison") -> str:
     return " · ".join(map(_candidate_in_words, comparison.candidates))
 
 
-def _candidate_in_words(one: "Candidate") -> str:
-    judged = f" ({own_points(one.total)} points, p {p_value(one.total.p_adjusted)})" if one.verdict in ("better", "worse") else ""
-    return f"{clean(one.label)}: {one.verdict}{judged}"
+def _candidate_in_words(candidate: "Candidate") -> str:
+    judged = (
+        f" ({own_points(candidate.total)} points, p {p_value(candidate.total.p_adjusted)})"
+        if candidate.verdict in ("better", "worse")
+        else ""
+    )
+    return f"{clean(candidate.label)}: {candidate.verdict}{judged}"
 
 
 def comparison_sections(comparison: "Comparison", *, everything: bool = False, drawn: bool = False) -> Iterator[Section]:
@@ -87,9 +91,9 @@ def _totals_section(comparison: "Comparison") -> Section:
     return Section(kind="candidate", table=table, lines=("", *lines) if lines else ())
 
 
-def _corrected_words(comparison: "Comparison", one: "Candidate") -> str:
+def _corrected_words(comparison: "Comparison", candidate: "Candidate") -> str:
     """`66.7 % -> 75.0 %`: both whole runs after gold's errata."""
-    return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, one.corrected))
+    return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
 
 _CELLS = 40
@@ -112,43 +116,44 @@ def _drawn_intervals(comparison: "Comparison") -> Iterator[str]:
         yield f"{label[:12]:<12}  {''.join(cells).rstrip()}"
 
 
-def _beside_totals(comparison: "Comparison", one: "Candidate") -> Iterator[str]:
-    label, base = clean(one.label), clean(comparison.baseline)
-    if one.detectable is not None:
-        unit = "instance" if one.total.n == sum(one.right) else "record"
-        seen = f"{counted(one.total.n, unit)} that differ as these do"
-        beyond = not one.total.is_raw and one.detectable > 1
-        shown = "are too few to show any difference" if beyond else f"show a difference of {_detectable(one)}"
+def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
+    label, base = clean(candidate.label), clean(comparison.baseline)
+    if candidate.detectable is not None:
+        unit = "instance" if candidate.total.n == sum(candidate.right) else "record"
+        seen = f"{counted(candidate.total.n, unit)} that differ as these do"
+        beyond = not candidate.total.is_raw and candidate.detectable > 1
+        shown = "are too few to show any difference" if beyond else f"show a difference of {_detectable(candidate)}"
         text = f"{label}: {seen} {shown} with 80 % power"
-        if one.n_needed is not None:
-            text += f"; {own_points(one.total)} would take about {counted(one.n_needed, unit)}"
+        if candidate.n_needed is not None:
+            text += f"; {own_points(candidate.total)} would take about {counted(candidate.n_needed, unit)}"
         yield text
-    if one.unjudged:
-        span = f": the difference over all lies in {_interval_in_words(*one.bounds)}" if one.bounds else ""
-        yield f"{label}: {counted(len(one.unjudged), 'instance')} not judged on both sides, left out ({_some_ids(one.unjudged)}){span}"
-    for ids, owner in ((one.only_baseline, base), (one.only_candidate, label)):
+    if candidate.unjudged:
+        span = f": the difference over all lies in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""
+        unjudged = counted(len(candidate.unjudged), "instance")
+        yield f"{label}: {unjudged} not judged on both sides, left out ({_some_ids(candidate.unjudged)}){span}"
+    for ids, owner in ((candidate.only_baseline, base), (candidate.only_candidate, label)):
         if ids:
             yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_some_ids(ids)})"
-    if one.total.note:
-        yield f"{label}: {one.total.note}"
+    if candidate.total.note:
+        yield f"{label}: {candidate.total.note}"
 
 
-def _detectable(one: "Candidate") -> str:
-    return f"{one.detectable:.4g}" if one.total.is_raw else f"{(one.detectable or 0) * 100:.1f} points"
+def _detectable(candidate: "Candidate") -> str:
+    return f"{candidate.detectable:.4g}" if candidate.total.is_raw else f"{(candidate.detectable or 0) * 100:.1f} points"
 
 
-def _flip_sections(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
-    base, label = clean(comparison.baseline), clean(one.label)
+def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
+    base, label = clean(comparison.baseline), clean(candidate.label)
     for word, flips in (
-        ("lost", [flip for flip in one.flips if (flip.gain or 0) < 0]),
-        ("won", [flip for flip in one.flips if (flip.gain or 0) > 0]),
+        ("lost", [flip for flip in candidate.flips if (flip.gain or 0) < 0]),
+        ("won", [flip for flip in candidate.flips if (flip.gain or 0) > 0]),
     ):
         shown = flips if everything else flips[:MOST_FLIPS]
         if shown:
             yield Section(
                 title=f"{label} against {base}: {counted(len(flips), 'instance')} {word}",
                 kind=word,
-                of=one.label,
+                of=candidate.label,
                 table=Table(
                     columns=_flip_columns(base, label, shown), rows=shown, anchor=lambda flip: f"{label}/{clean(flip.instance_id)}"
                 ),
@@ -174,18 +179,20 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
     ]
 
 
-def _part_sections(comparison: "Comparison", one: "Candidate", everything: bool) -> Iterator[Section]:
+def _part_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
     """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
-    label = clean(one.label)
+    label = clean(candidate.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
-        rows: Sequence[PairedDifference] = getattr(one, attribute)
-        if any(row.n < one.total.n for row in rows):
+        rows: Sequence[PairedDifference] = getattr(candidate, attribute)
+        if any(row.n < candidate.total.n for row in rows):
             columns = _difference_columns(
                 comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates)
             )
-            yield Section(title=f"{label} by {name}", kind=name, of=one.label, table=Table(columns=columns, rows=rows), is_folded=True)
-    if one.fields:
-        ordered = sorted(one.fields, key=lambda field: -abs(field.f1.difference or 0))
+            yield Section(
+                title=f"{label} by {name}", kind=name, of=candidate.label, table=Table(columns=columns, rows=rows), is_folded=True
+            )
+    if candidate.fields:
+        ordered = sorted(candidate.fields, key=lambda field: -abs(field.f1.difference or 0))
         shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
@@ -196,33 +203,33 @@ def _part_sections(comparison: "Comparison", one: "Candidate", everything: bool)
         yield Section(
             title=f"{label} by field, the largest difference first",
             kind="field",
-            of=one.label,
+            of=candidate.label,
             table=Table(columns=by_field, rows=shown),
             below=_and_more(len(ordered) - len(shown), "fields"),
             is_folded=True,
         )
-    if one.shift:
-        yield _shift_section(comparison, one, everything)
+    if candidate.shift:
+        yield _shift_section(comparison, candidate, everything)
 
 
-def _shift_section(comparison: "Comparison", one: "Candidate", everything: bool) -> Section:
-    shown = one.shift if everything else one.shift[:MOST_FIELDS]
+def _shift_section(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Section:
+    shown = candidate.shift if everything else candidate.shift[:MOST_FIELDS]
     family = sum(len(c.shift) for c in comparison.candidates)
     columns: list[Column[ScoreShift]] = [
         Column(name="scores of", words=lambda s: s.name or "(root)", role="name"),
         Column(name="n", words=lambda s: str(s.n_a) if s.n_a == s.n_b else f"{s.n_a}, {s.n_b}", is_number=True),
         Column(name="baseline", title=clean(comparison.baseline), words=lambda s: percent(s.mean_a), is_number=True),
-        Column(name="score", title=clean(one.label), words=lambda s: percent(s.mean_b), is_number=True),
+        Column(name="score", title=clean(candidate.label), words=lambda s: percent(s.mean_b), is_number=True),
         Column(name="distance", words=lambda s: f"{s.distance:.3f}", is_number=True),
         Column(name="p", words=lambda s: p_value(s.p), is_number=True),
         Column(name="p_adjusted", title=f"p (Holm, {family})", words=lambda s: p_value(s.p_adjusted), is_number=True),
     ]
     return Section(
-        title=f"{clean(one.label)}: have the scores moved?",
+        title=f"{clean(candidate.label)}: have the scores moved?",
         kind="shift",
-        of=one.label,
+        of=candidate.label,
         table=Table(columns=columns, rows=shown),
-        below=_and_more(len(one.shift) - len(shown), "rows"),
+        below=_and_more(len(candidate.shift) - len(shown), "rows"),
         is_folded=True,
     )
 

@@ -51,15 +51,16 @@ def drift_document(drifts: "Sequence[Drift]", components: Sequence[Component]) -
 _KEYS = ("component", "n_runs", "n", "n_moved")
 
 
-def _drift_lines(one: "Drift") -> list[str]:
-    if one.problem:
-        return [f" {clean(one.name)}  not scored again: {clean(one.problem)}"]
-    lines = [f" {clean(one.name)}  {len(one.moved)} of {one.n} verdicts moved" + (f": {clean(one.blamed)}" if one.moved else "")]
-    for name, *scores in one.moved[:_MOST]:
+def _drift_lines(drift: "Drift") -> list[str]:
+    if drift.problem:
+        return [f" {clean(drift.name)}  not scored again: {clean(drift.problem)}"]
+    lines = [f" {clean(drift.name)}  {len(drift.moved)} of {drift.n} verdicts moved" + (f": {clean(drift.blamed)}" if drift.moved else "")]
+    for name, *scores in drift.moved[:_MOST]:
         then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")
-    return [*lines, *([f"   ... {len(one.moved) - _MOST} more"] if len(one.moved) > _MOST else [])]
+    return [*lines, *([f"   ... {len(drift.moved) - _MOST} more"] if len(drift.moved) > _MOST else [])]
 
 
-def _component_row(one: Component) -> list[str]:
-    return [f"   {clean(one[0])}: {one[3]} of {one[2]} verdicts moved in {one[1]} {'run' if one[1] == 1 else 'runs'}"]
+def _component_row(component: Component) -> list[str]:
+    name, n_runs, n_verdicts, n_moved = component
+    return [f"   {clean(name)}: {n_moved} of {n_verdicts} verdicts moved in {n_runs} {'run' if n_runs == 1 else 'runs'}"]

@@ -23,12 +23,12 @@ MOST_OVERLAPS = 50
 MOST_RUNS = 5
 
 
-def gold_check_document(found: "GoldCheck", name: str) -> Document:
+def gold_check_document(check: "GoldCheck", name: str) -> Document:
     """The instances that gold itself cannot answer, then single checks that refuse their gold, then the ceiling."""
     parts = {
-        "gold's own answer is refused": [one for one in found.unsatisfied if one.lowers],
-        "refused, while another answer to the same instance is accepted": [one for one in found.unsatisfied if not one.lowers],
-        "not tried": list(found.untried),
+        "gold's own answer is refused": [one for one in check.unsatisfied if one.lowers],
+        "refused, while another answer to the same instance is accepted": [one for one in check.unsatisfied if not one.lowers],
+        "not tried": list(check.untried),
     }
     state = {one: title for title, rows in parts.items() for one in rows}
     columns: list[Column[Unsatisfied]] = [
@@ -42,7 +42,7 @@ def gold_check_document(found: "GoldCheck", name: str) -> Document:
     ]
 
     def sections(form: Form) -> Iterator[Section]:
-        yield Section(prose=[Strong(gold_check_verdict(found))] if form != "text" else ())
+        yield Section(prose=[Strong(gold_check_verdict(check))] if form != "text" else ())
         for title, rows in parts.items():
             more = len(rows) - MOST_REFUSED
             if rows:
@@ -52,10 +52,10 @@ def gold_check_document(found: "GoldCheck", name: str) -> Document:
                     table=Table(columns=columns, rows=rows[:MOST_REFUSED], lines=lambda one: [_refused_line(one)]),
                     below=[f"   ... {more} more (--json lists all)"] if more > 0 else (),
                 )
-        if found.excused:
-            answered = [f"   {id_}: {place}" for id_, place in found.excused.items()]
+        if check.excused:
+            answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
             yield Section(look="lines", title="answered for", lines=answered)
-        yield Section(look="lines", lines=[found.ceiling.words()])
+        yield Section(look="lines", lines=[check.ceiling.words()])
 
     every = Table(columns=columns, rows=list(state))
     return Document(
@@ -63,44 +63,45 @@ def gold_check_document(found: "GoldCheck", name: str) -> Document:
         title="",
         heading=("Gold check of ", Code(name, 80)),
         sections=sections,
-        last_line=gold_check_verdict(found),
+        last_line=gold_check_verdict(check),
         tables={"csv": every, "parquet": every},
-        whole=found.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_refused_case(found, one) for one in every.rows], properties=())],
+        whole=check.to_json(),
+        suites=lambda: [Suite(name=name, cases=[_refused_case(check, one) for one in every.rows], properties=())],
     )
 
 
-def _refused_line(one: "Unsatisfied") -> str:
-    rules = f", {'+'.join(one.rules)}" if one.rules else ""
-    return f"   {one.where}: {one.instance_id}: {one.scorer}{rules}: {f'{one.code}: ' if one.code else ''}{one.reason}"
+def _refused_line(refused: "Unsatisfied") -> str:
+    rules = f", {'+'.join(refused.rules)}" if refused.rules else ""
+    code = f"{refused.code}: " if refused.code else ""
+    return f"   {refused.where}: {refused.instance_id}: {refused.scorer}{rules}: {code}{refused.reason}"
 
 
-def _refused_case(found: "GoldCheck", one: "Unsatisfied") -> Case:
+def _refused_case(check: "GoldCheck", refused: "Unsatisfied") -> Case:
     """A failure where it keeps the ceiling low and nobody answers for it; what was not tried, or is no loss, is skipped."""
-    fails = one.instance_id in found.failing and bool(one.rules) and one.lowers
+    fails = refused.instance_id in check.failing and bool(refused.rules) and refused.lowers
     return Case(
-        name=one.instance_id,
-        classname=f"{one.scorer}.{'+'.join(one.rules) or 'not tried'}",
+        name=refused.instance_id,
+        classname=f"{refused.scorer}.{'+'.join(refused.rules) or 'not tried'}",
         kind="failure" if fails else "skipped",
-        type=one.code or "refused",
-        message=one.reason,
-        place=one.where,
+        type=refused.code or "refused",
+        message=refused.reason,
+        place=refused.where,
         level="error" if fails else "notice",
     )
 
 
-def gold_check_verdict(found: "GoldCheck") -> str:
+def gold_check_verdict(check: "GoldCheck") -> str:
     """The last line: which instances do not get full marks though nobody answers for them."""
-    failing = [clean(id_) for id_ in found.failing]
+    failing = [clean(id_) for id_ in check.failing]
     if not failing:
-        others = f", but for {len(found.excused)} answered for by lint_ignore or errata" if found.excused else ""
-        tried = " that was tried" if found.untried else ""
+        others = f", but for {len(check.excused)} answered for by lint_ignore or errata" if check.excused else ""
+        tried = " that was tried" if check.untried else ""
         return f"done: every gold{tried} gets full marks under its own rules{others}"
     more = f" and {len(failing) - MOST_NAMED} more" if len(failing) > MOST_NAMED else ""
     return f"failed: no full marks under its own rules: {', '.join(failing[:MOST_NAMED])}{more} (exit 1)"
 
 
-def lint_document(found: "Lint") -> Document:
+def lint_document(lint: "Lint") -> Document:
     """All findings, a line each, and their counts; as annotations, at the lines of the spec as they can be found from here."""
     columns: list[Column[Found]] = [
         Column(name="where", role="name", value=lambda one: one.where),
@@ -111,10 +112,10 @@ def lint_document(found: "Lint") -> Document:
         Column(name="hint", role="why", value=lambda one: one.hint or None, wraps=True),
         Column(name="fixable", type="BOOLEAN", value=lambda one: one.change is not None, forms=MACHINES),
     ]
-    name = found.book.folder.name
+    name = lint.book.folder.name
     table = Table(
         columns=columns,
-        rows=found.findings,
+        rows=lint.findings,
         is_long=True,
         lines=lambda one: [f"{one.where}: {one.severity} {one.code}: {_finding_text(one)}"],
     )
@@ -122,10 +123,10 @@ def lint_document(found: "Lint") -> Document:
         name=name,
         title="",
         heading=("Lint of ", Code(name, 80)),
-        sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(found)])],
+        sections=lambda _: [Section(look="lines", table=table), Section(look="lines", lines=[lint_summary(lint)])],
         tables={"csv": table, "parquet": table},
-        whole=found.to_json(),
-        suites=lambda: [Suite(name=name, cases=[_lint_case(found, one) for one in found.findings], properties=())],
+        whole=lint.to_json(),
+        suites=lambda: [Suite(name=name, cases=[_lint_case(lint, one) for one in lint.findings], properties=())],
     )
 
 
@@ -133,13 +134,13 @@ def _finding_text(one: "Found") -> str:
     return (f"{one.instance_id}: " if one.instance_id else "") + one.message + (f" ({one.hint})" if one.hint else "")
 
 
-def _lint_case(found: "Lint", one: "Found") -> Case:
+def _lint_case(lint: "Lint", one: "Found") -> Case:
     """An error is a failure, all else is skipped. Its place is given as it can be found from here, not as findings name it."""
     name, _, line = one.where.rpartition(":")
-    file = str(found.book.folder / (name or one.where).rpartition("/")[2])
+    file = str(lint.book.folder / (name or one.where).rpartition("/")[2])
     return Case(
         name=f"{one.where}: {one.code}",
-        classname=f"{found.book.folder.name}.{one.severity}",
+        classname=f"{lint.book.folder.name}.{one.severity}",
         kind="failure" if one.severity == "error" else "skipped",
         type=one.code,
         message=_finding_text(one),
@@ -149,16 +150,16 @@ def _lint_case(found: "Lint", one: "Found") -> Case:
     )
 
 
-def lint_summary(found: "Lint") -> str:
+def lint_summary(lint: "Lint") -> str:
     """`40 instances: 1 error, 0 warnings, 5 notes`; what was told to keep quiet and what --fix can mend is added."""
-    counts = [counted(found.count(severity), severity) for severity in ("error", "warning", "note")]
-    n_fixable = sum(one.change is not None for one in found.findings)
-    more = [f"{found.n_ignored} ignored"] if found.n_ignored else []
+    counts = [counted(lint.count(severity), severity) for severity in ("error", "warning", "note")]
+    n_fixable = sum(one.change is not None for one in lint.findings)
+    more = [f"{lint.n_ignored} ignored"] if lint.n_ignored else []
     more += [f"--fix shows a repair of {n_fixable}"] if n_fixable else []
-    return f"{len(found.book.instances)} instances: {', '.join([*counts, *more])}"
+    return f"{len(lint.book.instances)} instances: {', '.join([*counts, *more])}"
 
 
-def contamination_document(found: "Contamination", name: str) -> Document:
+def contamination_document(contamination: "Contamination", name: str) -> Document:
     """A row for each text of gold of which something was found, the largest share first, then the count."""
     columns: list[Column[Overlap]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
@@ -171,37 +172,37 @@ def contamination_document(found: "Contamination", name: str) -> Document:
     ]
 
     def sections(_: Form) -> Iterator[Section]:
-        more = len(found.overlaps) - MOST_OVERLAPS
-        if found.overlaps:
+        more = len(contamination.overlaps) - MOST_OVERLAPS
+        if contamination.overlaps:
             yield Section(
                 look="lines",
-                table=Table(columns=columns, rows=found.overlaps[:MOST_OVERLAPS], lines=_overlap_lines),
+                table=Table(columns=columns, rows=contamination.overlaps[:MOST_OVERLAPS], lines=_overlap_lines),
                 below=[f" ... {more} more (--json lists all)"] if more > 0 else (),
             )
-        n_hit = len({one.instance_id for one in found.overlaps})
-        said = [f"{n_hit} of {found.n_instances} instances share n-grams of {found.n_words} words with the files"]
-        if found.n_too_short:
-            text = f"{found.n_too_short} of {found.n_texts} texts of gold are too short to tell (--words asks for shorter n-grams)"
-            said.append(text)
+        n_hit = len({one.instance_id for one in contamination.overlaps})
+        said = [f"{n_hit} of {contamination.n_instances} instances share n-grams of {contamination.n_words} words with the files"]
+        if contamination.n_too_short:
+            few = f"{contamination.n_too_short} of {contamination.n_texts} texts of gold"
+            said.append(f"{few} are too short to tell (--words asks for shorter n-grams)")
         yield Section(look="lines", lines=said)
 
-    every = Table(columns=columns, rows=found.overlaps)
+    every = Table(columns=columns, rows=contamination.overlaps)
     tables: dict[Form, Table[Overlap]] = {"csv": every, "parquet": every}
     heading = ("Contamination of ", Code(name, 80))
-    return Document(name=name, title="", heading=heading, sections=sections, tables=tables, whole=found.to_json())
+    return Document(name=name, title="", heading=heading, sections=sections, tables=tables, whole=contamination.to_json())
 
 
-def _overlap_lines(one: "Overlap") -> Sequence[str]:
-    hit = one.longest
+def _overlap_lines(overlap: "Overlap") -> Sequence[str]:
+    hit = overlap.longest
     return (
-        f" {percent(one.share):>7}  {one.instance_id}  {one.part}  {one.n_found} of {one.n_grams} n-grams",
+        f" {percent(overlap.share):>7}  {overlap.instance_id}  {overlap.part}  {overlap.n_found} of {overlap.n_grams} n-grams",
         f"          longest: {hit.n_words} words at {hit.file}:{hit.line}: {hit.text}",
     )
 
 
-def suspects_document(found: "Suspects", *, most: int = 20) -> Document:
+def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
     """The first `most` suspects with their reasons, then what was looked at."""
-    numbers = {one.instance_id: at for at, one in enumerate(found.suspects, start=1)}
+    numbers = {one.instance_id: at for at, one in enumerate(suspects.suspects, start=1)}
     columns: list[Column[Suspect]] = [
         Column(name="place", role="name", type="BIGINT", value=lambda one: numbers[one.instance_id], is_number=True),
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
@@ -212,24 +213,25 @@ def suspects_document(found: "Suspects", *, most: int = 20) -> Document:
         Column(name="reasons", title="why", role="why", value=lambda one: "; ".join(one.reasons), wraps=True),
     ]
 
-    def lines(one: "Suspect") -> Iterator[str]:
-        yield f"{numbers[one.instance_id]:>3}  {one.instance_id}  right {one.n_right}/{one.n_voices}  P(gold is wrong) {one.p_wrong:.2f}"
-        yield from (f"       {reason}" for reason in one.reasons)
-        if one.agreeing:
-            more = f" and {len(one.agreeing) - MOST_RUNS} more" if len(one.agreeing) > MOST_RUNS else ""
-            yield f"       the answer: {one.shown}  ({', '.join(one.agreeing[:MOST_RUNS])}{more})"
+    def lines(suspect: "Suspect") -> Iterator[str]:
+        right = f"right {suspect.n_right}/{suspect.n_voices}"
+        yield f"{numbers[suspect.instance_id]:>3}  {suspect.instance_id}  {right}  P(gold is wrong) {suspect.p_wrong:.2f}"
+        yield from (f"       {reason}" for reason in suspect.reasons)
+        if suspect.agreeing:
+            more = f" and {len(suspect.agreeing) - MOST_RUNS} more" if len(suspect.agreeing) > MOST_RUNS else ""
+            yield f"       the answer: {suspect.shown}  ({', '.join(suspect.agreeing[:MOST_RUNS])}{more})"
 
     def sections(_: Form) -> Iterator[Section]:
-        more = len(found.suspects) - most
-        if found.suspects:
-            table = Table(columns=columns, rows=found.suspects[:most], lines=lambda one: list(lines(one)))
+        more = len(suspects.suspects) - most
+        if suspects.suspects:
+            table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda one: list(lines(one)))
             yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
-        n_voices = f"{found.n_voices} independent submissions in {found.n_runs} runs"
-        said = f"{len(found.suspects)} of {found.n_instances} instances to look at, from {n_voices}"
-        expected = [f"expected: {found.outlook.says}"] if found.outlook.says else []
-        yield Section(look="lines", lines=[*(f"note: {note}" for note in found.notes), *expected, said])
+        n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
+        said = f"{len(suspects.suspects)} of {suspects.n_instances} instances to look at, from {n_voices}"
+        expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
+        yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, said])
 
-    every = Table(columns=columns, rows=found.suspects)
+    every = Table(columns=columns, rows=suspects.suspects)
     tables: dict[Form, Table[Suspect]] = {"csv": every, "parquet": every}
     heading = "Instances whose gold may be wrong"
-    return Document(name="suspects", title="", heading=heading, sections=sections, tables=tables, whole=found.to_json())
+    return Document(name="suspects", title="", heading=heading, sections=sections, tables=tables, whole=suspects.to_json())

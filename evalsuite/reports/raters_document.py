@@ -15,12 +15,12 @@ MOST_SHOWN = 20
 LabelRow = tuple[str, Sequence[int]]
 
 
-def raters_document(found: "RaterAgreement", *, most: int = MOST_SHOWN) -> Document:
+def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> Document:
     """Raw agreement, coefficients, the confusion of labels, and at most `most` disagreements with how many more there are."""
-    a, b = found.names
-    low, high = found.interval
-    ratio = f"{found.n_equal}/{found.n} = {percent(found.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
-    values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in found.coefficients}
+    a, b = agreement.names
+    low, high = agreement.interval
+    ratio = f"{agreement.n_equal}/{agreement.n} = {percent(agreement.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
+    values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in agreement.coefficients}
     pairs = [("raw agreement", ratio), *values.items()]
     columns: list[Column[Disagreement]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
@@ -32,34 +32,34 @@ def raters_document(found: "RaterAgreement", *, most: int = MOST_SHOWN) -> Docum
 
     def sections(form: Form) -> Iterator[Section]:
         said = [f"A {a}", f"B {b}"]
-        if found.threshold is not None:
-            said.append(f"labels of at least {found.threshold:g} count as 1, others as 0")
-        said += [f"left out: {count} {why}" for why, count in found.left_out.items()]
+        if agreement.threshold is not None:
+            said.append(f"labels of at least {agreement.threshold:g} count as 1, others as 0")
+        said += [f"left out: {count} {why}" for why, count in agreement.left_out.items()]
         yield Section(look="lines", prose=said)
         if form == "text":
             yield Section(look="part", lines=[f" {label:<34} {text}" for label, text in pairs])
         else:
             yield Section(pairs=pairs)
-        if found.confusion is not None:
-            yield _confusion_section(found.confusion, form)
-        n = len(found.disagreements)
+        if agreement.confusion is not None:
+            yield _confusion_section(agreement.confusion, form)
+        n = len(agreement.disagreements)
         yield Section(
             look="part",
             title=f" {n} disagreement{'' if n == 1 else 's'}" if form == "text" or n else "",
             prose=() if n else ("no disagreement",) if form != "text" else (),
-            table=Table(columns=columns, rows=found.disagreements[:most], lines=_disagreement_lines),
+            table=Table(columns=columns, rows=agreement.disagreements[:most], lines=_disagreement_lines),
             below=[f"   ... {n - most} more (--most {n} shows all)"] if n > most else (),
         )
 
-    every = Table(columns=columns, rows=found.disagreements)
+    every = Table(columns=columns, rows=agreement.disagreements)
     return Document(
         name=f"{a} and {b}",
         title="",
         heading="Agreement of two raters",
         sections=sections,
         tables={"csv": every, "parquet": every},
-        whole=found.to_json(),
-        suites=lambda: [Suite(name=f"{a} and {b}", cases=list(map(_disagreement_case, found.disagreements)), properties=pairs)],
+        whole=agreement.to_json(),
+        suites=lambda: [Suite(name=f"{a} and {b}", cases=list(map(_disagreement_case, agreement.disagreements)), properties=pairs)],
     )
 
 
@@ -82,18 +82,18 @@ def _confusion_section(table: "Confusion", form: Form) -> Section:
     return Section(look="part", prose=[head] if form == "text" else (), table=Table(columns=columns, rows=rows, lines=lines))
 
 
-def _disagreement_lines(one: "Disagreement") -> list[str]:
-    said = zip("AB", one.labels, one.reasons, strict=True)
+def _disagreement_lines(disagreement: "Disagreement") -> list[str]:
+    said = zip("AB", disagreement.labels, disagreement.reasons, strict=True)
     return [
-        f"   {one.instance_id}",
+        f"   {disagreement.instance_id}",
         *(f"     {side} {label_words(label)}" + (f"  {reason}" if reason else "") for side, label, reason in said),
     ]
 
 
-def _disagreement_case(one: "Disagreement") -> Case:
-    reasons = " / ".join(filter(None, one.reasons))
-    message = " against ".join(map(label_words, one.labels)) + (f": {reasons}" if reasons else "")
-    return Case(name=one.instance_id, classname="agreement", kind="failure", type="disagreement", message=message)
+def _disagreement_case(disagreement: "Disagreement") -> Case:
+    reasons = " / ".join(filter(None, disagreement.reasons))
+    message = " against ".join(map(label_words, disagreement.labels)) + (f": {reasons}" if reasons else "")
+    return Case(name=disagreement.instance_id, classname="agreement", kind="failure", type="disagreement", message=message)
 
 
 def label_words(label: "Label") -> str:

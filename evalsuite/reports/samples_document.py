@@ -49,8 +49,8 @@ def samples_document(samples: "Samples") -> Document:
 
 
 def _model_columns() -> "list[Column[ModelSamples]]":
-    def samples_words(one: "ModelSamples") -> str:
-        least, most = one.numbers.n_samples
+    def samples_words(samples: "ModelSamples") -> str:
+        least, most = samples.numbers.n_samples
         return str(most) if least == most else f"{least} to {most}"
 
     return [
@@ -88,9 +88,9 @@ def _pass_columns() -> list[Column[PassRow]]:
     ]
 
 
-def noise_words(one: "ModelSamples", *, with_bar: bool = False) -> Iterator[str]:
+def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[str]:
     """How much of the interval's width is the questions', and what would halve it."""
-    numbers, label = one.numbers, clean(one.model)
+    numbers, label = samples.numbers, clean(samples.model)
     if numbers.question_share is None:
         yield f"{label}: no variance to split"
         return

@@ -128,13 +128,13 @@ def _save_run(log: ForeignLog, run: LoggedRun, suite: StoredSuite, root: Path) -
     return folder
 
 
-def _verdict_as_result(log: ForeignLog, case_id: str, one: Logged | None, scorer: str) -> Result:
+def _verdict_as_result(log: ForeignLog, case_id: str, logged: Logged | None, scorer: str) -> Result:
     """Their verdict as a result; what they did not judge is unscored and no 0."""
-    value = 0.0 if one is None else one.theirs
-    status: Any = "missing" if one is None else "unscored" if value is None else "scored"
+    value = 0.0 if logged is None else logged.theirs
+    status: Any = "missing" if logged is None else "unscored" if value is None else "scored"
     shown = "no verdict" if value is None else f"{value:g}"
-    reason = "not in the log" if one is None else f"{log.format} says {shown}"
-    details = {} if one is None else {"source_id": one.source_id, "output": one.output}
+    reason = "not in the log" if logged is None else f"{log.format} says {shown}"
+    details = {} if logged is None else {"source_id": logged.source_id, "output": logged.output}
     return Result(
         instance_id=case_id,
         status=status,
@@ -143,6 +143,6 @@ def _verdict_as_result(log: ForeignLog, case_id: str, one: Logged | None, scorer
         strict=value,
         scorer=scorer,
         reason=reason,
-        fault="MISSING_INSTANCE" if one is None else None,
+        fault="MISSING_INSTANCE" if logged is None else None,
         details=details,
     )
