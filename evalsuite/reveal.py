@@ -110,7 +110,7 @@ def reveal_explanation(explanation: Mapping[str, Any], level: str) -> dict[str, 
         if shows(level, "shape"):
             kept["says"] = cause["says"]
         if level == "cells":
-            kept |= {key: cause[key] for key in ("where", "text") if key in cause}
+            kept |= {key: cause[key] for key in ("where", "text", "patch", "scores") if key in cause}
         causes.append(kept)
     notes = list(explanation.get("notes", ())) if level == "cells" else []
     kept_keys = {

@@ -16,7 +16,8 @@ from evalsuite.explain.difference_sql import table_sql
 from evalsuite.explain.instance_evidence import explanation
 from evalsuite.explain.search import Budget, Cause, Judge, plural, show
 from evalsuite.explain.search_tables import search_pair
-from evalsuite.explain.search_trees import differing, explain_tree
+from evalsuite.explain.search_trees import differing
+from evalsuite.explain.tree_parts import explain_tree
 from evalsuite.readers.bare_tables import as_texts, read_bare
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.scorers import SCORERS

@@ -222,7 +222,7 @@ _SEARCHES: Final[dict[str, Lazy]] = {
     "database": Lazy("evalsuite.explain.search_tables:explain_database"),
     "text": Lazy("evalsuite.explain.search_texts:explain_text"),
     "number": Lazy("evalsuite.explain.search_texts:explain_text"),
-    "tree": Lazy("evalsuite.explain.search_trees:explain_tree"),
+    "tree": Lazy("evalsuite.explain.tree_parts:explain_tree"),
 }
 
 
@@ -277,8 +277,10 @@ def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: s
     if any(cause.chance > FITS for cause in weighed):
         by_chance = max(weighed, key=lambda cause: cause.chance)
         notes.append(f"{by_chance.name} fits, as it fits unrelated values in {by_chance.chance:.0%} of tries: not named")
-        weighed = []
-    proved = bool(weighed) and all(cause.standing == "proved" for cause in weighed)
+        # What is a cause of a part only stands without the others.
+        weighed = [cause for cause in weighed if cause.scores and cause.chance <= FITS]
+    whole = all(cause.scores is None for cause in weighed) or any(cause.scores and cause.scores[1] == 1 for cause in weighed)
+    proved = bool(weighed) and whole and all(cause.standing == "proved" for cause in weighed)
     return {
         "proved": proved,
         "standing": "proved" if proved else "fits" if weighed else "",

@@ -23,7 +23,8 @@ class Cause:
     """One cause: its name, what was found (counts and places, no values), and where (headers, values).
 
     `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in` says that undoing it takes from gold what
-    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, see `null_model`.
+    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, see `null_model`. `patch` are the keys
+    by path that let a schema take the answer as it is, `scores` the score before and after what is a cause of a part only.
     """
 
     name: str
@@ -34,6 +35,8 @@ class Cause:
     column: Sequence[Any] = field(default=(), compare=False)
     puts_gold_in: bool = False
     chance: float = 0.0
+    patch: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    scores: tuple[float, float] | None = None
 
     def weighed(self) -> "Cause":
         """The cause with its chance."""
@@ -58,6 +61,8 @@ class Cause:
             "says": says,
             "where": self.where,
             "text": f"{says}: {self.where}" if self.where else says,
+            **({"patch": self.patch} if self.patch else {}),
+            **({"scores": list(self.scores)} if self.scores else {}),
         }
 
 
@@ -99,16 +104,20 @@ class Judge:
 
     def passes(self, prediction: Any) -> bool:
         """Whether the scorer gives a full score; False too where the budget is spent, or where the scorer cannot judge it."""
+        return self.value(prediction) == 1.0
+
+    def value(self, prediction: Any) -> float | None:
+        """What the scorer gives; None where the budget is spent, or where the scorer cannot judge it."""
         if self.budget.spent:
-            return False
+            return None
         self.budget.used += 1
         self.budget.used_cells += n_cells(prediction)
         try:
             with verdicts_only():
-                return self.scorer.score(prediction, **self.parameters).value(self.rules) == 1.0
+                return self.scorer.score(prediction, **self.parameters).value(self.rules)
         except (FaultError, ArithmeticError, ValueError, TypeError, KeyError, IndexError, AttributeError):
             # A repaired answer is nobody's answer: what a scorer cannot read of it proves nothing.
-            return False
+            return None
 
     def with_parameters(self, **changed: Any) -> "Judge":
         """The same scorer with some parameters changed."""

@@ -55,8 +55,8 @@ def shown_path(path: Path) -> str:
     return text.removeprefix(".") or "(root)"
 
 
-def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
-    """The proved causes of a wrong tree; None where nothing is proved."""
+def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
+    """The causes that together make a wrong tree right."""
     gold = judge.parameters["gold"]
     leaves = []
     for leaf in differing(gold, form):
@@ -71,7 +71,7 @@ def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
             return None
         causes.append(found[0])
         for path, value in found[1]:
-            repaired = _with_value_put(repaired, path, value)
+            repaired = with_value_put(repaired, path, value)
     return causes if causes and judge.passes(repaired) else None
 
 
@@ -95,7 +95,7 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
         return cause, [(leaf.path, leaf.gold) for leaf in leaves]
     if first.status == "extra":
         return Cause("field too many", f"{plural(n, 'field')} that gold does not have", where), [(leaf.path, _GONE) for leaf in leaves]
-    if not all(_is_leaf(leaf.gold) and _is_leaf(leaf.predicted) for leaf in leaves):
+    if not all(is_leaf(leaf.gold) and is_leaf(leaf.predicted) for leaf in leaves):
         return None
     pairs = [Pair(leaf.gold, leaf.predicted, native=True) for leaf in leaves]
     for law in (law for law in LAWS if not law.partial):
@@ -108,11 +108,12 @@ def _cause_of_field(leaves: Sequence[Leaf]) -> tuple[Cause, list[tuple[Path, Any
     return None
 
 
-def _is_leaf(value: Any) -> bool:
+def is_leaf(value: Any) -> bool:
+    """Whether a value has nothing below it, and is no NaN or infinity."""
     return not isinstance(value, dict | list) and finite(value)
 
 
-def _with_value_put(tree: Any, path: Path, value: Any) -> Any:
+def with_value_put(tree: Any, path: Path, value: Any) -> Any:
     """The tree with a value at the path, changed in place; a list that is one short grows."""
     if not path:
         return value

@@ -1,0 +1,311 @@
+"""Causes of parts of what is wrong with JSON records: each undone alone, or its schema patched, and scored again.
+
+A list that is paired in order, a field in another form, all values of a field off by one factor, two fields exchanged, other words for the
+same thing: what each is worth stands beside it (`scores`, the score before and after), whether or not the rest is right.
+"""
+
+import copy
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from evalsuite.causes import LAWS
+from evalsuite.causes.laws import Fixed, Law
+from evalsuite.causes.value_pairs import Pair, finite
+from evalsuite.explain.search import Cause, Judge, plural, show
+from evalsuite.explain.search_trees import explain_whole, is_leaf, with_value_put
+from evalsuite.trees.eval_schema import child_schemas, effective_type
+from evalsuite.trees.record_scoring import evaluate
+from evalsuite.trees.schema_conversion import is_treeval_schema, json_schema_of
+from evalsuite.trees.schema_sources import as_json_schema, infer_schema
+
+Steps = tuple[str | int, ...]
+Keys = Mapping[str, Any]
+MOST_RECORDS: Final = 2000
+# A law that holds for fewer of a field's wrong values, or of fewer than so many, is not told as a part.
+FEWEST, _SHARE = 3, 0.5
+# So much a score rises where something was a cause, and so much of what undoing gives a schema patch has to give.
+_RISE, _AS_MUCH = 1e-6, 0.99
+_STEP: Final = re.compile(r"\[(-?\d+)\]|\.?([^.\[\]]+)")
+# What in the schema lets a form through that a law undoes, the narrowest first.
+_PATCHES: Final[Mapping[str, Sequence[Keys]]] = {
+    "date form": [{"x-eval-compare": {"date": {"locale": locale}}} for locale in ("de", "en-US", "en-GB")] + [{"x-eval-compare": "date"}],
+    "number in text": [{"x-eval-compare": {"numeric": {"locale": locale}}} for locale in ("en", "de", "fr")]
+    + [{"x-eval-compare": "quantity"}],
+    "stored as text": [{"x-eval-compare": "numeric"}, {"x-eval-transform": [{"type_convert": {"to": "str"}}]}],
+    "case": [{"x-eval-transform": ["lowercase"]}],
+    "spaces": [{"x-eval-transform": ["strip"]}, {"x-eval-transform": ["normalize_whitespace"]}],
+    "punctuation": [{"x-eval-compare": "text"}],
+    "accents": [{"x-eval-compare": "text"}],
+    "rounding": [{"x-eval-compare": {"numeric": {"tolerance": {"rel": rel}}}} for rel in (0.001, 0.01, 0.05)],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """A value that differs: in which record, where in it, what gold has."""
+
+    record: int
+    steps: Steps
+    pair: Pair
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """The answer and the parameters as far as they are mended, and what the scorer gives for them."""
+
+    form: Any
+    parameters: Keys
+    score: float
+
+
+def explain_tree(judge: Judge, form: Any) -> list[Cause] | None:
+    """The causes of a wrong tree: of its parts where these make it right or nothing else does; None where nothing is found."""
+    parts = _explain_parts(judge, form)
+    if parts and parts[-1].scores is not None and parts[-1].scores[1] == 1:
+        return parts
+    return explain_whole(judge, form) or parts or None
+
+
+def _explain_parts(judge: Judge, form: Any) -> list[Cause]:
+    """The causes of parts of a wrong tree, each with what it is worth; together they need not make the answer right."""
+    gold, given = judge.parameters["gold"], judge.parameters.get("schema")
+    records = gold if isinstance(gold, list) else [gold]
+    if len(records) > MOST_RECORDS or not finite(form) or (score := judge.value(form)) is None:
+        return []
+    schema = json_schema_of(given) if isinstance(given, dict) and is_treeval_schema(given) else as_json_schema(given)
+    schema = schema if isinstance(schema, dict) else infer_schema(records, widen=True, notify=lambda _: None)
+    parts = _Parts(judge, schema, [])
+    state = _State(form, judge.parameters, score)
+    if judge.scorer.name == "tree_match":
+        state = parts.aligned(state)
+    for find in (parts.exchanged, parts.by_law, parts.synonyms):
+        state = find(state)
+    return parts.found
+
+
+@dataclass(slots=True)
+class _Parts:
+    """The search of one answer; what it finds is scored before it stands in `found`."""
+
+    judge: Judge
+    schema: dict[str, Any]
+    found: list[Cause]
+
+    def scored(self, form: Any, parameters: Keys) -> _State | None:
+        """The state, None where it cannot be scored or the budget is spent."""
+        value = replace(self.judge, parameters=parameters).value(form)
+        return None if value is None else _State(form, parameters, value)
+
+    def schema_of(self, state: _State) -> dict[str, Any]:
+        """The schema with what was patched so far."""
+        patched = state.parameters.get("schema") if state.parameters is not self.judge.parameters else None
+        return patched if isinstance(patched, dict) else self.schema
+
+    def patched(self, state: _State, path: str, keys: Keys) -> _State | None:
+        """The state with keys put into the schema at a path; of a scorer without such keys None."""
+        if self.judge.scorer.name != "tree_match":
+            return None
+        schema = copy.deepcopy(self.schema_of(state))
+        node = _node(schema, path)
+        if node is None:
+            return None
+        node.update(copy.deepcopy(dict(keys)))
+        return self.scored(state.form, {**state.parameters, "schema": schema})
+
+    def tell(self, cause: Cause, before: _State, after: _State, patch: Mapping[str, Keys] | None = None) -> _State:
+        """The state after, its cause noted with both scores."""
+        words = f"{_short(before.score)} as it is, {_short(after.score)} with it undone"
+        if patch:
+            words = f"{words}; schema: {json.dumps(patch, ensure_ascii=False)}"
+        where = f"{cause.where}; {words}" if cause.where else words
+        self.found.append(replace(cause, where=where, patch=patch or {}, scores=(before.score, after.score)))
+        return after
+
+    def aligned(self, state: _State) -> _State:
+        """Lists that are paired in order, paired by best fit where that is worth more."""
+        for path in _lists(self.schema):
+            keys = {"x-eval-align": {"match_by": "hungarian"}}
+            after = self.patched(state, path, keys)
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            says = f"matching {path!r} in order gives {_short(state.score)}, by Hungarian {_short(after.score)}"
+            rows = [row for row in self.rows(after) if row.schema_path.startswith(f"{path}[]")]
+            fitting = sum(row.status == "match" for row in rows)
+            cause = Cause("list order", says, chance=0.0 if fitting >= 0.8 * len(rows) else 0.05)
+            state = self.tell(cause, state, after, {path: keys})
+        return state
+
+    def rows(self, state: _State) -> list[Any]:
+        """The rows of all records, compared along the schema."""
+        return [row for _, rows in self.compared(state) for row in rows]
+
+    def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
+        """(the extracted record, its rows) of each record."""
+        gold, form = self.judge.parameters["gold"], state.form
+        sides = [side if isinstance(side, list) else [side] for side in (gold, form)]
+        id_field = self.judge.parameters.get("id_field")
+        if id_field is None:
+            n = max(map(len, sides))
+            sides = [[*side, *[None] * (n - len(side))] for side in sides]
+        found = evaluate(sides[0], sides[1], self.schema_of(state), id_field, notify=lambda _: None)
+        return [(record.extracted, record.field_results) for record in found.records]
+
+    def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
+        """By path in the schema the values that differ, and how many are compared there."""
+        records = state.form if isinstance(state.form, list) else [state.form]
+        places = {id(record): i for i, record in enumerate(records)}
+        found, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
+        for record, rows in self.compared(state):
+            for row in rows:
+                counts[row.schema_path] += row.status in ("match", "mismatch")
+                steps = _steps(row.found_path) if row.status == "mismatch" else None
+                if steps is None or id(record) not in places or not (is_leaf(row.gold_value) and is_leaf(row.extracted_value)):
+                    continue
+                found[row.schema_path].append(_Wrong(places[id(record)], steps, Pair(row.gold_value, row.extracted_value, native=True)))
+        return dict(found), counts
+
+    def by_law(self, state: _State) -> _State:
+        """Fields whose wrong values one law makes right, all of them or most."""
+        wrong, counts = self.wrong(state)
+        for path, items in wrong.items():
+            for law, some, fixed in _holding(items):
+                after = self.put(state, [(item, value) for item, value in zip(some, fixed.values, strict=True)])
+                if after is None or after.score <= state.score + _RISE:
+                    continue
+                first = some[0].pair
+                form = f", as {written}" if (written := _written(law, some)) else ""
+                says = f"{fixed.says or law.says}{form}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
+                where = f"gold {show(first.gold)}, handed in {show(first.predicted)}"
+                where = f"{fixed.where}; {where}" if fixed.where else where
+                golds = [item.pair.gold for item in items]
+                pairs = [item.pair for item in some]
+                cause = Cause(law.name, says, where, law=law, pairs=pairs, column=golds, puts_gold_in=law.name == "value lost")
+                patch = next(self.patches(law, path, state, after), None)
+                state = self.tell(cause, state, after, patch)
+                break
+        return state
+
+    def patches(self, law: Law, path: str, state: _State, undone: _State) -> Iterator[dict[str, Keys]]:
+        """The schema patches that are worth as much as undoing the law in the answer."""
+        for keys in _PATCHES.get(law.name, ()):
+            after = self.patched(state, path, keys)
+            if after is not None and after.score - state.score >= _AS_MUCH * (undone.score - state.score):
+                yield {path: keys}
+
+    def put(self, state: _State, values: Sequence[tuple[_Wrong, Any]]) -> _State | None:
+        """The state with other values in the answer."""
+        form = copy.deepcopy(state.form)
+        for item, value in values:
+            with suppress(KeyError, IndexError, TypeError):  # a key with a dot in it
+                with_value_put(form, (item.record, *item.steps) if isinstance(form, list) else item.steps, value)
+        return self.scored(form, state.parameters)
+
+    def exchanged(self, state: _State) -> _State:
+        """Two fields of one object whose values stand in each other's place."""
+        wrong, counts = self.wrong(state)
+        by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
+        for one in wrong:
+            for other in wrong:
+                if one >= other or one.rpartition(".")[0] != other.rpartition(".")[0]:
+                    continue
+                both = [
+                    (item, by_place[other][place])
+                    for place, item in by_place[one].items()
+                    if place in by_place[other] and _crossed(item.pair, by_place[other][place].pair)
+                ]
+                if len(both) < max(1, _SHARE * len(wrong[one])):
+                    continue
+                swapped = [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both]
+                after = self.put(state, swapped)
+                if after is None or after.score <= state.score + _RISE:
+                    continue
+                says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
+                state = self.tell(Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05), state, after)
+        return state
+
+    def synonyms(self, state: _State) -> _State:
+        """Texts for which always the same other text stands, more than once: perhaps other words for one thing."""
+        wrong, counts = self.wrong(state)
+        for path, items in wrong.items():
+            texts = [item for item in items if isinstance(item.pair.gold, str) and isinstance(item.pair.predicted, str)]
+            confused = Counter((item.pair.gold, item.pair.predicted) for item in texts)
+            groups: dict[str, list[str]] = {}
+            for (gold, predicted), n in confused.items():
+                if n > 1:
+                    groups.setdefault(gold, [gold]).append(predicted)
+            keys = {"x-eval-compare": {"oneof": {"groups": list(groups.values())}}}
+            after = self.patched(state, path, keys) if groups else None
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
+            says = f"{plural(len(groups), 'text')} of {path!r} stand in other words, in {n} of {plural(counts[path], 'value')}"
+            shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
+            state = self.tell(Cause("synonyms", says, shown, puts_gold_in=True), state, after, {path: keys})
+        return state
+
+
+def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[Law, Sequence[_Wrong], Fixed]]:
+    """(law, the values it holds for, what they become): laws that hold for all wrong values of a field first, then for most."""
+    pairs = [item.pair for item in items]
+    for law in LAWS:
+        if (fixed := law.fix(pairs)) is not None:
+            yield law, items, fixed
+    if len(items) < FEWEST:
+        return
+    for law in LAWS:
+        some = [item for item in items if law.fix([item.pair]) is not None]
+        if max(FEWEST, _SHARE * len(items)) <= len(some) < len(items) and (fixed := law.fix([item.pair for item in some])) is not None:
+            yield law, some, fixed
+
+
+_FORMS: Final = (
+    (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), "DD.MM.YYYY"),
+    (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), "YYYY/MM/DD"),
+    (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), "DD/MM/YYYY or MM/DD/YYYY"),
+    (re.compile(r"\d{8}"), "YYYYMMDD"),
+)
+
+
+def _written(law: Law, items: Sequence[_Wrong]) -> str:
+    """How all these dates are written, empty where that has no short name."""
+    texts = [str(item.pair.predicted) for item in items]
+    return next((name for form, name in _FORMS if law.name == "date form" and all(form.fullmatch(text) for text in texts)), "")
+
+
+def _crossed(a: Pair, b: Pair) -> bool:
+    return bool(a.predicted == b.gold and b.predicted == a.gold)
+
+
+def _short(score: float) -> str:
+    return f"{score:.2f}".removeprefix("0") if score < 1 else "1"
+
+
+def _lists(schema: Mapping[str, Any], path: str = "") -> Iterator[str]:
+    """The paths of the arrays of a schema that pair their elements in order, outer ones first."""
+    for name, sub, items in child_schemas(schema):
+        inner = f"{path}[]" if items else f"{path}.{name}" if path else name
+        if effective_type(sub)[0] == "array" and not sub.get("x-eval-align", {}).get("match_by") and "x-eval-compare" not in sub:
+            yield inner
+        yield from _lists(sub, inner)
+
+
+def _node(schema: dict[str, Any], path: str) -> dict[str, Any] | None:
+    """The node of a schema at a path of rows; None where there is none of its own, as behind a reference."""
+    at: Any = schema
+    for part in filter(None, re.split(r"(\[\])|\.", path)):
+        at = at.get("items") if part == "[]" else (at.get("properties") or {}).get(part)
+        if not isinstance(at, dict) or "$ref" in at:
+            return None
+    return at if isinstance(at, dict) else None
+
+
+def _steps(path: str | None) -> Steps | None:
+    """The keys and indexes of a row's path; None for no path of the answer."""
+    if path is None or "*" in path:
+        return None
+    return tuple(int(index) if index else key for index, key in _STEP.findall(path))
