@@ -154,7 +154,7 @@ def _lone_row(a: Alignment, row: int, *, gold: bool) -> Data:
 
 
 def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
-    """The numbers of an answer with their distance to the nearest gold, and the tolerance they are held to."""
+    """The numbers of an answer with their distance to the nearest gold, the nearest first, and the tolerance they are held to."""
     from evalsuite.texts.number_reading import find_numbers, read_number
     from evalsuite.texts.numbers import exact_of
 
@@ -176,7 +176,7 @@ def number_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
                     "within": distance <= tolerance,
                 }
             )
-    shown = sorted(numbers, key=lambda row: not row["within"])[:MOST_ROWS]
+    shown = sorted(numbers, key=lambda row: row["distance"] if isinstance(row["distance"], float) else math.inf)[:MOST_ROWS]
     return {
         "kind": "number",
         "gold": [str(exact_of(item)) for item in golds][:MOST_ROWS],
@@ -196,17 +196,34 @@ def text_difference(answer: str, parameters: Mapping[str, Any]) -> Data:
     given = parameters.get("exclude") or ()
     excluded = [given] if isinstance(given, str) else list(map(str, given))
     lowered = answer.casefold()
-    lacking = next((text for text in golds if text.casefold() not in lowered), golds[0] if golds else "")
+    absent = [text for text in golds if text.casefold() not in lowered]
+    segments = _segments(absent[0] if absent else golds[0] if golds else "", answer)
     return {
         "kind": "text",
         "gold": [{"text": _cut_text(text, LONGEST_TEXT), "found": text.casefold() in lowered} for text in golds[:MOST_ROWS]],
         "n_gold": len(golds),
         "conj": parameters.get("conj", "or"),
         "excluded": [_cut_text(text) for text in excluded if text and text.casefold() in lowered][:MOST_ROWS],
-        "segments": _segments(lacking, answer),
+        "segments": segments,
+        "missing": [words for one in segments if one["op"] in ("delete", "replace") and (words := one["gold"].strip())],
+        "extra": [words for one in segments if one["op"] in ("insert", "replace") and (words := one["predicted"].strip())],
+        "nearest": [_nearest(text, answer) for text in absent[:MOST_ROWS]],
         "answer": _cut_text(answer, LONGEST_TEXT),
         "n_characters": len(answer),
     }
+
+
+def _nearest(gold: str, answer: str) -> Data:
+    """The words of the answer that are most like a text, and how like they are: 0 to 1."""
+    from rapidfuzz import fuzz
+
+    a, b = (text[:LONGEST_TEXT].lower() for text in (gold, answer))
+    found = fuzz.partial_ratio_alignment(a, b) if len(a) <= len(b) == len(answer[:LONGEST_TEXT]) else None
+    start, end = (found.dest_start, found.dest_end) if found is not None else (0, len(answer))
+    # Whole words, as far as the best fit cuts through them.
+    words = [match for match in re.finditer(r"\S+", answer) if match.start() < end and match.end() > start]
+    phrase = answer[words[0].start() : words[-1].end()] if words else ""
+    return {"gold": _cut_text(gold), "phrase": _cut_text(phrase), "similarity": round(fuzz.ratio(gold.lower(), phrase.lower()) / 100, 3)}
 
 
 def _segments(gold: str, answer: str) -> list[dict[str, str]]:

@@ -243,7 +243,7 @@ class _Parts:
             if after is None or after.score <= state.score + _RISE:
                 continue
             n = sum(confused[group[0], word] for group in groups.values() for word in group[1:])
-            says = f"{plural(len(groups), 'text')} of {path!r} stand in other words, in {n} of {plural(counts[path], 'value')}"
+            says = f"other words stand for {plural(len(groups), 'text')} of {path!r}, in {n} of {plural(counts[path], 'value')}"
             shown = "; ".join(" = ".join(map(show, group)) for group in list(groups.values())[:5])
             state = self.tell(Cause("synonyms", says, shown, puts_gold_in=True), state, after, {path: keys})
         return state

@@ -197,6 +197,21 @@ def _text_lines(data: Data) -> Iterator[str]:
     for text in data["excluded"][:MOST_ROWS]:
         yield f" excluded    {clean(text)}  (stands in the answer)"
     yield f" answer      {clean(data['answer'][:400])}"
+    for label, key in (("missing", "missing"), ("too much", "extra")):
+        if data.get(key):
+            yield f" {label:<11} {clean(', '.join(data[key])[:400])}"
+    for item in data.get("nearest", ())[:MOST_ROWS]:
+        if item["similarity"] > 0:
+            yield f" nearest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
+    yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
+
+
+def _marked(segment: Data) -> str:
+    """A part of a text in which `[-gold's-]` words and `{+the answer's+}` are marked."""
+    if segment["op"] == "equal":
+        return str(segment["gold"])
+    lost, more = segment["gold"], segment["predicted"]
+    return (f"[-{lost}-]" if lost else "") + (f"{{+{more}+}}" if more else "")
 
 
 def _tree_lines(data: Data) -> Iterator[str]:

@@ -95,7 +95,12 @@ def test_the_statement_runs_and_shows_the_differing_rows(tmp_path: Path) -> None
 
 def test_texts_are_compared_word_by_word() -> None:
     """A word that is another one is replaced as a whole, a number with its separators too, and what is too much is inserted."""
-    segments = text_difference("The total is 1,250.75 in Oslo, not more", {"gold": "The total is 1,204.75 in Oslo"})["segments"]
+    found = text_difference("The total is 1,250.75 in Oslo, not more", {"gold": "The total is 1,204.75 in Oslo"})
+    segments = found["segments"]
+    assert (found["missing"], found["extra"]) == (["1,204.75"], ["1,250.75", ", not more"])
+    assert found["nearest"][0]["phrase"] == "The total is 1,250.75 in Oslo,"
+    assert 0.8 < found["nearest"][0]["similarity"] < 1
+    assert text_difference("Oslo", {"gold": ["Oslo"]})["nearest"] == []
     assert [(one["op"], one["gold"], one["predicted"]) for one in segments if one["op"] != "equal"] == [
         ("replace", "1,204.75", "1,250.75"),
         ("insert", "", ", not more"),

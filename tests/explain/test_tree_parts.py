@@ -1,0 +1,137 @@
+"""What is wrong with parts of records: each cause undone alone or the schema patched, scored to prove it."""
+
+import copy
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from evalsuite.explain.instance_evidence import explain
+from evalsuite.scorers import SCORERS
+
+Records = list[dict[str, Any]]
+
+
+def records(n: int = 200, seed: int = 3) -> Records:
+    """n made invoices with three lines each."""
+    random_ = random.Random(seed)
+    return [
+        {
+            "vendor": random_.choice(["Acme", "Globex", "Initech"]),
+            "country": random_.choice(["USA", "Germany", "France"]),
+            "date": f"20{random_.randint(10, 24)}-{random_.randint(1, 12):02}-{random_.randint(13, 28)}",
+            "total": round(random_.uniform(10, 5000), 2),
+            "net": round(random_.uniform(10, 5000), 2),
+            "lines": [{"sku": f"s{random_.randint(1, 999)}", "qty": random_.randint(1, 90)} for _ in range(3)],
+        }
+        for _ in range(n)
+    ]
+
+
+def turned(found: Records) -> None:
+    """The lines of each record in another order."""
+    for record in found:
+        record["lines"] = [*record["lines"][1:], record["lines"][0]]
+
+
+def german(found: Records) -> None:
+    """Ten dates as DD.MM.YYYY."""
+    for record in found[:10]:
+        record["date"] = ".".join(reversed(record["date"].split("-")))
+
+
+def taxed(found: Records) -> None:
+    """All totals times 1.1."""
+    for record in found:
+        record["total"] = round(record["total"] * 1.1, 2)
+
+
+def exchanged(found: Records) -> None:
+    """Total and net in each other's place in every third record."""
+    for record in found[::3]:
+        record["total"], record["net"] = record["net"], record["total"]
+
+
+def renamed(found: Records) -> None:
+    """One country in other words."""
+    for record in found:
+        record["country"] = record["country"].replace("USA", "United States")
+
+
+def explained(change: Callable[[Records], None], n: int = 200, scorer: str = "tree_match", **parameters: Any) -> dict[str, Any]:
+    """The explanation of changed records."""
+    gold = records(n)
+    answer = copy.deepcopy(gold)
+    change(answer)
+    return explain(SCORERS.load(scorer), answer, {"gold": gold, **parameters}, rules="strict")
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "words", "patch"),
+    [
+        (turned, "list order", "matching 'lines' in order gives", {"lines": {"x-eval-align": {"match_by": "hungarian"}}}),
+        (german, "date form", "as DD.MM.YYYY, in 10 of 200 values of 'date'", {"date": {"x-eval-compare": {"date": {"locale": "de"}}}}),
+        (taxed, "constant factor", "in 200 of 200 values of 'total': gold's times 1.1", None),
+        (exchanged, "fields exchanged", "'net' and 'total' are exchanged in 67 of 200 places", None),
+    ],
+)
+def test_a_part_is_proved_by_its_score(change: Callable[[Records], None], name: str, words: str, patch: Any) -> None:
+    """Each mistake is named with how often it stands, the score before and after, and the patch of the schema that takes it."""
+    found = explained(change)
+    (cause,) = found["causes"]
+    assert (cause["name"], cause["standing"], found["proved"]) == (name, "proved", True)
+    assert words in cause["text"]
+    assert cause["scores"][0] < cause["scores"][1] == 1
+    assert cause.get("patch") == patch
+    if patch:
+        gold, schema = records(), _with_patch(patch)
+        answer = copy.deepcopy(gold)
+        change(answer)
+        assert SCORERS.load("tree_match").score(answer, gold=gold, schema=schema).strict == 1
+
+
+def _with_patch(patch: dict[str, Any]) -> dict[str, Any]:
+    from evalsuite.trees import infer_schema
+
+    schema = infer_schema(records(), widen=True, notify=lambda _: None)
+    for path, keys in patch.items():
+        schema["properties"][path].update(keys)
+    return schema
+
+
+def test_synonyms_are_suggested() -> None:
+    """Other words that always stand for the same text fit, as they are taken from gold, with the groups that would accept them."""
+    (cause,) = explained(renamed)["causes"]
+    assert (cause["name"], cause["standing"]) == ("synonyms", "fits")
+    assert cause["patch"] == {"country": {"x-eval-compare": {"oneof": {"groups": [["USA", "United States"]]}}}}
+
+
+@pytest.mark.parametrize("scorer", ["tree_match", "tree_score"])
+def test_parts_are_told_where_the_rest_is_not(scorer: str) -> None:
+    """Beside values that nothing explains the parts stand all the same; then the whole is not proved."""
+
+    def change(found: Records) -> None:
+        for make in (turned, german, taxed):
+            make(found)
+        for i, record in enumerate(found):
+            record["vendor"] = f"{i}?"
+
+    found = explained(change, n=40, scorer=scorer)
+    names = [cause["name"] for cause in found["causes"]]
+    assert names == [*(["list order"] if scorer == "tree_match" else []), "date form", "constant factor"]
+    assert all(cause["proved"] for cause in found["causes"])
+    assert found["proved"] is False
+    values = [score for cause in found["causes"] for score in cause["scores"]]
+    assert values == sorted(values)
+
+
+def test_unrelated_values_have_no_part() -> None:
+    """Texts and numbers that have nothing to do with gold's are no cause."""
+
+    def change(found: Records) -> None:
+        for other, record in zip(records(seed=9), found, strict=False):
+            record |= {"vendor": other["vendor"] + "x" * len(record["vendor"]), "total": other["total"]}
+
+    found = explained(change, n=40)
+    assert [cause for cause in found["causes"] if cause["proved"]] == []
