@@ -158,15 +158,16 @@ class _Parts:
     def wrong(self, state: _State) -> tuple[dict[str, list[_Wrong]], Counter[str]]:
         """By path in the schema the values that differ, and how many are compared there."""
         records = state.form if isinstance(state.form, list) else [state.form]
-        places = {id(record): i for i, record in enumerate(records)}
         found, counts = defaultdict[str, list[_Wrong]](list), Counter[str]()
-        for record, rows in self.compared(state):
+        for at, (record, rows) in enumerate(self.compared(state)):
+            # Records that are joined by their ids stand in gold's order.
+            own = at < len(records) and records[at] is record
+            place = at if own else next((i for i, one in enumerate(records) if one is record), None)
             for row in rows:
                 counts[row.schema_path] += row.status in ("match", "mismatch")
                 steps = _steps(row.found_path) if row.status == "mismatch" else None
-                if steps is None or id(record) not in places or not (is_leaf(row.gold_value) and is_leaf(row.extracted_value)):
-                    continue
-                found[row.schema_path].append(_Wrong(places[id(record)], steps, Pair(row.gold_value, row.extracted_value, native=True)))
+                if steps is not None and place is not None and is_leaf(row.gold_value) and is_leaf(row.extracted_value):
+                    found[row.schema_path].append(_Wrong(place, steps, Pair(row.gold_value, row.extracted_value, native=True)))
         return dict(found), counts
 
     def by_law(self, state: _State) -> _State:
