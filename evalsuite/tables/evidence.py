@@ -26,7 +26,7 @@ PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 65_536
-_HELD: Final = 4
+_HELD: Final = 2
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array where tables are packed."""
 
@@ -187,12 +187,10 @@ class Evidence:
     def numbers(self, side: int, column: int, rows: Rows) -> Numbers | None:
         """Some cells of packed text as numbers, None where one is neither a number nor empty."""
         assert self.packed is not None
-        parts = [numbers_of(block, column, part) for block, part in self.packed[side].rows(rows)]
-        known = [part for part in parts if part is not None]
-        return joined(known) if len(known) == len(parts) and known else None
+        return joined(numbers_of(block, column, part) for block, part in self.packed[side].rows(rows))
 
     def column(self, side: int, column: int) -> Numbers | None:
-        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last four are held."""
+        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last two are held."""
         import numpy as np
 
         held = self.known.setdefault("columns", {})
@@ -287,7 +285,11 @@ class Evidence:
         gold, predicted = self.rows_hashed(0, columns), self.rows_hashed(1, partners)
         sums = [(side.sum(dtype=np.uint64), scattered(side).sum(dtype=np.uint64)) for side in (gold, predicted)]
         nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-        self.known[name] = found = nothing if sums[0] == sums[1] else _spare_hashes(gold, predicted)
+        # Of a million rows each array counts: those of the rows are held by nobody but the function that orders them.
+        del self.known["rows", 0], self.known["rows", 1]
+        hashed = [gold, predicted]
+        del gold, predicted
+        self.known[name] = found = nothing if sums[0] == sums[1] else _spare_hashes(hashed)
         return found
 
 
@@ -388,15 +390,23 @@ def _left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
     return left
 
 
-def _spare_hashes(gold: "np.ndarray[Any, Any]", predicted: "np.ndarray[Any, Any]") -> tuple[Rows, Rows]:
+def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Rows, Rows]:
+    """The rows of both sides that are left when equal hashes are paired; `sides` is emptied."""
     import numpy as np
 
-    orders = [np.argsort(side, kind="stable") for side in (gold, predicted)]
-    ordered = [side[order] for side, order in zip((gold, predicted), orders, strict=True)]
+    orders, ordered = [], []
+    while sides:
+        side = sides.pop(0)
+        orders.append(np.argsort(side, kind="stable").astype(np.int32))
+        ordered.append(side[orders[-1]])
     left = []
     for mine, theirs, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
-        # How many equal ones stand before a row on its own side, and how many there are on the other.
-        before = np.arange(len(mine)) - np.searchsorted(mine, mine)
-        there = np.searchsorted(theirs, mine, "right") - np.searchsorted(theirs, mine)
-        left.append(np.sort(order[before >= there]))
+        kept = []
+        for start in range(0, len(mine), _CHUNK):
+            part = mine[start : start + _CHUNK]
+            # How many equal ones stand before a row on its own side, and how many there are on the other.
+            before = np.arange(start, start + len(part)) - np.searchsorted(mine, part)
+            there = np.searchsorted(theirs, part, "right") - np.searchsorted(theirs, part)
+            kept.append(order[start : start + len(part)][before >= there])
+        left.append(np.sort(np.concatenate(kept)))
     return left[0], left[1]

@@ -118,14 +118,15 @@ def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float
         mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
         # Numbers among other things: which of them meet is not asked.
         return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
-    orders = np.argsort(a.values), np.argsort(b.values)
-    x, y = a.values[orders[0]], b.values[orders[1]]
-    if int(np.isnan(x).sum()) != int(np.isnan(y).sum()):
+    if int(np.isnan(a.values).sum()) != int(np.isnan(b.values).sum()):
         return inf
-    at = int(np.nanargmax(np.abs(x - y))) if not np.isnan(x).all() else 0
+    orders = [np.argsort(side.values).astype(np.int32) for side in (a, b)]
+    distance = a.values[orders[0]]
+    distance -= b.values[orders[1]]
+    at = int(np.nanargmax(np.abs(distance, out=distance))) if not np.isnan(distance).all() else 0
     cells = [evidence.written(side, column, orders[side][at : at + 1])[0] for side, column in ((0, i), (1, k))]
-    distance = _distance(gold.read(cells[0]), predicted.read(cells[1]))
-    return upward(distance) if distance is not None else inf
+    widest = _distance(gold.read(cells[0]), predicted.read(cells[1]))
+    return upward(widest) if widest is not None else inf
 
 
 def _sorted_margin(gold: Sequence[Cell], predicted: Sequence[Cell]) -> float:

@@ -1,6 +1,6 @@
 """Columns of packed text as floats, with what the strict rules ask of how a number was written."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -21,9 +21,8 @@ _SPACES, _END, _NULL = (int.from_bytes(word, "little") for word in (b"        ",
 _POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
 # Strict comparisons nearer to the edge than this share of gold are left to exact arithmetic.
 _NOISE: Final = 4e-15
-
-
 WHOLE: Final = -1
+_AT_ONCE: Final = 65_536
 _FIRST_CELLS: Final = 16
 
 
@@ -64,6 +63,12 @@ class Numbers:
         return part
 
 
+def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any, Any], ...]]":
+    """Columns of as many rows, some rows at a time: what is worked out of them is never as long as they are."""
+    for start in range(0, len(columns[0]), _AT_ONCE):
+        yield tuple(column[start : start + _AT_ONCE] for column in columns)
+
+
 def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     """The place of the first byte in each row of words that is `sign`, the width in bytes where there is none."""
     import numpy as np
@@ -81,12 +86,22 @@ def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     return found
 
 
-def joined(parts: Sequence[Numbers]) -> Numbers:
-    """The cells of several blocks one behind the other, without their bytes."""
+def joined(parts: Iterable[Numbers | None]) -> Numbers | None:
+    """The cells of several blocks one behind the other, without their bytes, of which those of one part are held at a time.
+
+    None where one part is None, or there is none.
+    """
     import numpy as np
 
-    whole = Numbers(np.concatenate([part.values for part in parts]))
-    digits = [part.digits for part in parts]
+    values, digits = [], []
+    for part in parts:
+        if part is None:
+            return None
+        values.append(part.values)
+        digits.append(part.digits)
+    if not values:
+        return None
+    whole = Numbers(np.concatenate(values))
     known = [part for part in digits if part is not None]
     whole.digits = np.concatenate(known) if len(known) == len(digits) else None
     return whole

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.evidence import Evidence
-from evalsuite.tables.number_blocks import is_surely_text, officially_equal, surely_unequal
+from evalsuite.tables.number_blocks import in_parts, is_surely_text, officially_equal, surely_unequal
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.packed import Packed
 from evalsuite.tables.pandas_typing import NA_WORDS
@@ -110,9 +110,9 @@ class OfficialColumns:
         if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
             return False
         a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
-        x, y = np.sort(a), np.sort(b)
-        x, y = x[~np.isnan(x)], y[~np.isnan(y)]
-        if len(x) != len(y) or bool(_apart(x, y).any()):
+        # NaN comes last.
+        x, y = (np.sort(side)[: np.count_nonzero(~np.isnan(side))] for side in (a, b))
+        if len(x) != len(y) or any(bool(_apart(*part).any()) for part in in_parts(x, y)):
             return False
         if self.empty_is_zero and (mine.n_empty or theirs.n_empty):
             return None

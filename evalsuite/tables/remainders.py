@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from evalsuite.tables.columns import Column
 from evalsuite.tables.evidence import Evidence, Summary
-from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers
+from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers, in_parts
 from evalsuite.tables.strict_cells import Cell
 from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 
@@ -49,14 +49,13 @@ def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | 
     matters = np.zeros(len(values), bool)
     matters[rows[0]] = True
     matters[rows[1] + len(a.values)] = True
-    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))]
-    ordered = values[order]
+    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))].astype(np.int32)
     if len(order):
         # Numbers farther from their neighbour than anything is equal over are in another chain.
         chains = np.zeros(len(order), np.int32)
         decimals = _fewest_decimals(a, b)
         for start in range(1, len(order), _CHUNK):
-            part = ordered[start - 1 : start + _CHUNK]
+            part = values[order[start - 1 : start + _CHUNK]]
             chains[start : start + _CHUNK] = np.diff(part) > widest(gold.tolerance, part[1:], decimals)
         np.cumsum(chains, out=chains)
         touched = np.zeros(int(chains[-1]) + 1, bool)
@@ -97,8 +96,12 @@ def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:
     """Whether as many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
     import numpy as np
 
-    x, y = np.sort(a.values[~np.isnan(a.values)]), np.sort(b.values[~np.isnan(b.values)])
-    return bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), _fewest_decimals(a, b))).any())
+    # NaN comes last.
+    sides = [np.sort(side.values)[: np.count_nonzero(~np.isnan(side.values))] for side in (a, b)]
+    decimals = _fewest_decimals(a, b)
+    return any(
+        bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), decimals)).any()) for x, y in in_parts(*sides)
+    )
 
 
 def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:

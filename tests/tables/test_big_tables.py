@@ -17,6 +17,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.table_match import table_match
 from evalsuite.tables import evidence
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
+from evalsuite.tables.official_sides import is_safe_text
 from evalsuite.tables.packed import OddError, pack, packed_block, packed_table
 from evalsuite.tables.row_bags import match_bags
 from evalsuite.tables.strict_columns import read_columns
@@ -84,7 +85,9 @@ def decided(gold: bytes, answer: bytes, *, ignore_order: bool = False) -> tuple[
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(evidence, "PACKED_CELLS", 0)
         seen = evidence.compare(b, a)
-    found = partners_of(OfficialColumns(seen, ignore_order=ignore_order, empty_is_zero=False), chosen, len(a.header))
+    # As `match_table` asks before it asks them.
+    is_safe = is_safe_text(a)
+    found = partners_of(OfficialColumns(seen, ignore_order=ignore_order, empty_is_zero=False), chosen, len(a.header)) if is_safe else None
     strict: float | None = None
     if ignore_order and len(a.header) >= len(b.header):
         matching = match_bags(read_columns(seen.gold, chosen), read_columns(seen.predicted, range(len(a.header))), seen, False)
