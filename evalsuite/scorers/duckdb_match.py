@@ -129,4 +129,4 @@ def _score(
     theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]
     strict = judge_each(mine, theirs, terms, names=names, needed=needed, ignore_orders=ignore_orders, comparisons=seen)
     score = join(official, strict, up="view") if views and plain is not prediction else join_verdicts(official, strict)
-    return with_margin(score, mine, theirs, needed=needed, ignore_orders=ignore_orders, comparisons=seen)
+    return with_margin(score, mine, theirs, needed=needed, ignore_orders=ignore_orders, comparisons=seen, terms=terms)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from evalsuite.registry import scorer
@@ -60,13 +61,19 @@ def number_match(
         `{"func": "number_match", "parameters": {"gold": "17.5", "precision": 2}}`
     """
     official = match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
-    strict = match_number_strictly(
-        prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude, abs_tol=abs_tol, rel_tol=rel_tol
-    )
+    strictly = partial(match_number_strictly, prediction, gold, percentage=percentage, conj=conj, exclude=exclude)
+    strict = strictly(precision=precision, abs_tol=abs_tol, rel_tol=rel_tol)
     score = join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"))
+    margin = None
     # What is excluded, or one of many, is so under any tolerance.
-    turns = strict.value == 1 or strict.kind not in ("exclude", "hedged")
-    margin = number_margin(prediction, gold, conj=conj, percentage=percentage) if turns else None
+    if strict.value == 1 or strict.kind not in ("exclude", "hedged"):
+        margin = number_margin(
+            *(prediction, gold),
+            conj=conj,
+            percentage=percentage,
+            is_right=strict.value == 1,
+            accepts=lambda tolerance: strictly(abs_tol=tolerance).value == 1,
+        )
     return replace(score, details={**score.details, "margin": margin})
 
 

@@ -99,8 +99,8 @@ def table_match(
     # A list of orders is only true or false to the reference.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
     score = join_verdicts(official, strict, own_options=own_options)
-    score = with_margin(score, [prediction], golds, needed=condition_cols, ignore_orders=ignore_order, comparisons=seen, any_gold=True)
-    return with_delimiter(score, [prediction])
+    asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_order, "order_by": order_by, "terms": terms}
+    return with_delimiter(with_margin(score, [prediction], golds, **asked, comparisons=seen, any_gold=True), [prediction])
 
 
 def tables_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -156,6 +156,5 @@ def tables_match(
     orders = ignore_orders or [False for _ in gold]
     official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
     score = join_verdicts(official, strict)
-    return with_delimiter(
-        with_margin(score, prediction, gold, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen), prediction
-    )
+    asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "terms": terms}
+    return with_delimiter(with_margin(score, prediction, gold, **asked, comparisons=seen), prediction)

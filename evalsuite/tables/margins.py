@@ -1,11 +1,13 @@
-"""How near two tables are: the smallest tolerance (`abs_tol`) under which every needed column would be equal.
+"""How near two tables are: the smallest tolerance (`abs_tol`) under which strict would accept the one for the other.
 
-Each needed gold column is looked at beside the column it was paired with, else beside its likely one; where rows may stand in any order,
-the i-th smallest number beside the i-th smallest, because no other pairing needs less.
+Of small tables every distance between numbers that may meet is tried by the strict rules themselves. Of others each needed gold column is
+looked at beside the column it was paired with, else beside its likely one; where rows may stand in any order, the i-th smallest number
+beside the i-th smallest.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import inf
@@ -16,13 +18,17 @@ from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.evidence import Comparisons, Evidence
 from evalsuite.tables.remainders import cells_of
 from evalsuite.tables.strict_cells import Cell, key
-from evalsuite.tables.strict_columns import read_columns
-from evalsuite.tables.strict_tables import chosen_columns, columns_for, order_for
+from evalsuite.tables.strict_columns import Terms, read_columns
+from evalsuite.tables.strict_matching import match_columns
+from evalsuite.tables.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.tables.wording import is_worded
 from evalsuite.texts.numbers import Number, as_margin, exact_of, upward
 from evalsuite.types import Fault, Score, Table
 
 _MOST_READ = 20_000
+# So many pairs of cells may meet where every distance is tried; where rows may change places, so few and in so few columns, because
+# which rows and which columns go together is a search that grows with the tolerance.
+_MOST_TRIED, _MOST_MOVED, _MOST_COLUMNS = 20_000, 1_000, 3
 
 
 def with_margin(
@@ -33,6 +39,8 @@ def with_margin(
     needed: Any,
     ignore_orders: Any,
     comparisons: Comparisons,
+    terms: Terms,
+    order_by: Any = (),
     any_gold: bool = False,
 ) -> Score:
     """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
@@ -42,8 +50,12 @@ def with_margin(
     for at, gold in enumerate(golds):
         prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
         pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
-        columns = columns_for(needed, at, len(golds))
-        margins.append(_margin(prediction, gold, columns, order_for(ignore_orders, at), pairs, comparisons))
+        columns, by = columns_for(needed, at, len(golds)), columns_for(order_by, at, len(golds))
+        ignore_order = order_for(ignore_orders, at)
+        margin = _margin(prediction, gold, columns, ignore_order, pairs, comparisons)
+        if score.strict != 1 or margin:
+            margin = _smallest_tried(prediction, gold, columns, ignore_order, by, comparisons, terms, else_=margin)
+        margins.append(margin)
     found = (min if any_gold else max)(margins, default=inf)
     return replace(score, details={**score.details, "margin": as_margin(found)})
 
@@ -65,6 +77,58 @@ def _margin(
         return inf
     chosen = chosen_columns(needed, len(gold.columns))
     return table_margin(comparisons.of(gold, prediction), chosen, pairs, ignore_order=ignore_order)
+
+
+def _smallest_tried(
+    prediction: AnyTable | Fault,
+    gold: AnyTable | Fault,
+    needed: Sequence[int],
+    ignore_order: bool,
+    order_by: Sequence[int],
+    comparisons: Comparisons,
+    terms: Terms,
+    *,
+    else_: float,
+) -> float:
+    """The smallest tolerance by which the strict rules accept, found among all distances of cells that may meet; `else_` of big tables."""
+    if not (isinstance(prediction, Table) and isinstance(gold, Table)) or prediction.n_rows != gold.n_rows:
+        return else_
+    ties = None if ignore_order else ties_of(gold, order_by)
+    in_order, n_columns = not ignore_order and ties is None, len(prediction.columns)
+    n_met = len(gold.columns) * n_columns * gold.n_rows * (1 if in_order else gold.n_rows)
+    is_small = n_met <= _MOST_TRIED if in_order else n_met <= _MOST_MOVED and n_columns <= _MOST_COLUMNS
+    if not (n_met and is_small) or prediction.ragged_line is not None or gold.ragged_line is not None:
+        return else_
+    evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
+    mine, theirs = labels_of(gold, prediction, terms)
+    predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=theirs)
+
+    def accepts(tolerance: float) -> bool:
+        columns = read_columns(evidence.gold, chosen, Terms(abs_tol=tolerance), labelled=mine)
+        n_rows = evidence.n_rows
+        return match_columns(
+            columns, predicted, n_gold=n_rows, n_predicted=n_rows, ordered=not ignore_order, ties=ties, evidence=evidence
+        ).is_equal
+
+    if accepts(0.0):
+        return 0.0
+    tried = sorted(set(_distances(read_columns(evidence.gold, chosen), predicted, in_order=in_order)))
+    at = bisect_left(tried, True, key=accepts)
+    return tried[at] if at < len(tried) else inf
+
+
+def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order: bool) -> Iterator[float]:
+    """How far numbers that may meet are apart: in order the farthest of each pair of columns alone can turn a verdict."""
+    for column in gold:
+        for other in predicted:
+            if in_order:
+                distances = [_distance(a, b) for a, b in zip(column.cells, other.cells, strict=True)]
+                known = [distance for distance in distances if distance is not None]
+                if known and len(known) == len(distances):
+                    yield upward(max(known))
+            else:
+                sides = [{exact_of(cell) for cell in side.cells if isinstance(cell, int | Number)} for side in (column, other)]
+                yield from (upward(abs(a - b)) for a in sides[0] for b in sides[1])
 
 
 def table_margin(evidence: Evidence, chosen: Sequence[int], pairs: Sequence[Sequence[int]], *, ignore_order: bool) -> float:

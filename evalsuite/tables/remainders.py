@@ -99,9 +99,7 @@ def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:
     # NaN comes last.
     sides = [np.sort(side.values)[: np.count_nonzero(~np.isnan(side.values))] for side in (a, b)]
     decimals = _fewest_decimals(a, b)
-    return any(
-        bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), decimals)).any()) for x, y in in_parts(*sides)
-    )
+    return any(bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), decimals)).any()) for x, y in in_parts(*sides))
 
 
 def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:

@@ -45,7 +45,7 @@ def judge_table(
         detail = f"ragged rows: line {prediction.ragged_line} has more fields than the header"
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     chosen = chosen_columns(needed, len(gold.columns))
-    mine, theirs = _labels(gold, prediction, terms)
+    mine, theirs = labels_of(gold, prediction, terms)
     evidence = (comparisons or Comparisons()).of(gold, prediction) if gold.n_rows == prediction.n_rows else None
     same = evidence.identical(chosen) if evidence is not None else None
     if same is not None and not any(_contradict(mine[i], theirs[k]) for i, k in zip(chosen, same, strict=True)):
@@ -53,7 +53,7 @@ def judge_table(
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
     expected = read_columns(tables[0], chosen, terms, labelled=mine)
     predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=theirs)
-    ties = None if ignore_order else _ties(gold, order_by)
+    ties = None if ignore_order else ties_of(gold, order_by)
     n_gold, n_predicted = gold.n_rows, prediction.n_rows
     matching = match_columns(
         expected, predicted, n_gold=n_gold, n_predicted=n_predicted, ordered=not ignore_order, ties=ties, evidence=evidence
@@ -72,7 +72,7 @@ def judge_table(
     return replace(found, details={**details, **found.details})
 
 
-def _labels(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
+def labels_of(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[str | None], list[str | None]]:
     """What the columns of either side say they are."""
     if not terms.heeds_labels:
         return [None] * len(gold.header), [None] * len(prediction.header)
@@ -83,7 +83,7 @@ def _contradict(mine: str | None, theirs: str | None) -> bool:
     return None not in (mine, theirs) and mine != theirs
 
 
-def _ties(gold: Table, order_by: Sequence[int]) -> list[int] | None:
+def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:
     """For each row a number that is equal for rows that are equal in these columns; None where gold lacks one, and order counts wholly."""
     if not order_by or not all(0 <= index < len(gold.columns) for index in order_by):
         return None

@@ -8,7 +8,8 @@ A whole gold is that number. A gold with decimals takes noise and a rounding, in
 rounding must leave two that count, and four where no decimals are left; digits that gold cut off may be there.
 """
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Final, Literal
@@ -37,6 +38,7 @@ OFFICIAL_TOL: Final = Decimal("1e-4")
 HUNDREDFOLD_TOL: Final = Decimal("1e-6")
 DEFAULT_PRECISION: Final = 4
 MAX_LISTED: Final = 5
+_MOST_TRIED: Final = 50
 # Without decimals a number is gold's rounding only from so many digits on: 20 is no 19.6.
 WHOLE_ROUNDING: Final = 1000
 
@@ -213,8 +215,13 @@ def _shown(number: int | Number) -> str:
     return text if len(text) <= 40 else f"{float(exact_of(number))!r}"
 
 
-def number_margin(answer: str, gold: Any, *, conj: Literal["and", "or"], percentage: bool) -> float | None:
-    """The smallest distance from gold that must be accepted for the answer to name it; None where none is needed, or none is enough."""
+def number_margin(
+    answer: str, gold: Any, *, conj: Literal["and", "or"], percentage: bool, is_right: bool, accepts: Callable[[float], bool]
+) -> float | None:
+    """The smallest distance from gold that must be accepted for the answer to name it; None where none is needed, or none is enough.
+
+    `accepts` says whether a tolerance is enough. Of many numbers it is not asked, and the nearest counts.
+    """
     found = [exact_of(reading) for item in find_numbers(answer) for reading in item.readings]
     if not found:
         return None
@@ -222,5 +229,10 @@ def number_margin(answer: str, gold: Any, *, conj: Literal["and", "or"], percent
     for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold]):
         g = exact_of(number)
         forms = [g, g.scaleb(2 if abs(g) <= 1 else -2)] if percentage else [g]
-        distances.append(min(abs(form - value) for form in forms for value in found))
-    return as_margin(upward(max(distances) if conj == "and" else min(distances)))
+        distances.append(sorted(abs(form - value) for form in forms for value in found))
+    nearest = upward((max if conj == "and" else min)(own[0] for own in distances))
+    if (is_right and not nearest) or len(found) > _MOST_TRIED:
+        return as_margin(nearest)
+    tried = sorted({upward(distance) for own in distances for distance in own})
+    at = bisect_left(tried, True, key=accepts)
+    return as_margin(tried[at]) if at < len(tried) else None

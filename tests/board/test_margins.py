@@ -1,18 +1,24 @@
 """How near an answer was, and what a score would be under another tolerance."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import evalsuite
 from evalsuite.board.margin_curve import find_margins
 from evalsuite.reports import FORMATS
 from evalsuite.reports.margins_document import margins_document
 from evalsuite.reports.terminal import as_text
+from evalsuite.scorers.number_match import number_match
+from evalsuite.scorers.table_match import table_match
 from evalsuite.tables import evidence
-from evalsuite.types import Result
+from evalsuite.types import Result, Table
 
 GOLD = "city,share\nOslo,10.5\nRome,3\n"
 
@@ -61,6 +67,54 @@ def test_the_verdict_turns_at_the_margin(answer: str, tmp_path: Path) -> None:
     files = {"gold": str(tmp_path / "gold.csv")}
     for tolerance, expected in ((at, 1), (at * 0.999, 0)):
         assert evalsuite.score("table_match", str(tmp_path / "answer.csv"), abs_tol=tolerance, **files).strict == expected
+
+
+CELLS = st.sampled_from(["1", "2", "3", "1.5", "1.54", "2.25", "100", "-3", "0.5", "7.0", "a", "b", "", "1,234", "$5"])
+
+
+@st.composite
+def near_tables(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
+    """Columns of gold, and of a table made of them: cells changed, columns added and moved."""
+    n_rows = draw(st.integers(1, 3))
+    columns = st.lists(CELLS, min_size=n_rows, max_size=n_rows)
+    gold = draw(st.lists(columns, min_size=1, max_size=2))
+    made = [list(column) for column in gold] + draw(st.lists(columns, max_size=1))
+    for _ in range(draw(st.integers(0, 3))):
+        made[draw(st.integers(0, len(made) - 1))][draw(st.integers(0, n_rows - 1))] = draw(CELLS)
+    return gold, list(draw(st.permutations(made)))
+
+
+def turns_at(margin: float | None, is_right: bool, strict: Callable[[float], float | None]) -> bool:
+    """Whether strict accepts at the margin and refuses just below it; without one, that no tolerance is needed or none is enough."""
+    if margin is None:
+        return strict(0.0) == 1 if is_right else strict(1e15) == 0
+    return strict(margin) == 1 and strict(margin * (1 - 1e-9)) == 0
+
+
+@settings(max_examples=150, deadline=None)
+@given(near_tables(), st.sampled_from([{}, {"ignore_order": True}, {"order_by": [0]}]), st.booleans())
+def test_no_smaller_tolerance_turns_a_table(tables: Any, options: dict[str, Any], is_packed: bool) -> None:
+    """The margin is what the rule itself says, whichever columns and rows go together."""
+    gold, made = (Table(header=tuple(f"c{k}" for k in range(len(side))), columns=tuple(side), n_rows=len(side[0])) for side in tables)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(evidence, "PACKED_CELLS", 0 if is_packed else 1 << 60)
+        score = table_match(made, gold=gold, **options)
+        strict = lambda tolerance: table_match(made, gold=gold, abs_tol=tolerance, **options).strict  # noqa: E731
+        assert turns_at(score.details["margin"], score.strict == 1, strict)
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.sampled_from(["17", "17.5", "-3", "3", "0", "1,234", "12.5%", "2019", "3rd", "10:30", "or", "and", "x"]), max_size=4),
+    st.sampled_from([17, 17.5, 3, 0, 1234, 0.125, [17, 3]]),
+    st.booleans(),
+)
+def test_no_smaller_tolerance_turns_a_number(words: list[str], gold: Any, percentage: bool) -> None:
+    """The same of numbers in an answer; one that is hedged has no margin."""
+    ask = partial(number_match, " ".join(words), gold=gold, percentage=percentage)
+    score = ask()
+    if score.details["margin"] is not None or score.strict == 1:
+        assert turns_at(score.details["margin"], score.strict == 1, lambda tolerance: ask(abs_tol=tolerance).strict)
 
 
 @pytest.mark.parametrize(
