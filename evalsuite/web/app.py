@@ -11,6 +11,7 @@ from evalsuite.errors import EvalsuiteError, MissingExtraError, UsageError
 from evalsuite.web import endpoints, pages
 from evalsuite.web.across import Across
 from evalsuite.web.endpoints import State, answered
+from evalsuite.web.labels import NotAllowedError
 from evalsuite.web.library import open_library
 from evalsuite.web.live import Journals
 from evalsuite.web.openapi import document
@@ -28,7 +29,8 @@ HEADERS = {
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    # A form of a page without referrer would come from nowhere: its label could not be told from another site's.
+    "referrer-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cache-control": "no-store",
@@ -127,15 +129,16 @@ class Walls:
 
 
 def _refusal_of_error(request: "Request", error: Exception) -> "Response":
-    """An error of ours: 422 for a bad request, 404 for what is not there, 500 for what could not be done."""
+    """An error of ours: 422 for a bad request, 404 for what is not there, 403 for what may not be, 500 for what could not be done."""
     assert isinstance(error, EvalsuiteError)
-    status = 404 if isinstance(error, NotThereError) else 422 if isinstance(error, BadQueryError | UsageError) else 500
+    by_kind = ((NotThereError, 404), (NotAllowedError, 403), (BadQueryError, 422), (UsageError, 422))
+    status = next((number for kind, number in by_kind if isinstance(error, kind)), 500)
     return _refusal(request, status, error.message, error.hint)
 
 
 def _http_fault(request: "Request", error: Exception) -> "Response":
     status = int(getattr(error, "status_code", 500))
-    words = {404: "there is no such page", 405: "the viewer only reads: GET and HEAD"}.get(status, "the viewer failed on this page")
+    words = {404: "there is no such page", 405: "this page is only read: GET and HEAD"}.get(status, "the viewer failed on this page")
     return _refusal(request, status, words, "" if status == 404 else "the terminal that runs the viewer says more" if status >= 500 else "")
 
 

@@ -96,7 +96,7 @@ def _show_run(state: State, request: "Request") -> Any:
     suite = state.library.suite(request.path_params["suite_id"])
     run = state.library.run(request.path_params["run_id"], suite.id)
     record = run.record()
-    page = views.find_results(record, query)
+    page = views.find_results(suite, record, query)
     row = _row_of(suite, record)
     rows = [row(result) for result in page.items]
     return {**views.record_object(run, record), "test_case_runs": rows, **views.page_object(page)}
@@ -181,8 +181,8 @@ ENDPOINTS = (
         summary="One run: its summary, and a page of its results in gold order or sorted",
         handle=_show_run,
         sorts=RESULT_SORTS,
-        filters=("status", "scorer", "group", "q"),
-        repeatable=("status", "scorer", "group"),
+        filters=("status", "scorer", "group", "flip", "q"),
+        repeatable=("status", "scorer", "group", "flip"),
         is_paged=True,
     ),
     Endpoint(

@@ -89,6 +89,7 @@ _MEANINGS = {
     "q": "a part of a name, an id or a reason, in any case",
     "scoring_method": "the name of a scorer",
     "status": "an outcome (right, wrong, partial, missing, submission_fault, ...) or a status",
+    "flip": "why both rules differ, as the report says it",
     "scorer": "the name of a scorer",
     "group": "a group of instances",
     "run_ids": "the id of a run",

@@ -29,10 +29,19 @@ def page_response(template: str, request: "Request | None", status: int = 200, *
         pairs = [] if request is None else request.query_params.multi_items()
         return _address(pairs, changes)
 
-    kept = "" if request is None or not request.url.query else "?" + request.url.query
-    text = templates().get_template(template).render(here=here, kept=kept, **values)
+    text = templates().get_template(template).render(here=here, kept=kept_query(request), **values)
     # Surrogates cannot be sent; whatever they came from, they were made printable long before.
     return HTMLResponse(text.encode("utf-8", "backslashreplace"), status_code=status)
+
+
+def kept_query(request: "Request | None") -> str:
+    """The query of a request as the end of an address."""
+    return "" if request is None or not request.url.query else "?" + request.url.query
+
+
+def part_of_address(text: str) -> str:
+    """The text as a part of an address; ids may hold slashes."""
+    return quote(text, safe="/", errors="backslashreplace")
 
 
 def static_file(request: "Request") -> "Response":
@@ -61,7 +70,7 @@ def templates() -> "Environment":
         when=lambda time: time[:16].replace("T", " ") if time else "never",  # 2026-11-21 14:03
         cut=_cut_text,
         brief=lambda id_: id_[:8] + "…" if _UUID.fullmatch(id_) else _cut_text(id_, 60),
-        part=lambda text: quote(text, safe="/", errors="backslashreplace"),  # ids may hold slashes
+        part=part_of_address,
         pairs=_choice_pairs,
     )
     return made

@@ -1,5 +1,6 @@
 """The pages: each is a plain GET whose query is its state, so that every filter, order and instance has an address."""
 
+import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -7,8 +8,9 @@ from evalsuite.outcome import KINDS, kind_of
 from evalsuite.reports.leaderboard_document import ranking_picture
 from evalsuite.web import figures, views
 from evalsuite.web.instance_values import instance_values
-from evalsuite.web.page_templates import page_response, static_file
-from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, Query, paginate, read_query
+from evalsuite.web.labels import LABELS, OwnLabel, keep_label, label_of_request, labels_file, read_own_labels
+from evalsuite.web.page_templates import kept_query, page_response, part_of_address, static_file
+from evalsuite.web.query import RESULT_SORTS, RUN_SORTS, SUITE_SORTS, NotThereError, Query, paginate, read_query
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -17,7 +19,8 @@ if TYPE_CHECKING:
     from evalsuite.web.endpoints import State
 
 SUITES, RUNS, INSTANCES, CASES = 20, 50, 50, 50
-RESULT_FILTERS = ("status", "scorer", "group", "q")
+REPORTS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown", ".xml": "application/xml"}
+RESULT_FILTERS = ("status", "scorer", "group", "flip", "q")
 
 
 def routes(state: "State") -> list[Any]:
@@ -33,10 +36,17 @@ def routes(state: "State") -> list[Any]:
         ("/suites/{suite_id}/cases", show_suite_cases),
         ("/suites/{suite_id}/leaderboard", show_leaderboard),
         ("/runs/{run_id}", show_run),
+        ("/runs/{run_id}/report.{ending}", give_report),
         ("/runs/{run_id}/instances/{instance_id:path}", show_instance),
         ("/compare", show_comparison),
     )
-    return [*(Route(path, showing(handle)) for path, handle in found), Route("/static/{name}", static_file)]
+
+    async def label(request: "Request") -> "Response":
+        given = await label_of_request(request)
+        return await asyncio.to_thread(give_label, state, request, given)
+
+    pages = (Route(path, showing(handle)) for path, handle in found)
+    return [*pages, Route("/runs/{run_id}/labels/{instance_id:path}", label, methods=["POST"]), Route("/static/{name}", static_file)]
 
 
 def show_suites(state: "State", request: "Request") -> "Response":
@@ -114,7 +124,7 @@ def show_run(state: "State", request: "Request") -> "Response":
     shown = state.library.run(run_id)
     suite = state.library.suite_of(shown)
     record = shown.record()
-    found = views.find_results(record, query)
+    found = views.find_results(suite, record, query)
     return page_response(
         "run.html",
         request,
@@ -124,10 +134,14 @@ def show_run(state: "State", request: "Request") -> "Response":
         query=query,
         found=found,
         rows=[figures.result_row(record, result) for result in found.items],
-        inputs={id_: case.input for id_, case in views.case_by_id(suite).items() if case.input},
+        texts=figures.texts_of(suite, record, found.items),
         about=views.metadata_rows(shown.metadata),
+        reports=list(REPORTS),
+        n_labels=sum(bool(one.label) for one in read_own_labels(record).values()),
+        labels_file=labels_file(record),
         kind_choices=[kind for kind in KINDS.values() if any(kind_of(result) is kind for result in record.results)],
         scorer_choices=sorted({result.scorer for result in record.results if result.scorer}),
+        flip_choices=sorted({str(cause) for result in record.results if (cause := result.details.get("flip"))}),
         group_choices=sorted(record.run.get("groups") or {}),
         **figures.run_values(shown, record),
     )
@@ -140,7 +154,9 @@ def show_instance(state: "State", request: "Request") -> "Response":
     suite = state.library.suite_of(shown)
     record = shown.record()
     result = views.one_result(record, request.path_params["instance_id"])
-    every = views.find_results(record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)).items
+    every = views.find_results(
+        suite, record, Query(page=1, page_size=max(1, len(record.results)), sort=query.sort, chosen=query.chosen)
+    ).items
     at = next((i for i, one in enumerate(every) if one.instance_id == result.instance_id), None)
     return page_response(
         "instance.html",
@@ -152,8 +168,37 @@ def show_instance(state: "State", request: "Request") -> "Response":
         after=every[at + 1].instance_id if at is not None and at + 1 < len(every) else None,
         place=None if at is None else (at + 1, len(every)),
         others=[other for other in suite.runs if other.id != shown.id][:3],
+        own=read_own_labels(record).get(result.instance_id, OwnLabel()) if labels_file(record) is not None else None,
+        labels=LABELS,
         **instance_values(suite, record, result),
     )
+
+
+def give_label(state: "State", request: "Request", given: OwnLabel) -> "Response":
+    """Keep what a person said of an instance, and go back to its page."""
+    from starlette.responses import RedirectResponse
+
+    shown = state.library.run(request.path_params["run_id"])
+    record = shown.record()
+    result = views.one_result(record, request.path_params["instance_id"])
+    keep_label(record, result.instance_id, given)
+    return RedirectResponse(f"/runs/{shown.id}/instances/{part_of_address(result.instance_id)}{kept_query(request)}#label", status_code=303)
+
+
+def give_report(state: "State", request: "Request") -> "Response":
+    """The run's report as a file to save, in one of the forms of `evalsuite report`."""
+    from starlette.responses import Response
+
+    from evalsuite.reports import FORMATS
+    from evalsuite.reports.run_document import run_document
+
+    shown, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
+    if ending not in REPORTS:
+        raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
+    rendered = FORMATS[ending].load()(run_document(shown.record()))
+    text = rendered if isinstance(rendered, str) else "".join(rendered)
+    headers = {"content-disposition": f'attachment; filename="{shown.id}{ending}"'}
+    return Response(text.encode("utf-8", "backslashreplace"), media_type=REPORTS[ending], headers=headers)
 
 
 def show_comparison(state: "State", request: "Request") -> "Response":

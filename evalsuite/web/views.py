@@ -10,9 +10,10 @@ from evalsuite.reports.record import Record
 from evalsuite.types import Result
 from evalsuite.web.library import Library
 from evalsuite.web.query import BadQueryError, NotThereError, Page, Query, in_order, paginate
-from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, value_of
+from evalsuite.web.shelf import ShownCase, ShownRun, ShownSuite, handed_in_texts, value_of
 
 N_BINS = 20
+_NO_CASE = ShownCase(id="")
 MODEL_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
@@ -52,17 +53,34 @@ def run_key(run: ShownRun, word: str) -> Any:
     return (run.name.casefold(), run.name) if word == "name" else run.made
 
 
-def find_results(record: Record, query: Query) -> Page[Result]:
-    """The page of a run's results of any of the statuses, scorers and groups, whose id or reason holds `q`, in gold order or sorted."""
-    statuses, scorers, groups = (set(query.many(key)) for key in ("status", "scorer", "group"))
+def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result]:
+    """The page of a run's results of any of the statuses, scorers, groups and causes of flips, in gold order or sorted.
+
+    `q` is looked for in id, reason, question, reference (unless gold is hidden) and answer.
+    """
+    statuses, scorers, groups, flips = (set(query.many(key)) for key in ("status", "scorer", "group", "flip"))
     text, tags = query.last("q").casefold(), record.groups
+    cases, answers = (case_by_id(suite), handed_in_texts(record)) if text else ({}, {})
+
+    def says_it(result: Result) -> bool:
+        case = cases.get(result.instance_id, _NO_CASE)
+        texts = (
+            result.instance_id,
+            result.reason,
+            case.input,
+            answers.get(result.instance_id),
+            None if suite.hidden else case.reference_output,
+        )
+        return any(text in one.casefold() for one in texts if one)
+
     found = [
         result
         for result in record.results
         if (not statuses or kind_of(result).name in statuses or result.status in statuses)
         and (not scorers or result.scorer in scorers)
         and (not groups or groups & set(tags.get(result.instance_id, ())))
-        and text in f"{result.instance_id}\n{result.reason}".casefold()
+        and (not flips or result.details.get("flip") in flips)
+        and (not text or says_it(result))
     ]
     return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)
 

@@ -170,6 +170,20 @@ def test_keyboard_alone_is_enough(address: str, browser: Browser) -> None:
     assert browser.run("return document.activeElement.name") == "q"
 
 
+def test_one_key_gives_a_label(address: str, project: Path, browser: Browser) -> None:
+    """0 labels the instance as wrong, with the note that stands there; the page says so again after a reload, and nothing is refused."""
+    browser.open(f"{run_page(address, 'capitals', 'poor')}/instances/case_2?sort=-score")
+    browser.one("#label [name=note]").send_keys("in “Italy”, yes")
+    ActionChains(browser.driver).send_keys(Keys.TAB, Keys.TAB, "0").perform()
+    eventually(browser, lambda: browser.driver.current_url.endswith("/instances/case_2?sort=-score#label"))
+    browser.driver.refresh()
+    assert Select(browser.one("#label select")).first_selected_option.text == "wrong"
+    assert browser.one("#label [name=note]").get_attribute("value") == "in “Italy”, yes"
+    assert browser.complaints() == []
+    (file,) = (project / ".evalsuite/runs").glob("*.labels.csv")
+    assert file.read_text().splitlines()[1] == 'case_2,0,"in “Italy”, yes"'
+
+
 def test_without_javascript(address: str, browser: Browser) -> None:
     """Search, order, instances and comparison are plain links and forms."""
     browser.scripts(False)

@@ -28,7 +28,7 @@ def test_every_answer_keeps_a_page_to_itself(address: str, path: str) -> None:
     assert "frame-ancestors 'none'" in policy
     assert "unsafe" not in policy
     assert (headers["x-content-type-options"], headers["referrer-policy"], headers["cache-control"]) == (
-        "nosniff", "no-referrer", "no-store",
+        "nosniff", "same-origin", "no-store",
     )  # fmt: skip
     assert "access-control-allow-origin" not in headers
 

@@ -1,5 +1,5 @@
 "use strict";
-/* What moves: the progress of runs, the count of chosen runs, and three keys. Every page works without it. */
+/* What moves: the progress of runs, the count of chosen runs, and the keys: / finds, arrows turn, 1, 5 and 0 label. Every page works without it. */
 (() => {
   const choose = document.querySelector("form.choosing");
   if (choose) {
@@ -15,7 +15,7 @@
     count();
   }
 
-  for (const form of document.querySelectorAll("form.controls")) {
+  for (const form of document.querySelectorAll("form.controls:not([method=post])")) {
     // Empty fields say nothing: they stay out of the address.
     form.addEventListener("submit", () => {
       for (const field of form.querySelectorAll("input, select")) field.disabled = field.value === "";
@@ -32,6 +32,9 @@
       const field = document.querySelector("input[type=search]");
       if (field) { event.preventDefault(); field.focus(); field.select(); }
     }
+    const labels = document.querySelector("#label select");
+    const label = { 1: "1", 5: "0.5", 0: "0" }[event.key];
+    if (labels && label) { labels.value = label; labels.form.requestSubmit(); }
     const way = { ArrowLeft: "prev", ArrowRight: "next" }[event.key];
     const link = way && document.querySelector(`a[rel=${way}]`);
     if (link) link.click();
