@@ -59,12 +59,8 @@ def broken_record(line: int, cause: str, text: str, limits: Limits) -> Obj:
     """What stands for a record that could not be read; with what it says where only fences, prose or a comma keep it from being JSON."""
     broken: Obj = {"line": line, "cause": cause}
     with contextlib.suppress(FaultError):
-        broken["repaired"] = parse_tree(_bare_json(text), limits=limits)
+        # The text from its first opening bracket to its last closing one, without commas before a closing bracket.
+        start = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=0)
+        inner = text[start : max(text.rfind("}"), text.rfind("]")) + 1]
+        broken["repaired"] = parse_tree(_TRAILING_COMMA.sub(lambda found: found[1] or found[0], inner), limits=limits)
     return {BROKEN_RECORD: broken}
-
-
-def _bare_json(text: str) -> str:
-    """The text from its first opening bracket to its last closing one, without commas before a closing bracket."""
-    start = min((place for place in (text.find("{"), text.find("[")) if place >= 0), default=0)
-    inner = text[start : max(text.rfind("}"), text.rfind("]")) + 1]
-    return _TRAILING_COMMA.sub(lambda found: found[1] or found[0], inner)

@@ -52,15 +52,11 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
         for name, value in override.items():
             if name not in resolved:
                 raise UsageError(f"unknown limit {name!r}", hint=did_you_mean(name, resolved))
-            resolved[name] = _positive(name, value)
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value <= 0:
+                raise UsageError(f"limit {name!r} must be a number above 0, found {value!r}", hint=LIMITS[name][1])
+            assert isinstance(value, int | float)
+            if name not in ("seconds", "run_seconds") and value != int(value):
+                raise UsageError(f"limit {name!r} must be a whole number, found {value!r}", hint=LIMITS[name][1])
+            resolved[name] = value if name in ("seconds", "run_seconds") else int(value)
     return resolved
-
-
-def _positive(name: str, value: object) -> int | float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or value <= 0:  # type: ignore[arg-type,operator]
-        raise UsageError(f"limit {name!r} must be a number above 0, found {value!r}", hint=LIMITS[name][1])
-    assert isinstance(value, int | float)
-    if name not in ("seconds", "run_seconds") and value != int(value):
-        raise UsageError(f"limit {name!r} must be a whole number, found {value!r}", hint=LIMITS[name][1])
-    return value if name in ("seconds", "run_seconds") else int(value)

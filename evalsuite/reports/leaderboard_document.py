@@ -22,12 +22,21 @@ _ABSENT = "-"
 
 def leaderboard_document(board: "Leaderboard") -> Document:
     """The report of a leaderboard."""
+    # The numbers with their polarity in their names; a column for each part and each key of the metadata.
+    named = {"score": f"score_{board.direction}_is_better"}
+    keys = sorted({key for row in board.rows for key in row.metadata})
+    columns: list[Column[RankedRow]] = [
+        *(_number_column(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
+        Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
+        *(_mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
+        *(_mapping_column("metadata", key, key) for key in keys),
+    ]
     return Document(
         name=board.suite,
         title=board_heading(board),
         sections=lambda form: _board_page_sections(board) if form == "html" else _board_sections(board, form),
         last_line=board_last_line(board),
-        tables={"csv": _csv_table(board), "parquet": _parquet_table(board)},
+        tables={"csv": Table(columns=columns, rows=board.rows), "parquet": _parquet_table(board)},
         whole=board.to_json(),
         suites=lambda: [_board_suite(board)],
         width=160,
@@ -155,19 +164,6 @@ _CSV_NUMBERS: Final = (
 
 def _parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
     return Table(columns=[_number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows)
-
-
-def _csv_table(board: "Leaderboard") -> "Table[RankedRow]":
-    """The numbers with their polarity in their names; a column for each part and each key of the metadata."""
-    named = {"score": f"score_{board.direction}_is_better"}
-    keys = sorted({key for row in board.rows for key in row.metadata})
-    columns: list[Column[RankedRow]] = [
-        *(_number_column(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
-        Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
-        *(_mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
-        *(_mapping_column("metadata", key, key) for key in keys),
-    ]
-    return Table(columns=columns, rows=board.rows)
 
 
 def _number_column(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":

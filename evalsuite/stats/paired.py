@@ -107,7 +107,13 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
     n, centre, sd = len(apart), mean(apart), sample_sd(apart)
     interval = t_interval(apart, confidence=confidence)
     if not sd:
-        p, note = _without_variation(centre, n, alternative)
+        if centre == 0:
+            p, note = 1.0, "no differences"
+        elif n == 1:
+            p, note = 1.0, "one pair: no test is possible"
+        else:
+            sided = 0.0 if centre > 0 else 1.0
+            p, note = p_of(1 - sided, sided, alternative), NO_VARIATION
         return PairedTest(method="paired t", p=p, n=n, difference=centre, alternative=alternative, interval=interval, note=note)
     from scipy.special import stdtr
 
@@ -124,15 +130,6 @@ def paired_t(a: Sequence[float], b: Sequence[float], *, alternative: Alternative
         note="" if sample_sd(differences(a, b)) else NO_VARIATION,
         details={"df": n - 1},
     )
-
-
-def _without_variation(centre: float, n: int, alternative: Alternative) -> tuple[float, str]:
-    if centre == 0:
-        return 1.0, "no differences"
-    if n == 1:
-        return 1.0, "one pair: no test is possible"
-    sided = 0.0 if centre > 0 else 1.0
-    return p_of(1 - sided, sided, alternative), NO_VARIATION
 
 
 def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternative = "two-sided") -> PairedTest:

@@ -75,7 +75,12 @@ def _needs_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> 
 
 
 def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -> ColumnPair | None:
-    intervals = _intervals(predicted, tolerance, gold.coarsest)
+    # For each predicted number the widest interval (low, high) of gold numbers that it may equal.
+    intervals = {}
+    for cell in predicted.distinct:
+        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, gold.coarsest)) is not None:
+            value = _place_of(cell)
+            intervals[cell] = (value - span, value + span)
     names, clusters = _clusters(gold.distinct, intervals)
     gold_keys = [names[0].get(cell, cell) for cell in gold.cells]
     predicted_keys = [names[1].get(cell, cell) for cell in predicted.cells]
@@ -91,16 +96,6 @@ def _pair_by_clusters(gold: Outline, predicted: Outline, tolerance: Tolerance) -
         if not same and not _greedy(points, [(*intervals[p], predicted.distinct[p]) for p in accepting], gold.distinct):
             return None
     return ColumnPair(gold=gold, predicted=predicted, gold_keys=gold_keys, predicted_keys=predicted_keys, complete=complete)
-
-
-def _intervals(predicted: Outline, tolerance: Tolerance, coarsest: int | None) -> dict[Cell, tuple[float, float]]:
-    """For each predicted number the widest interval (low, high) of gold numbers that it may equal."""
-    found = {}
-    for cell in predicted.distinct:
-        if isinstance(cell, int | Number) and (span := reach(cell, tolerance, coarsest)) is not None:
-            value = _place_of(cell)
-            found[cell] = (value - span, value + span)
-    return found
 
 
 def _clusters(

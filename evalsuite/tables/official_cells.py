@@ -87,19 +87,21 @@ def is_empty(value: Any) -> bool:
 def cells_equal(gold: Any, predicted: Any) -> bool:
     """Whether two cells are equal; raises `Uncomparable` where the reference raises."""
     if isinstance(gold, Items) or isinstance(predicted, Items):
-        return _items_equal(gold, predicted)
+        # Lists of one item are compared by that item; any other length has no truth value in the reference.
+        cells = [cell[0] if isinstance(cell, Items) and len(cell) == 1 else cell for cell in (gold, predicted)]
+        if any(isinstance(cell, list | tuple) for cell in cells):
+            raise Uncomparable("a list has no single truth value")
+        if is_empty(cells[0]) and is_empty(cells[1]):
+            return True
+        return _plainly_equal(cells[0], cells[1])
     if is_empty(gold) and is_empty(predicted):
         return True
     if isinstance(gold, int | float) and isinstance(predicted, int | float):
-        return _numbers_equal(gold, predicted)
+        try:
+            return math.isclose(float(gold), float(predicted), abs_tol=ABS_TOL)
+        except OverflowError:
+            raise Uncomparable("an integer is too large for a float") from None
     return _plainly_equal(gold, predicted)
-
-
-def _numbers_equal(gold: float, predicted: float) -> bool:
-    try:
-        return math.isclose(float(gold), float(predicted), abs_tol=ABS_TOL)
-    except OverflowError:
-        raise Uncomparable("an integer is too large for a float") from None
 
 
 def _plainly_equal(gold: Any, predicted: Any) -> bool:
@@ -109,16 +111,6 @@ def _plainly_equal(gold: Any, predicted: Any) -> bool:
             return False
         raise Uncomparable("an empty cell of a typed column stands against a value")
     return bool(gold == predicted)
-
-
-def _items_equal(gold: Any, predicted: Any) -> bool:
-    """Lists of one item are compared by that item; any other length has no truth value in the reference."""
-    cells = [cell[0] if isinstance(cell, Items) and len(cell) == 1 else cell for cell in (gold, predicted)]
-    if any(isinstance(cell, list | tuple) for cell in cells):
-        raise Uncomparable("a list has no single truth value")
-    if is_empty(cells[0]) and is_empty(cells[1]):
-        return True
-    return _plainly_equal(cells[0], cells[1])
 
 
 def columns_equal(gold: Column, predicted: Column) -> bool:

@@ -98,7 +98,16 @@ def read_native(value: Any) -> Cell:
         return ("instant", _nanoseconds(value))
     if isinstance(value, date):
         return ("instant", _nanoseconds(datetime(value.year, value.month, value.day)))
-    return _other(value)
+    # Times, intervals, blobs, lists and structs: compared as what they are, deeply, in a hashable form.
+    if isinstance(value, dict):
+        return ("struct", tuple((str(k), key(read_native(v))) for k, v in sorted(value.items(), key=lambda item: str(item[0]))))
+    if isinstance(value, list | tuple):
+        return ("list", tuple(key(read_native(item)) for item in value))
+    if isinstance(value, bytes | bytearray | memoryview):
+        return ("bytes", bytes(value))
+    if isinstance(value, time | timedelta):
+        return (type(value).__name__, value)
+    return (type(value).__name__, str(value))
 
 
 def key(cell: Cell) -> Any:
@@ -137,19 +146,15 @@ def show(cell: Cell) -> str:
         return str(cell) if cell.bit_length() < 1000 else "a huge integer"
     kind, value = cell[0], cell[1]
     if kind == "instant":
-        return _shown_instant(value)
+        try:
+            return str(datetime(1970, 1, 1) + timedelta(microseconds=value // 1000))
+        except OverflowError:  # an offset moved it out of the years 1 to 9999
+            return f"{value} ns"
     if kind == "list":
         return f"[{', '.join(map(show, value))}]"
     if kind == "struct":
         return "{" + ", ".join(f"{name}: {show(item)}" for name, item in value) + "}"
     return repr(value) if kind == "text" else str(value)
-
-
-def _shown_instant(nanoseconds: int) -> str:
-    try:
-        return str(datetime(1970, 1, 1) + timedelta(microseconds=nanoseconds // 1000))
-    except OverflowError:  # an offset moved it out of the years 1 to 9999
-        return f"{nanoseconds} ns"
 
 
 def _number_or_text(text: str) -> Cell:
@@ -200,16 +205,3 @@ def _nanoseconds(moment: datetime) -> int:
         moment = moment.replace(tzinfo=UTC)
     since = moment - datetime(1970, 1, 1, tzinfo=UTC)
     return ((since.days * 86_400 + since.seconds) * 10**6 + since.microseconds) * 1000
-
-
-def _other(value: Any) -> Cell:
-    """Times, intervals, blobs, lists and structs: compared as what they are, deeply, in a hashable form."""
-    if isinstance(value, dict):
-        return ("struct", tuple((str(k), key(read_native(v))) for k, v in sorted(value.items(), key=lambda item: str(item[0]))))
-    if isinstance(value, list | tuple):
-        return ("list", tuple(key(read_native(item)) for item in value))
-    if isinstance(value, bytes | bytearray | memoryview):
-        return ("bytes", bytes(value))
-    if isinstance(value, time | timedelta):
-        return (type(value).__name__, value)
-    return (type(value).__name__, str(value))

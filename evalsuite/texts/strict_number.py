@@ -59,7 +59,10 @@ def match_number_strictly(
     if forbidden is not None:
         return Strict(value=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}", kind="exclude")
     golds = list({exact_of(number): number for number in map(read_number, gold if isinstance(gold, list | tuple) else [gold])}.values())
-    near = _Nearness(percentage=percentage, own=_own_tolerance(precision, abs_tol, rel_tol))
+    # What the check's author asked for; a `precision` other than 4 is a distance as well.
+    given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
+    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
+    near = _Nearness(percentage=percentage, own=Tolerance(abs=distance, rel=rel_tol or 0.0, own=given))
     found = _with_years(list(find_numbers(answer)), golds)
     if not found:
         return Strict(value=0.0, reason="no number in the answer", kind="no number")
@@ -161,13 +164,6 @@ def _is_rounding(gold: int | Number, predicted: int | Number) -> bool:
 def _shifted(number: int | Number, places: int) -> int | Number:
     """The number with its point moved to the right."""
     return number if places == 0 else number_of(exact_of(number).scaleb(places))
-
-
-def _own_tolerance(precision: int, abs_tol: float | None, rel_tol: float | None) -> Tolerance:
-    """What the check's author asked for; a `precision` other than 4 is a distance as well."""
-    given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
-    distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
-    return Tolerance(abs=distance, rel=rel_tol or 0.0, own=given)
 
 
 def _odd_form(gold: int | Number, items: Sequence[Found], near: _Nearness) -> NumberCause | None:
