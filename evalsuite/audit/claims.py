@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_type_hints
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import OutputError, UsageError
 from evalsuite.readers.json_text import check_depth
 from evalsuite.registry import fits, readable
 from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
@@ -15,6 +15,7 @@ from evalsuite.store.run_files import RESULT_KEYS, is_intact, json_safe
 from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.store.signature import VERDICT_PACKAGES
 from evalsuite.store.signing import claimed_signer
+from evalsuite.store.unit_files import UNITS, whole_units
 from evalsuite.types import Result, Rule
 
 _OBJECT: Final = Mapping[str, Any]
@@ -125,7 +126,10 @@ def read_claims(folder: Path) -> tuple[list[Finding], Claims | None]:
     rows, wrong_rows = _rows_of(results)
     if wrong or wrong_rows:
         return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
-    return found, Claims(folder=folder, run=said, rows=rows)
+    try:
+        return found, Claims(folder=folder, run=said, rows=tuple(whole_units(folder, rows)))
+    except OutputError as error:
+        return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
 
 
 def _formed(name: str, wrong: list[str]) -> Finding:

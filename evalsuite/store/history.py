@@ -11,6 +11,7 @@ from typing import Any
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.store.run_files import read_json, read_results, write_atomically
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission
+from evalsuite.store.unit_files import UNITS
 from evalsuite.types import Result
 
 RUNS_FOLDER = Path(".evalsuite/runs")
@@ -135,7 +136,8 @@ def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] =
 
 def remove_run(entry: RunEntry) -> None:
     """Delete a run folder; nothing but a run's own files may lie in it."""
-    strange = [item.name for item in entry.folder.iterdir() if item.name not in (RUN, RESULTS, TAGS) and not item.name.startswith(".")]
+    own = (RUN, RESULTS, TAGS, UNITS)
+    strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
     if strange:
         raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")
     shutil.rmtree(entry.folder)

@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.store.unit_files import whole_units
 from evalsuite.types import Result
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
@@ -33,9 +34,9 @@ def whole_line(result: Result) -> str:
 
 
 def read_results(path: Path) -> Iterator[Result]:
-    """The results of a finished `results.jsonl`, in its order."""
+    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it."""
     with path.open(encoding="utf-8") as lines:
-        yield from map(result_of, lines)
+        yield from whole_units(path.parent, map(result_of, lines))
 
 
 def result_of(line: str | bytes) -> Result:

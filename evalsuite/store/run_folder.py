@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 from evalsuite.errors import OutputError, cannot_write
 from evalsuite.outcome import is_ungraded
 from evalsuite.store.run_files import keep_out_of_git, read_json, result_line, result_of, sealed, whole_line, write_atomically
+from evalsuite.store.unit_files import UNITS, set_apart, whole_units
 from evalsuite.types import METADATA, Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
@@ -57,7 +58,7 @@ class RunFolder:
                 part.unlink()
             if any((self.path / name).exists() for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
-                for name in (RUN, RESULTS):
+                for name in (RUN, RESULTS, UNITS):
                     (self.path / name).unlink(missing_ok=True)
                 for name in SIDE_FOLDERS:
                     shutil.rmtree(self.path / name, ignore_errors=True)
@@ -182,7 +183,8 @@ class RunFolder:
         """Rewrite the results in the given (gold) order, then write `run.json`."""
         try:
             self._close_journal()
-            digest = write_atomically(self.path / RESULTS, (result_line(result) + "\n" for result in results))
+            lines = (result_line(result) + "\n" for result in set_apart(self.path, results))
+            digest = write_atomically(self.path / RESULTS, lines)
             write_atomically(self.path / RUN, sealed(run, digest=digest))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
@@ -208,7 +210,7 @@ def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
 
 def _half_written(folder: Path) -> list[Path]:
     """What a killed run left of files that it was writing beside the real ones."""
-    return [part for name in (RUN, RESULTS, STARTED) for part in folder.glob(f".{name}.*.part")]
+    return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
 
 
 def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[str]:
@@ -237,7 +239,7 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
                 f"{path}:{number}: {why}", hint="no run writes that; remove the line to have it scored anew, or start a new run"
             )
         results[result.instance_id] = result
-    return results
+    return {result.instance_id: result for result in whole_units(path.parent, results.values())}
 
 
 def claim(out: Path) -> Path:

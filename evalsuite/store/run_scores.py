@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from evalsuite.errors import OutputError
 from evalsuite.memo import Memo
 from evalsuite.outcome import own_value
 from evalsuite.stats.units import units_of
@@ -124,7 +125,7 @@ def _read_columns(folder: Path) -> RunScores | None:
         return None
     try:
         results = list(read_results(folder / RESULTS))
-    except (OSError, ValueError, TypeError):
+    except (OSError, ValueError, TypeError, OutputError):
         return None
     raw = [own_value(result) for result in results]
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
