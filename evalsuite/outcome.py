@@ -95,7 +95,7 @@ def raw_value(result: Result) -> float | None:
 
 def own_value(result: Result) -> float | None:
     """The value on the metric's own scale, be there a score made of it or not; None where the result has none."""
-    raw = result.details.get("raw")
+    raw = result.detail("raw")
     is_number = isinstance(raw, int | float) and not isinstance(raw, bool) and math.isfinite(raw)
     return float(raw) if is_number and raw is not None else None
 

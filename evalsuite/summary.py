@@ -188,7 +188,7 @@ def summarise(
         by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()),
         by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
         by_field=pooled_fields(all_results),
-        over_budget=Counter(str(r.details["budget"]) for r in all_results if r.status == "timeout" and "budget" in r.details),
+        over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
         pairs=pair_numbers(all_results),
         raw=_raw(all_results) if not results else None,
     )
@@ -271,7 +271,7 @@ def _counts(results: Sequence[Result]) -> dict[str, int]:
 def _flips(results: Sequence[Result]) -> Iterable[dict[str, Any]]:
     for r in results:
         if r.official is not None and r.strict is not None and r.official != r.strict:
-            cause = str(r.details.get("flip", ""))
+            cause = str(r.detail("flip") or "")
             yield {
                 "instance_id": r.instance_id,
                 "official": r.official,
@@ -315,5 +315,5 @@ def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
 
 def _raw_mean(bucket: Sequence[Result]) -> float | None:
     """The mean of the values on the metric's own scale, None where no result has one: all that a metric without a fixed range has."""
-    values = [r.details["raw"] for r in bucket if isinstance(r.details.get("raw"), int | float)]
+    values = [raw for r in bucket if isinstance(raw := r.detail("raw"), int | float)]
     return sum(values) / len(values) if values else None

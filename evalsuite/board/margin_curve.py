@@ -69,5 +69,5 @@ def _value(result: Result, rules: Rule) -> float | None:
 
 
 def _margin(result: Result) -> float | None:
-    found = result.details.get("margin")
+    found = result.detail("margin")
     return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None

@@ -3,6 +3,7 @@
 A spec that cannot be read as a whole is a GoldError with file and line. Bad parameters of one check are data: `Check.problems`.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -79,7 +80,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
     checks = tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations)
     extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")} or _NONE
-    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite))
+    return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite), asked=_NONE)
 
 
 def id_of(entry: Obj, where: str) -> str:
@@ -137,17 +138,22 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         scorer = SCORERS.load(func)
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
-    merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
+    # The same words stand in every line, and are held once.
+    merged: dict[str, Any] = {
+        **suite.defaults.get(func, {}),
+        **{sys.intern(key) if type(key) is str else key: value for key, value in parameters.items()},
+    }
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
-    check = Check(scorer=func, parameters=merged, where=where, extra=extra)
+    check = Check(scorer=sys.intern(func), parameters=merged, where=where, extra=extra)
     living = names_queries(check)
-    problems = [*_misplaced(evaluation, where), *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
+    misplaced = _misplaced(evaluation, where) if extra else []
+    problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
     if living:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
-    return replace(check, problems=tuple(problems))
+    return replace(check, problems=tuple(problems)) if problems else check
 
 
 def names_queries(check: Check) -> bool:

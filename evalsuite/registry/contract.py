@@ -135,6 +135,12 @@ def _keyword_parameters(function: Callable[..., Score]) -> dict[str, inspect.Par
     }
 
 
+@cache
+def _required(function: Callable[..., Score]) -> list[str]:
+    """The keyword parameters without a default."""
+    return [name for name, parameter in _keyword_parameters(function).items() if parameter.default is inspect.Parameter.empty]
+
+
 def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str = "", later: Collection[str] = ()) -> list[Problem]:
     """What is wrong with a check's parameters: unknown keys, wrong types, missing ones, then the scorer's own findings.
 
@@ -170,7 +176,7 @@ def check_parameters(entry: Scorer, parameters: Mapping[str, Any], *, where: str
             found.append(Problem(code="BAD_SPEC", message=message, where=where))
         else:
             usable[key] = value
-    missing = [k for k, p in known.items() if p.default is inspect.Parameter.empty and k not in parameters]
+    missing = [name for name in _required(entry.function) if name not in parameters]
     for key in missing:
         found.append(Problem(code="BAD_SPEC", message=f"{entry.name} needs the parameter {key!r}", where=where))
     if not any(p.blocks >= {"strict"} for p in found):

@@ -108,7 +108,7 @@ def revealed(record: Record, level: str | None = None) -> Record:
     if level == "cells":
         return record
     results = tuple(reveal(result, level) for result in record.results)
-    causes = {result.instance_id: str(result.details.get("flip", "")) for result in results}
+    causes = {result.instance_id: str(result.detail("flip") or "") for result in results}
     flips = tuple({**flip, "kind": (cause := causes[flip["instance_id"]]), "cause": cause} for flip in record.summary.flips)
     summary = replace(record.summary, flips=() if level == "none" else flips)
     if not shows(level, "shape"):

@@ -68,7 +68,7 @@ def why_of(result: "Result") -> str:
 def flip_of(result: "Result") -> str:
     """What makes the rules part on this result; empty where they do not."""
     parts = result.official is not None and result.strict is not None and result.official != result.strict
-    return str(result.details.get("flip") or "") if parts else ""
+    return str(result.detail("flip") or "") if parts else ""
 
 
 def counts_line(summary: "Summary") -> str:

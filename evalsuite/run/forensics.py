@@ -6,8 +6,8 @@ They are computed here, in the parent, from tasks and finished results. Files of
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, BinaryIO
 
 from evalsuite.errors import FaultError
@@ -19,7 +19,7 @@ _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 # By number of words: the words of a gold, and the instances it belongs to.
-Golds = Mapping[int, Mapping[tuple[str, ...], set[str]]]
+Golds = Callable[[], Mapping[int, Mapping[tuple[str, ...], set[str]]]]
 # Of a SHA-256; what stands in the place of one is shorter.
 _DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
@@ -39,19 +39,20 @@ def with_notes(
     files are, as `GoldFiles` has it: an answer of which is known what was read needs no second look.
     """
     same = Counter(_text(task) for task in among or tasks)
-    golds = _gold_texts(among or tasks)
-    noted = [
+    # Of short answers nobody asks for them.
+    golds = cache(lambda: _gold_texts(among or tasks))
+    noted = (
         (result, list(_notes(task, result, same, golds, gold_inodes, gold_digests or {})))
         for task, result in zip(tasks, results, strict=True)
-    ]
-    return tuple(replace(result, details={**result.details, "notes": notes}) if notes else result for result, notes in noted)
+    )
+    return tuple(result.with_detail("notes", notes) if notes else result for result, notes in noted)
 
 
 def by_kind(results: Iterable[Result]) -> dict[str, list[str]]:
     """Instance ids by the kind of their notes, the commonest kind first."""
     found: dict[str, list[str]] = {}
     for result in results:
-        for note in result.details.get("notes", ()):
+        for note in result.detail("notes") or ():
             found.setdefault(note.partition(":")[0], []).append(result.instance_id)
     return dict(sorted(found.items(), key=lambda item: (-len(item[1]), item[0])))
 
@@ -76,7 +77,8 @@ def _notes(
     others = _golds_in(text, golds, task.instance.instance_id)
     if others >= OTHER_GOLDS:
         yield f"many golds: the answer holds the gold of {others} other instances"
-    columns, needed = result.details.get("n_columns"), _needed(result.details)
+    columns = result.detail("n_columns")
+    needed = _needed(result.details) if columns is not None else None
     if columns is not None and needed is not None and columns > 2 * needed + 10:
         yield f"kitchen sink: {columns} columns handed in, {needed} needed"
     if 1 in (result.official, result.strict) and (name := _identical(task, result, gold_inodes, gold_digests)):
@@ -94,7 +96,7 @@ def _needed(details: Mapping[str, Any]) -> int | None:
     return needed if isinstance(needed, int) else None
 
 
-def _gold_texts(tasks: Sequence[Task]) -> Golds:
+def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[tuple[str, ...], set[str]]]:
     """The golds of all text checks; one digit or letter says nothing and is left out."""
     found: dict[int, dict[tuple[str, ...], set[str]]] = {}
     for task in tasks:
@@ -115,7 +117,7 @@ def _golds_in(text: str, golds: Golds, own: str) -> int:
     if len(words) < OTHER_GOLDS:
         return 0
     found: set[str] = set()
-    for n, known in golds.items():
+    for n, known in golds().items():
         for begin in range(len(words) - n + 1):
             owners = known.get(tuple(words[begin : begin + n]), ())
             if owners and own not in owners:

@@ -1,6 +1,7 @@
 """What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -27,7 +28,9 @@ def read_handed_in(
 
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """
-    known = frozenset(instance.instance_id for instance in gold.instances)
+    # Each id is held once.
+    own = {instance.instance_id: instance.instance_id for instance in gold.instances}
+    known = frozenset(own)
     here, there = folder.resolve(), gold.folder.resolve()
     if (here.is_relative_to(there) or there.is_relative_to(here)) and not os.path.lexists(folder / METADATA) and folder.is_dir():
         # What is no submission at all is told as such; in a worker one side could not be looked at.
@@ -48,7 +51,7 @@ def read_handed_in(
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
                 else:
-                    answers.update((row[0], _answer(row)) for row in told if row[0] in known)
+                    answers.update((own[row[0]], _answer(own[row[0]], row)) for row in told if row[0] in own)
     except FaultError as error:
         hint = "--limit NAME=VALUE raises it" if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
         raise SubmissionError(f"{folder.name}{'/' + METADATA if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint) from None
@@ -91,10 +94,14 @@ def _row(answer: Answer) -> tuple[Any, ...]:
     return answer.instance_id, answer.answer_type, answer.value, answer.where, fault, answer.unread, isinstance(answer.value, FromRoot)
 
 
-def _answer(row: Sequence[Any]) -> Answer:
-    name, kind, value, where, fault, unread, from_root = row
+def _answer(name: str, row: Sequence[Any]) -> Answer:
+    _, kind, value, where, fault, unread, from_root = row
     answer = Answer(
-        instance_id=name, answer_type=kind, value=tuple(value) if isinstance(value, list) else value, where=where, unread=tuple(unread)
+        instance_id=name,
+        answer_type=sys.intern(kind),
+        value=tuple(value) if isinstance(value, list) else value,
+        where=where,
+        unread=tuple(unread),
     )
     if from_root:
         answer = replace(answer, value=FromRoot(value))

@@ -110,5 +110,5 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         for problem in check.problems
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
-    said = [f"{one.instance_id}: {text}" for one in results for text in one.details.get("warnings", ()) if text not in known]
+    said = [f"{one.instance_id}: {text}" for one in results for text in one.detail("warnings") or () if text not in known]
     return [*gold.notes, *submission.notes, *unknown, *problems, *said]

@@ -260,7 +260,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Sequence[Result], start
         summary=summarise(
             results,
             rules=planned.rules,
-            groups={task.instance.instance_id: task.instance.groups for task in tasks},
+            groups={task.instance.instance_id: task.instance.groups for task in tasks if task.instance.groups},
             submitted=[task.instance.instance_id for task in tasks if task.answer is not None],
             clusters=gold.suite.extra.get("clusters", ()),
             n_instances=len(gold.instances),

@@ -30,7 +30,7 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
     """What was taken for what over n results, the commonest first: {path, status, expected, got, n}, of those that each result lists."""
     found: dict[str, dict[str, Any]] = {}
     for result in results:
-        confusions = result.details.get("confusions")
+        confusions = result.detail("confusions")
         for row in confusions if isinstance(confusions, list) else ():
             key = repr((row["path"], row["status"], row["expected"], row["got"]))
             known = found.setdefault(key, {**row, "n": 0})
@@ -40,7 +40,7 @@ def pooled_confusions(results: Sequence[Result], most: int = 10) -> list[dict[st
 
 def listed_fields(result: Result) -> list[Mapping[str, Any]]:
     """The rows of the fields that a tree scorer listed: path, four counts and three shares each; empty for other results."""
-    rows = result.details.get("fields")
+    rows = result.detail("fields")
     keys = ("precision", "recall", "f1", *COUNTS)
     return [
         row

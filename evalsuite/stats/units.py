@@ -36,7 +36,7 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
 
     A list that a scorer of somebody else's left in `details["units"]` counts too, under both rules.
     """
-    units = result.details.get("units")
+    units = result.detail("units")
     listed = units if isinstance(units, list) else units.get("scores") if isinstance(units, Mapping) else None
     if isinstance(units, Mapping) and "official" in units:
         own = rules or ("strict" if result.score == result.strict else "official")
@@ -46,7 +46,7 @@ def units_of(result: Result, rules: Rule | None = None) -> list[UnitScore] | Non
 
 def fields_of_units(result: Result) -> dict[str, list[UnitScore]]:
     """Schema path -> the F1 of each of the n units; empty where no tree scorer kept them."""
-    units = result.details.get("units")
+    units = result.detail("units")
     fields = units.get("fields") if isinstance(units, Mapping) else None
     return dict(fields) if isinstance(fields, Mapping) else {}
 

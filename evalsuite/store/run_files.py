@@ -4,8 +4,10 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,17 +15,21 @@ from evalsuite.store.unit_files import whole_units
 from evalsuite.types import Result
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
+_BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
+# Nearly every answer is a text, of which no file is read.
+_NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
 _SEAL: Final = re.compile(rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z')
 
 
 def result_line(result: Result) -> str:
     """One line of `results.jsonl`: the result as JSON in the documented order of keys; whole numbers are written as such."""
-    row = {key: getattr(result, key) for key in RESULT_KEYS}
+    row = {key: getattr(result, key) for key in _BEFORE_DETAILS}
     for key in ("score", "official", "strict"):
         row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
-    row["seconds"] = round(result.seconds, 6)
-    line = _as_line(row)
+    text = result.details_text
+    details = text.decode() if text is not None else _as_line(result.details)
+    line = f'{_as_line(row)[:-1]}, "details": {details}, "seconds": {round(result.seconds, 6)!r}}}'
     return line if line.isascii() else line.encode("utf-8", "backslashreplace").decode()
 
 
@@ -39,9 +45,55 @@ def read_results(path: Path) -> Iterator[Result]:
         yield from whole_units(path.parent, map(result_of, lines))
 
 
-def result_of(line: str | bytes) -> Result:
-    """The result of a line; raises ValueError or TypeError for a line that no run wrote."""
-    return Result(**json.loads(line))
+def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
+    """The result of a line, its details as they stand there. Raises ValueError or TypeError for a line that no run wrote.
+
+    With an `instance_id` it is that instance's, and has this very text for its id.
+    """
+    import msgspec
+
+    if isinstance(line, bytes):
+        # All of it, for the details are read by others, later.
+        line = line.decode()
+    try:
+        said = _line_decoder()(line)
+    except RecursionError:
+        raise ValueError("the line nests too deep") from None
+    except msgspec.DecodeError:
+        # A line that is no strict JSON (NaN), or not whole.
+        result = Result(**json.loads(line))
+        if instance_id not in (None, result.instance_id):
+            raise ValueError("the line of another instance") from None
+        return result
+    if instance_id not in (None, said.instance_id):
+        raise ValueError("the line of another instance")
+    text = bytes(said.details)
+    return Result(
+        instance_id=instance_id or said.instance_id,
+        # The words of a hundred thousand results are held once.
+        status=sys.intern(said.status),  # type: ignore[arg-type]
+        score=said.score,
+        official=said.official,
+        strict=said.strict,
+        scorer=None if said.scorer is None else sys.intern(said.scorer),
+        reason=said.reason,
+        fault=None if said.fault is None else sys.intern(said.fault),
+        details=text if text.startswith(b"{") else json.loads(text),  # type: ignore[arg-type]
+        seconds=said.seconds,
+        digests=said.digests or _NONE,
+    )
+
+
+@cache
+def _line_decoder() -> Callable[[str], Any]:
+    """What reads a line of the very keys and kinds that a run writes."""
+    import msgspec
+
+    kinds: dict[str, Any] = dict.fromkeys(("score", "official", "strict"), int | float | None)
+    kinds |= {"instance_id": str, "status": str, "scorer": str | None, "reason": str, "fault": str | None}
+    fields: list[Any] = [(key, kinds[key]) for key in _BEFORE_DETAILS]
+    fields += [("details", msgspec.Raw), ("seconds", int | float), ("digests", dict[str, str] | None, None)]
+    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, forbid_unknown_fields=True)).decode
 
 
 def read_json(path: Path) -> Any:

@@ -3,10 +3,8 @@
 A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never unpickled.
 """
 
-import json
 import re
 import struct
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -100,35 +98,15 @@ class Frames:
         return frames
 
 
-_NONE: dict[str, str] = {}
-
-
 def result_of(frame: bytes, task: Task) -> Result | None:
     """The result of a task as its worker tells it; None where what it says cannot be meant."""
+    from evalsuite.store.run_files import result_of as told
+
     try:
-        said = _decoded(frame)
-        if said.pop("instance_id") != task.instance.instance_id:
-            return None
-        # The words of thirty thousand results are held once.
-        said |= {key: sys.intern(said[key]) for key in ("status", "scorer", "fault") if type(said[key]) is str}
-        reasons = said["details"].get("reasons", _NONE)
-        for rule in reasons:
-            if reasons[rule] == said["reason"]:
-                reasons[rule] = said["reason"]
-        return Result(instance_id=task.instance.instance_id, **said)
-    except (ValueError, TypeError, KeyError, AttributeError):
+        result = told(frame, instance_id=task.instance.instance_id)
+        return result if isinstance(result.details, Mapping) else None
+    except (ValueError, TypeError):
         return None
-
-
-def _decoded(frame: bytes) -> dict[str, Any]:
-    """The object that a JSON text is; a fast reader makes each key once, and leaves to the other one what is not JSON (NaN)."""
-    import msgspec
-
-    try:
-        said: dict[str, Any] = msgspec.json.decode(frame)
-    except msgspec.DecodeError:
-        said = json.loads(frame)
-    return said
 
 
 def encode_forms(forms: Mapping[str, Any]) -> bytes:
