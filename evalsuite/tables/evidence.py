@@ -8,37 +8,25 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.arrays import array_columns, unlike_arrays
-from evalsuite.tables.blocks import equal_cells, is_same_run, row_hashes, scattered, side_by_side
-from evalsuite.tables.number_blocks import WHOLE, Numbers, is_surely_text, joined, numbers_of, officially_equal, surely_strictly_equal
+from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
+from evalsuite.tables.hashed_rows import HashedRows
+from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
+from evalsuite.tables.number_columns import NumberColumns
 from evalsuite.tables.packed import Packed, pack, packed_of
 from evalsuite.tables.pandas_typing import raw_column
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
-
-if TYPE_CHECKING:
-    import numpy as np
 
 # From so many cells of one side on, packed text is worth numpy's start.
 PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
 _CHUNK: Final = 65_536
-_HELD: Final = 2
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array where tables are packed."""
-
-
-class Summary(NamedTuple):
-    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number."""
-
-    are_numbers: bool
-    is_whole: bool = False
-    n_empty: int = 0
-    low: float = 0.0
-    high: float = 0.0
 
 
 class Beside(NamedTuple):
@@ -55,7 +43,7 @@ class Beside(NamedTuple):
 class Evidence:
     """A gold and a predicted table of as many rows, side by side: `tables` as they came, `packed` where they are looked at as packed text.
 
-    Whatever was found out is kept in `known`.
+    Whatever was found out is kept in `known`; of packed tables also in `numbers` and `hashes`.
     """
 
     gold: Table
@@ -63,6 +51,8 @@ class Evidence:
     tables: tuple[Table, Table]
     packed: tuple[Packed, Packed] | None
     heads: tuple[Table, Table]
+    numbers: NumberColumns
+    hashes: HashedRows
     known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
@@ -160,7 +150,7 @@ class Evidence:
         farthest, widest = 0, -1.0
         for start in range(0, len(rows), _CHUNK):
             part = rows[start : start + _CHUNK]
-            a, b = self.numbers(0, i, part), self.numbers(1, k, part)
+            a, b = self.numbers.some(0, i, part), self.numbers.some(1, k, part)
             if a is None or b is None or not (a.are_safe and b.are_safe):
                 are_numbers = False
                 suspects.append(part)
@@ -181,116 +171,16 @@ class Evidence:
         rest = np.ones(self.n_rows, bool)
         rest[self.unlike(i, k)] = False
         rows = np.flatnonzero(rest)
-        parts = (self.numbers(0, i, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
+        parts = (self.numbers.some(0, i, rows[start : start + _CHUNK]) for start in range(0, len(rows), _CHUNK))
         return all(part is not None and part.are_safe for part in parts)
-
-    def numbers(self, side: int, column: int, rows: Rows) -> Numbers | None:
-        """Some cells of packed text as numbers, None where one is neither a number nor empty."""
-        assert self.packed is not None
-        return joined(numbers_of(block, column, part) for block, part in self.packed[side].rows(rows))
-
-    def column(self, side: int, column: int) -> Numbers | None:
-        """A packed column as numbers, NaN where empty; None where a cell is something else, or no plain double. The last two are held."""
-        import numpy as np
-
-        held = self.known.setdefault("columns", {})
-        if (side, column) not in held:
-            while len(held) >= _HELD:
-                held.pop(next(iter(held)))
-            found = self.numbers(side, column, np.arange(self.n_rows))
-            held[side, column] = found if found is not None and found.are_safe and not np.isinf(found.values).any() else None
-        numbers: Numbers | None = held[side, column]
-        return numbers
-
-    def has_no_neighbour(self, i: int, numbers: "np.ndarray[Any, Any]", span: "np.ndarray[Any, Any]") -> bool:
-        """Whether one of some predicted numbers has no number of gold column i, which holds numbers alone, within its span."""
-        import numpy as np
-
-        held = self.known.setdefault("sorted", {})
-        if i not in held:
-            held.clear()
-            found = self.column(0, i)
-            held[i] = np.sort(found.values[~np.isnan(found.values)]) if found is not None else None
-        ordered = held[i]
-        if ordered is None:
-            return False
-        return bool((np.searchsorted(ordered, numbers - span) == np.searchsorted(ordered, numbers + span, "right")).any())
-
-    def summary(self, side: int, column: int) -> Summary:
-        """What a packed column holds, in short."""
-        import numpy as np
-
-        name = ("summary", side, column)
-        if name not in self.known:
-            numbers = None if any(map(is_surely_text, self.heads[side].columns[column])) else self.column(side, column)
-            summary = Summary(False)
-            if numbers is not None:
-                empty = np.isnan(numbers.values)
-                values = numbers.values[~empty]
-                is_whole = numbers.digits is not None and not empty.any() and bool((numbers.digits == WHOLE).all())
-                ends = (float(values.min()), float(values.max())) if len(values) else (0.0, 0.0)
-                summary = Summary(True, is_whole, int(empty.sum()), *ends)
-            self.known[name] = summary
-        found: Summary = self.known[name]
-        return found
-
-    def rows_hashed(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-        """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else. The last is held."""
-        import numpy as np
-
-        assert self.packed is not None
-        held = self.known.setdefault(("rows", side), {})
-        if tuple(columns) not in held:
-            held.clear()
-            rows, sums, others = [], np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.uint64)
-            for block in self.packed[side].blocks():
-                hashed = block.hashes(columns)
-                sums += hashed.sum(axis=0, dtype=np.uint64)
-                others += scattered(hashed).sum(axis=0, dtype=np.uint64)
-                rows.append(row_hashes(hashed))
-            self.known.update((("bag", side, column), (int(sums[at]), int(others[at]))) for at, column in enumerate(columns))
-            held[tuple(columns)] = np.concatenate(rows)
-        found: np.ndarray[Any, Any] = held[tuple(columns)]
-        return found
-
-    def know_bags(self, side: int, columns: Sequence[int]) -> None:
-        """Have the `bag` of several columns worked out in one reading."""
-        if any(("bag", side, column) not in self.known for column in columns):
-            self.rows_hashed(side, columns)
-
-    def bag(self, side: int, column: int) -> tuple[int, int]:
-        """Two sums, equal for packed columns that hold the same texts in whatever order."""
-        if ("bag", side, column) not in self.known:
-            self.rows_hashed(side, [column])
-        found: tuple[int, int] = self.known["bag", side, column]
-        return found
 
     def spare(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
         """The gold and the predicted rows that are left when rows written alike in these columns are taken away from above."""
         if self.packed is not None:
-            return self._spare_packed(columns, partners)
+            return self.hashes.spare(columns, partners)
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
         predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
         return _left(gold, Counter(predicted)), _left(predicted, Counter(gold))
-
-    def _spare_packed(self, columns: Sequence[int], partners: Sequence[int]) -> tuple[Rows, Rows]:
-        import numpy as np
-
-        if len(columns) == 1 and self.bag(0, columns[0]) == self.bag(1, partners[0]):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        name = ("spare", tuple(columns), tuple(partners))
-        if name in self.known:
-            known: tuple[Rows, Rows] = self.known[name]
-            return known
-        gold, predicted = self.rows_hashed(0, columns), self.rows_hashed(1, partners)
-        sums = [(side.sum(dtype=np.uint64), scattered(side).sum(dtype=np.uint64)) for side in (gold, predicted)]
-        nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-        # Of a million rows each array counts: those of the rows are held by nobody but the function that orders them.
-        del self.known["rows", 0], self.known["rows", 1]
-        hashed = [gold, predicted]
-        del gold, predicted
-        self.known[name] = found = nothing if sums[0] == sums[1] else _spare_hashes(hashed)
-        return found
 
 
 def compare(gold: Table, predicted: Table) -> Evidence:
@@ -306,7 +196,15 @@ def compare(gold: Table, predicted: Table) -> Evidence:
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)
     heads = first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)
-    return Evidence(gold=gold, predicted=predicted, tables=tables, packed=packed, heads=heads)
+    return Evidence(
+        gold=gold,
+        predicted=predicted,
+        tables=tables,
+        packed=packed,
+        heads=heads,
+        numbers=NumberColumns(packed or (), heads),
+        hashes=HashedRows(packed or ()),
+    )
 
 
 class Comparisons:
@@ -388,25 +286,3 @@ def _left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
         else:
             left.append(at)
     return left
-
-
-def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Rows, Rows]:
-    """The rows of both sides that are left when equal hashes are paired; `sides` is emptied."""
-    import numpy as np
-
-    orders, ordered = [], []
-    while sides:
-        side = sides.pop(0)
-        orders.append(np.argsort(side, kind="stable").astype(np.int32))
-        ordered.append(side[orders[-1]])
-    left = []
-    for mine, theirs, order in ((ordered[0], ordered[1], orders[0]), (ordered[1], ordered[0], orders[1])):
-        kept = []
-        for start in range(0, len(mine), _CHUNK):
-            part = mine[start : start + _CHUNK]
-            # How many equal ones stand before a row on its own side, and how many there are on the other.
-            before = np.arange(start, start + len(part)) - np.searchsorted(mine, part)
-            there = np.searchsorted(theirs, part, "right") - np.searchsorted(theirs, part)
-            kept.append(order[start : start + len(part)][before >= there])
-        left.append(np.sort(np.concatenate(kept)))
-    return left[0], left[1]

@@ -172,9 +172,9 @@ def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float
     import numpy as np
 
     i, k = gold.position, predicted.position
-    if evidence.bag(0, i) == evidence.bag(1, k):
+    if evidence.hashes.bag(0, i) == evidence.hashes.bag(1, k):
         return 0.0
-    a, b = evidence.column(0, i), evidence.column(1, k)
+    a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
     if a is None or b is None:
         rows = evidence.spare([i], [k])
         if len(rows[0]) > _MOST_READ:

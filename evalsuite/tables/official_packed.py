@@ -71,7 +71,7 @@ class OfficialColumns:
         return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
 
     def _as_bags(self, i: int, k: int) -> bool | None:
-        if self.evidence.bag(0, i) == self.evidence.bag(1, k):
+        if self.evidence.hashes.bag(0, i) == self.evidence.hashes.bag(1, k):
             return None if self.is_wide(0, i) else True
         if self._head_is_apart(i, k):
             return False
@@ -101,7 +101,7 @@ class OfficialColumns:
             return False
         if not np.isfinite(numbers).all():
             return False
-        return self.evidence.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
+        return self.evidence.numbers.has_no_neighbour(i, numbers, 1.01 * np.maximum(ABS_TOL, 1e-9 * np.abs(numbers)))
 
     def _numbers_as_bags(self, i: int, k: int, mine: Kind, theirs: Kind) -> bool | None:
         """If numbers can be paired within the tolerance at all, then the i-th smallest with the i-th smallest."""
@@ -123,7 +123,7 @@ class OfficialColumns:
         return bool(officially_equal(_by_text(a, mine.is_whole), _by_text(b, theirs.is_whole)).all())
 
     def _values(self, side: int, column: int) -> Any:
-        found = self.evidence.column(side, column)
+        found = self.evidence.numbers.column(side, column)
         assert found is not None
         return found.values
 
@@ -144,7 +144,7 @@ class OfficialColumns:
 
         if self.is_text(side, column):
             return Kind("" if self.is_wide(side, column) else "text")
-        found = self.evidence.summary(side, column)
+        found = self.evidence.numbers.summary(side, column)
         if not found.are_numbers:
             return self._no_numbers(side, column)
         if found.n_empty == self.evidence.n_rows:
@@ -200,12 +200,12 @@ def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: in
         near = {i: twins.get(tuple(heads[0].columns[i]), []) for i in chosen}
         columns.evidence.look([(i, i if i in near[i] else near[i][0]) for i in chosen if near[i]])
     else:
-        columns.evidence.know_bags(0, list(chosen))
-        columns.evidence.know_bags(1, range(n_predicted))
+        columns.evidence.hashes.know_bags(0, list(chosen))
+        columns.evidence.hashes.know_bags(1, range(n_predicted))
         bags: dict[Any, list[int]] = {}
         for k in range(n_predicted):
-            bags.setdefault(columns.evidence.bag(1, k), []).append(k)
-        near = {i: bags.get(columns.evidence.bag(0, i), []) for i in chosen}
+            bags.setdefault(columns.evidence.hashes.bag(1, k), []).append(k)
+        near = {i: bags.get(columns.evidence.hashes.bag(0, i), []) for i in chosen}
     found: list[int] = []
     for i in chosen:
         partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from evalsuite.tables.columns import Column
-from evalsuite.tables.evidence import Evidence, Summary
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers, in_parts
+from evalsuite.tables.number_columns import Summary
 from evalsuite.tables.strict_cells import Cell
 from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
 

@@ -57,17 +57,17 @@ class Bench:
         """For each gold column a predicted one of its own: the likely one, or another that holds the same texts where that one does not."""
         likely = likely_columns(self.gold, self.predicted)
         if likely is not None and all(map(self.may_be, range(len(self.gold)), likely)):
-            self.evidence.rows_hashed(0, [column.position for column in self.gold])
-            self.evidence.rows_hashed(1, [self.predicted[k].position for k in likely])
+            self.evidence.hashes.rows(0, [column.position for column in self.gold])
+            self.evidence.hashes.rows(1, [self.predicted[k].position for k in likely])
             if all(map(self.is_alike, range(len(self.gold)), likely)):
                 return likely
-        self.evidence.rows_hashed(1, [column.position for column in self.predicted])
+        self.evidence.hashes.rows(1, [column.position for column in self.predicted])
         by_bag: dict[tuple[int, int], list[int]] = {}
         for k, column in enumerate(self.predicted):
-            by_bag.setdefault(self.evidence.bag(1, column.position), []).append(k)
+            by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
         taken: dict[int, int] = {}
         for i, column in enumerate(self.gold):
-            alike = [k for k in by_bag.get(self.evidence.bag(0, column.position), ()) if k not in taken and self.may_be(i, k)]
+            alike = [k for k in by_bag.get(self.evidence.hashes.bag(0, column.position), ()) if k not in taken and self.may_be(i, k)]
             if alike:
                 taken[in_likely_order(column, self.predicted, alike)[0]] = i
         for i in sorted(set(range(len(self.gold))) - set(taken.values())):
@@ -85,13 +85,13 @@ class Bench:
 
     def is_alike(self, i: int, k: int) -> bool:
         """Whether a gold and a predicted column hold the same texts."""
-        return self.evidence.bag(0, self.gold[i].position) == self.evidence.bag(1, self.predicted[k].position)
+        return self.evidence.hashes.bag(0, self.gold[i].position) == self.evidence.hashes.bag(1, self.predicted[k].position)
 
     def is_twin(self, k: int, other: int) -> bool:
         """Whether two predicted columns hold the same texts, row by row."""
         if k == other:
             return True
-        a, b = (self.evidence.rows_hashed(1, [self.predicted[column].position]) for column in (k, other))
+        a, b = (self.evidence.hashes.rows(1, [self.predicted[column].position]) for column in (k, other))
         return bool((a == b).all())
 
     def rows_agree(self, partners: Sequence[int]) -> bool | None:
@@ -109,7 +109,7 @@ class Bench:
         if not anchors:
             return self._exactly(partners, every, every) if len(every) <= MOST_LEFT else None
         keys = [
-            self.evidence.rows_hashed(side, [columns[at].position for at in chosen])
+            self.evidence.hashes.rows(side, [columns[at].position for at in chosen])
             for side, columns, chosen in ((0, self.gold, [i for i, _ in anchors]), (1, self.predicted, [k for _, k in anchors]))
         ]
         touched = np.unique(np.concatenate([keys[0][rows[0]], keys[1][rows[1]]]))
@@ -166,7 +166,7 @@ class Bench:
         if not alike or len(others) > len(alike) + 8:
             return False
         keys = [
-            self.evidence.rows_hashed(side, [columns[at].position for at in chosen])
+            self.evidence.hashes.rows(side, [columns[at].position for at in chosen])
             for side, columns, chosen in ((0, self.gold, [i for i, _ in alike]), (1, self.predicted, [k for _, k in alike]))
         ]
         orders = [np.argsort(side, kind="stable") for side in keys]
@@ -174,7 +174,7 @@ class Bench:
         if not np.array_equal(ordered, keys[1][orders[1]]):
             return False
         for at, (i, k) in enumerate(others):
-            a, b = self.evidence.column(0, self.gold[i].position), self.evidence.column(1, self.predicted[k].position)
+            a, b = self.evidence.numbers.column(0, self.gold[i].position), self.evidence.numbers.column(1, self.predicted[k].position)
             if a is None or b is None or np.isnan(a.values).any():
                 return False
             if not at and (ordered[1:] == ordered[:-1]).any():
@@ -208,21 +208,23 @@ class Bench:
 
     def are_numbers(self, gold: Column, predicted: Column) -> bool:
         """Whether both columns hold numbers and empty cells alone."""
-        return self.evidence.summary(0, gold.position).are_numbers and self.evidence.summary(1, predicted.position).are_numbers
+        return (
+            self.evidence.numbers.summary(0, gold.position).are_numbers and self.evidence.numbers.summary(1, predicted.position).are_numbers
+        )
 
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers stand against text, or are apart from each other in order of size."""
         if (i, k) not in self._apart:
             gold, predicted = self.gold[i], self.predicted[k]
-            mine = self.evidence.summary(0, gold.position)
+            mine = self.evidence.numbers.summary(0, gold.position)
             if mine.are_numbers and self._head_is_apart(i, predicted):
                 return self._apart.setdefault((i, k), True)
-            theirs = self.evidence.summary(1, predicted.position)
+            theirs = self.evidence.numbers.summary(1, predicted.position)
             is_apart = (mine.are_numbers and self.has_text(1, predicted)) or (theirs.are_numbers and self.has_text(0, gold))
             if mine.are_numbers and theirs.are_numbers:
                 is_apart = mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance)
                 if not is_apart:
-                    a, b = self.evidence.column(0, gold.position), self.evidence.column(1, predicted.position)
+                    a, b = self.evidence.numbers.column(0, gold.position), self.evidence.numbers.column(1, predicted.position)
                     is_apart = a is not None and b is not None and apart(a, b, gold.tolerance)
             self._apart[i, k] = is_apart
         return self._apart[i, k]
@@ -235,7 +237,7 @@ class Bench:
         if any(cell is not None and place(cell) is None for cell in cells):
             return True
         numbers = np.array([at for cell in cells if (at := place(cell)) is not None], np.float64)
-        return self.evidence.has_no_neighbour(self.gold[i].position, numbers, widest(self.gold[i].tolerance, numbers))
+        return self.evidence.numbers.has_no_neighbour(self.gold[i].position, numbers, widest(self.gold[i].tolerance, numbers))
 
     def can_pair(self, i: int, k: int) -> bool | None:
         """Whether two columns that hold other texts can be paired cell by cell, None where too much is left to say."""
@@ -244,7 +246,7 @@ class Bench:
             return False
         a = b = None
         if self.are_numbers(gold, predicted):
-            a, b = self.evidence.column(0, gold.position), self.evidence.column(1, predicted.position)
+            a, b = self.evidence.numbers.column(0, gold.position), self.evidence.numbers.column(1, predicted.position)
         rows = remainder(self.evidence, gold, predicted, a, b)
         if rows is None:
             return None
