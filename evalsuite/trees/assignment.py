@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 EQUAL_SUMS = 1e-9
 NOISE = 1e-13  # what rounding leaves of a reduced cost of 0
+GUESS_FROM = 128  # rows and columns from which the solver takes longer than a guess and its proof
 PROOF_PASSES = 8  # looks at a whole matrix that cost about as much as the solver
 
 
@@ -45,12 +46,12 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     from scipy.optimize import linear_sum_assignment
 
     guess = _largest_first(matrix) if ties == "first" else None
-    proved = _slack(matrix, *guess, most_passes=PROOF_PASSES) if guess is not None else None
+    rows, columns = guess or linear_sum_assignment(matrix, maximize=True)
+    if ties == "solver" or _is_far_best(matrix, rows, columns):
+        return list(zip(rows.tolist(), columns.tolist(), strict=True))
+    proved = _slack(matrix, rows, columns, PROOF_PASSES if guess else None)
     if proved is None:
-        rows, columns = linear_sum_assignment(matrix, maximize=True)
-        if ties == "solver" or _is_far_best(matrix, rows, columns):
-            return list(zip(rows.tolist(), columns.tolist(), strict=True))
-        proved = _slack(matrix, rows, columns)
+        proved = _slack(matrix, *linear_sum_assignment(matrix, maximize=True))
         assert proved is not None
     slack, owned = proved
     owned = _first_matching(slack, owned)
@@ -79,8 +80,10 @@ def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
     from scipy.optimize import linear_sum_assignment
 
     n = min(matrix.shape)
+    if n < GUESS_FROM:
+        return None
     at_rows, at_columns = np.nonzero(matrix == matrix.max())
-    if n < 32 or not n < 4 * len(at_rows) < 16 * n:
+    if not n < 4 * len(at_rows) < 16 * n:
         return None
     pairs: dict[int, int] = {}
     taken: set[int] = set()

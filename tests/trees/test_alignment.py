@@ -45,6 +45,18 @@ def test_a_tie_is_a_sum_within_1e9(weights: list[list[float]]) -> None:
     assert best_assignment(weights) == by_trying(weights)
 
 
+MANY_LARGEST = st.sampled_from([1.0, 1.0, 0.25, 0.5, 0.75, 1 / 3])
+
+
+@settings(max_examples=300, deadline=None)
+@given(weights=matrices(MANY_LARGEST, 6))
+def test_a_guess_is_taken_only_where_it_is_proved(weights: list[list[float]]) -> None:
+    """What large matrices begin with, the largest weights where they stand, gives the same list of pairs."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("evalsuite.trees.assignment.GUESS_FROM", 2)
+        assert best_assignment(weights) == by_trying(weights)
+
+
 @settings(max_examples=100, deadline=None)
 @given(weights=matrices(st.floats(-5, 5, allow_nan=False), 5))
 def test_any_weights(weights: list[list[float]]) -> None:
