@@ -36,6 +36,7 @@ COMMANDS: dict[str, Lazy] = {
     "verify": Lazy(
         "evalsuite.cli.rescore_commands:verify_command", "say whether a saved run is what it says: files, gold, submission, verdicts"
     ),
+    "judge": Lazy("evalsuite.cli.judge_commands:judge_commands", "the model that judges: ask it one question, measure its biases"),
     "keys": Lazy("evalsuite.cli.setup_commands:keys_commands", "the keys that runs are signed with: new, show"),
     "drift": Lazy(
         "evalsuite.cli.rescore_commands:drift_command",
@@ -64,7 +65,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Understand": ("explain", "report", "margins", "bundle", "view", "export"),
     "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
     "Look at gold": ("gold", "schema"),
-    "Set up": ("connections", "keys", "doctor"),
+    "Set up": ("connections", "judge", "keys", "doctor"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
 OPTIONS = (

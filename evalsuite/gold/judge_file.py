@@ -29,6 +29,22 @@ def judge_section(file: Path) -> dict[str, Any]:
     return section
 
 
+def judge_of(file: Path | None, folder: Path) -> dict[str, Any]:
+    """The judge's keys that a file says over those of a gold folder, over those of a `judge.yaml` here where there is no such folder.
+
+    Raises:
+        UsageError: no judge is said anywhere, or a key or value that cannot be meant.
+    """
+    places = [folder / SUITE_FILE, folder / JUDGE_FILE] if folder.is_dir() else [Path(JUDGE_FILE)]
+    section: dict[str, Any] = {}
+    for place in places:
+        section |= _said_in(place) if place.is_file() else {}
+    section |= judge_section(file) if file is not None else {}
+    if not section:
+        raise UsageError("no judge is said", hint=_HINT)
+    return section
+
+
 def _said_in(file: Path) -> dict[str, Any]:
     section: dict[str, Any] = {}
     whole = {key: (value, place) for key, value, place in top_level(file, file.name)}

@@ -1,4 +1,4 @@
-"""The client of an OpenAI-compatible chat endpoint: what is known is not asked again, what fails for a moment is asked again.
+"""The client of a model's endpoint: what is known is not asked again, what fails for a moment is asked again.
 
 Threads may share one client. The key is read from the environment at each call's start and appears in nothing that leaves here.
 """
@@ -9,21 +9,33 @@ import logging
 import random
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from typing import Any, Final
 
 from evalsuite.errors import FaultError
+from evalsuite.judge.pace import Pace
+from evalsuite.judge.providers import Provider
 from evalsuite.judge.settings import Settings
 from evalsuite.judge.transport import Cassette, Reply, Request, Response, TransportError, post, reply_of
+from evalsuite.lazy import Lazy
 from evalsuite.memo import Memo
+
+PROVIDERS: Final[Mapping[str, Lazy]] = {
+    "openai": Lazy("evalsuite.judge.openai_chat:PROVIDER", "OpenAI's chat completions, and whatever speaks that protocol"),
+    "responses": Lazy("evalsuite.judge.openai_responses:PROVIDER", "OpenAI's responses"),
+    "azure": Lazy("evalsuite.judge.azure:PROVIDER", "Azure OpenAI: `model` is the deployment"),
+    "anthropic": Lazy("evalsuite.judge.anthropic:PROVIDER", "Anthropic's messages"),
+    "gemini": Lazy("evalsuite.judge.gemini:PROVIDER", "Gemini's generateContent"),
+}
 
 log = logging.getLogger(__name__)
 Wait = Callable[[float], Any]
 
 _AGAIN = frozenset({408, 409, 425, 429})
+_TOO_FAST = frozenset({429, 503, 529})
 # Every other call would be refused for the same reason.
 _REFUSED = {401: "the key is not accepted", 403: "the key has no right to this", 404: "no such address or model"}
 _LONGEST_BACKOFF, _LONGEST_RETRY_AFTER = 30.0, 300.0
@@ -44,15 +56,31 @@ class Usage:
     n_completion_tokens: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exchange:
+    """One request as it went over the wire, its key aside, and what came back: status 0 says that nothing whole did."""
+
+    address: str
+    headers: Mapping[str, str]
+    body: Mapping[str, Any]
+    seconds: float = 0.0
+    status: int = 0
+    said: str = ""
+
+
 class Client:
     """Asks one endpoint; `ask` may be called from any number of threads, `concurrency` calls are under way at once."""
 
     def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
         self.settings = settings
         self.usage = Usage()
+        self.heard: Callable[[Exchange], None] = lambda _: None
         self._stopped = threading.Event()
         self._wait = wait or self._stopped.wait
-        self._slots = threading.BoundedSemaphore(settings.concurrency)
+        self._provider: Provider = PROVIDERS[settings.provider].load()
+        limits = settings.requests_per_minute, settings.tokens_per_minute
+        self._pace = Pace(settings.concurrency, *limits, wait=self._wait)
+        self._renamed: set[str] = set()
         self._lock = threading.Lock()
         self._asking: dict[str, threading.Lock] = {}
         self._held: set[socket.socket] = set()
@@ -74,7 +102,7 @@ class Client:
         with self._alone(request):
             reply = self._kept_reply(request, says)
             if reply is None:
-                with self._slots:
+                with self._pace.call():
                     reply = self._post(request)
                 if self._cassette is not None:
                     self._cassette.put(request, reply)
@@ -142,23 +170,56 @@ class Client:
         raise self._failed(f"{why} ({n_attempts} tries)")
 
     def _send(self, request: Request) -> Response:
+        """One response. A model that wants the bound of its reply under the other name gets it so, from then on."""
+        body = self._body(request)
+        response = self._sent(request, body)
+        usual, other = self._provider.limit_key or ("", "")
+        if response.status == 400 and usual in body and other.encode() in response.body:
+            self._renamed.add(request.model)
+            response = self._sent(request, self._body(request))
+        return response
+
+    def _body(self, request: Request) -> dict[str, Any]:
+        body = self._provider.body(request)
+        if request.model in self._renamed and self._provider.limit_key:
+            usual, other = self._provider.limit_key
+            body = {other if key == usual else key: value for key, value in body.items()}
+        return body
+
+    def _sent(self, request: Request, body: dict[str, Any]) -> Response:
+        self._pace.turn()
         key = self.settings.key()
-        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evalsuite"}
-        if key:
-            headers[self.settings.key_header] = f"Bearer {key}" if self.settings.key_header.lower() == "authorization" else key
-        body = json.dumps(request.body()).encode()
-        return post(_endpoint(self.settings.base_url), body, headers, timeout_seconds=self.settings.timeout_seconds, held=self._held)
+        headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "evalsuite", **self._provider.headers}
+        address = self._provider.address(self.settings.base_url, request.model)
+        name = self.settings.key_header or self._provider.key_header
+        keyed = {name: f"Bearer {key}" if name.lower() == "authorization" else key} if key else {}
+        shown = Exchange(address=address, headers={**headers, **dict.fromkeys(keyed, "[key]")}, body=body)
+        started = time.monotonic()
+        try:
+            data = json.dumps(body).encode()
+            response = post(address, data, headers | keyed, timeout_seconds=self.settings.timeout_seconds, held=self._held)
+        except TransportError as error:
+            self.heard(replace(shown, seconds=time.monotonic() - started, status=0, said=error.kind))
+            raise
+        said = self._hidden(response.body.decode("utf-8", "replace"))
+        self.heard(replace(shown, seconds=time.monotonic() - started, status=response.status, said=said))
+        return response
 
     def _reply(self, response: Response) -> tuple[Reply | None, str]:
         """(the reply, "") or (None, why to ask again). Raises `FaultError` where asking again cannot help."""
         status = response.status
         if status == 200:
-            reply = _parse(response.body)
-            return (self._without_key(reply), "") if reply else (None, "the reply is no chat completion")
-        if status in _AGAIN or status >= 500:
-            return None, f"the judge answered HTTP {status}"
+            reply = self._provider.reply(response.body)
+            if reply is None:
+                return None, f"the reply is none of {self.settings.provider}'s"
+            self._pace.replied(reply.n_prompt_tokens + reply.n_completion_tokens)
+            return replace(reply, text=self._hidden(reply.text)), ""
         why = f"the judge answered HTTP {status}"
         told = self._error_in_words(response.body)
+        if status in _AGAIN or status >= 500:
+            if status in _TOO_FAST:
+                self._pace.refused()
+            return None, f"{why}: {told}" if told else why
         with self._lock:
             if status in _REFUSED:
                 self._refusal = why = f"{why}: {_REFUSED[status]}"
@@ -175,14 +236,12 @@ class Client:
             said = json.loads(body[: 16 * _LONGEST_ERROR])
             error = said.get("error", said)
             text = str(error.get("message", text) if isinstance(error, dict) else error)
-        key = self.settings.key()
-        text = text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
-        return " ".join(text.split())[:_LONGEST_ERROR]
+        return " ".join(self._hidden(text).split())[:_LONGEST_ERROR]
 
-    def _without_key(self, reply: Reply) -> Reply:
-        """The reply without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""
+    def _hidden(self, text: str) -> str:
+        """A text without the key: an endpoint may echo what it was sent. A key of a few characters is none to hide."""
         key = self.settings.key()
-        return replace(reply, text=reply.text.replace(key, "[key]")) if len(key) >= _SHORTEST_SECRET else reply
+        return text.replace(key, "[key]") if len(key) >= _SHORTEST_SECRET else text
 
     def _failed(self, why: str) -> FaultError:
         with self._lock:
@@ -190,41 +249,6 @@ class Client:
             if self._failures >= _MOST_FAILURES:
                 self._refusal = f"not asked, because {_MOST_FAILURES} calls in a row had failed: {why}"
         return FaultError("JUDGE_FAILED", why)
-
-
-def _endpoint(base_url: str) -> str:
-    """The address of the chat completions under a base address; a query stays where it is."""
-    parts = urlsplit(base_url)
-    path = parts.path.rstrip("/")
-    return urlunsplit(parts._replace(path=path if path.endswith("/chat/completions") else f"{path}/chat/completions", fragment=""))
-
-
-def _parse(body: bytes) -> Reply | None:
-    """The first choice's text with its counts, None where the body is no chat completion. A refusal is a reply without text."""
-    try:
-        entry = json.loads(body)
-        choice = entry["choices"][0]
-        content = choice["message"].get("content")
-    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
-        return None
-    if isinstance(content, list):
-        content = "".join(part["text"] for part in content if isinstance(part, dict) and isinstance(part.get("text"), str))
-    if content is not None and not isinstance(content, str):
-        return None
-    usage = entry.get("usage")
-    usage = usage if isinstance(usage, dict) else {}
-    finish = choice.get("finish_reason")
-    return Reply(
-        text=content or "",
-        n_prompt_tokens=_count_of(usage, "prompt_tokens"),
-        n_completion_tokens=_count_of(usage, "completion_tokens"),
-        finish=finish if isinstance(finish, str) else "",
-    )
-
-
-def _count_of(usage: Mapping[str, Any], key: str) -> int:
-    value = usage.get(key, 0)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
 
 
 def _retry_after(headers: Mapping[str, str]) -> float:

@@ -1,10 +1,13 @@
 """The judge: one question -> one decision, out of one verdict or of several by models and repeats."""
 
+import json
 import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from statistics import mean
 from typing import Any
 
@@ -85,28 +88,45 @@ class Decision:
 
 
 class Account:
-    """What a judge was asked and what it took: replies paid for, replies known before, tokens, and their cost in the settings' currency."""
+    """What a judge was asked and what it took: replies paid for, replies known before, tokens, and their cost in the settings' currency.
 
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
+    With a `ledger`, a file, each reply that is paid for is noted there at once, and what an earlier try of the same run noted counts too.
+    """
+
+    def __init__(self, settings: Settings, ledger: Path | None = None) -> None:
+        self._settings, self._ledger = settings, ledger
         self._lock = threading.Lock()
         self._n_calls = self._n_known = self._n_prompt_tokens = self._n_completion_tokens = 0
+        self._served: dict[str, None] = {}
+        with suppress(FileNotFoundError):
+            for line in ledger.read_bytes().splitlines() if ledger is not None else []:
+                with suppress(ValueError, TypeError):  # the last line of a killed run may be half a one
+                    self._add_paid(*json.loads(line))
 
     def add(self, reply: Reply) -> None:
         """Count one reply; what was known costs nothing."""
         with self._lock:
+            if reply.served:
+                self._served[reply.served] = None
             if reply.known:
                 self._n_known += 1
                 return
-            self._n_calls += 1
-            self._n_prompt_tokens += reply.n_prompt_tokens
-            self._n_completion_tokens += reply.n_completion_tokens
+            self._add_paid(reply.n_prompt_tokens, reply.n_completion_tokens)
+            if self._ledger is not None:
+                with suppress(OSError), self._ledger.open("ab", buffering=0) as file:
+                    file.write(b"\n[%d, %d]" % (reply.n_prompt_tokens, reply.n_completion_tokens))
+
+    def _add_paid(self, n_prompt_tokens: int, n_completion_tokens: int) -> None:
+        self._n_calls += 1
+        self._n_prompt_tokens += n_prompt_tokens
+        self._n_completion_tokens += n_completion_tokens
 
     def to_json(self) -> dict[str, Any]:
         """The `judge` object of `run.json`; `cost` is None where no price is set."""
         priced = self._settings.price_per_1k_prompt or self._settings.price_per_1k_completion
         return {
             "models": list(self._settings.all_models),
+            **({"served": list(self._served)} if self._served else {}),
             "calls": self._n_calls,
             "known_replies": self._n_known,
             "prompt_tokens": self._n_prompt_tokens,
@@ -125,9 +145,9 @@ class Account:
 class Judge:
     """Asks the models of its settings. Threads may share one; `account` counts what was asked."""
 
-    def __init__(self, settings: Settings, *, wait: Wait | None = None) -> None:
+    def __init__(self, settings: Settings, *, wait: Wait | None = None, ledger: Path | None = None) -> None:
         self.settings = settings
-        self.account = Account(settings)
+        self.account = Account(settings, ledger)
         self.client = Client(settings, wait=wait)
 
     def __reduce__(self) -> tuple[type["Judge"], tuple[Settings]]:

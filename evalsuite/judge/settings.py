@@ -87,11 +87,14 @@ class Settings:
 
     Args:
         base_url: the endpoint up to `/chat/completions`, for example `https://api.example.org/v1`.
+        provider: whose protocol it speaks; `openai` is its chat completions, which most servers have.
         model: the model to ask; `models` names several, each gives its own verdict.
         key_env: the environment variable that holds the key; empty: no key is sent. The key itself is never written anywhere.
-        key_header: the header of the key: `Authorization` sends `Bearer KEY`, any other one the bare key.
+        key_header: the header of the key, the provider's own if empty: `Authorization` sends `Bearer KEY`, any other one the bare key.
         timeout_seconds: how long one call may take, from connecting to the last byte.
-        concurrency: how many calls may be under way at once.
+        concurrency: how many calls may be under way at once; fewer while the endpoint says that it is asked too fast.
+        requests_per_minute: how many requests may go out in a minute, retries too; 0 sets no limit.
+        tokens_per_minute: the same for the tokens of prompts and replies.
         retries: how often a call is tried again after 408, 409, 425, 429, 5xx, a time-out or a cut connection.
         backoff_seconds: the wait before the first retry; it doubles each time, up to 30 s, with jitter. A `Retry-After` goes first.
         repeats: how many verdicts each model gives on one answer.
@@ -107,12 +110,15 @@ class Settings:
     """
 
     base_url: str = ""
+    provider: Literal["openai", "responses", "azure", "anthropic", "gemini"] = "openai"
     model: str = ""
     models: tuple[str, ...] = ()
     key_env: str = ""
-    key_header: str = "Authorization"
+    key_header: str = ""
     timeout_seconds: float = 60.0
     concurrency: int = 8
+    requests_per_minute: float = 0.0
+    tokens_per_minute: float = 0.0
     retries: int = 4
     backoff_seconds: float = 0.5
     repeats: int = 1
@@ -200,6 +206,8 @@ _TYPES = typing.get_type_hints(Settings)
 _AT_LEAST = {
     "timeout_seconds": 0.001,
     "concurrency": 1,
+    "requests_per_minute": 0,
+    "tokens_per_minute": 0,
     "retries": 0,
     "backoff_seconds": 0,
     "repeats": 1,

@@ -48,12 +48,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """The text of a reply with its token counts. `known` says that nobody was asked for it now."""
+    """The text of a reply with its token counts, and which model says that it gave it. `known`: nobody was asked for it now."""
 
     text: str
     n_prompt_tokens: int = 0
     n_completion_tokens: int = 0
     finish: str = ""
+    served: str = ""
     known: bool = False
 
     def to_json(self) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def reply_of(entry: object) -> Reply | None:
     counts = {key: entry.get(key, 0) for key in ("n_prompt_tokens", "n_completion_tokens")}
     if not all(isinstance(count, int) for count in counts.values()):
         return None
-    return Reply(text=entry["text"], finish=str(entry.get("finish", "")), known=True, **counts)
+    return Reply(text=entry["text"], finish=str(entry.get("finish", "")), served=str(entry.get("served", "")), known=True, **counts)
 
 
 class Cassette:

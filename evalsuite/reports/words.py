@@ -234,4 +234,7 @@ def judge_words(judge: Mapping[str, Any]) -> str:
     calls = f"{judge['calls']} call{'' if judge['calls'] == 1 else 's'}"
     text = f"{', '.join(map(str, judge['models']))}: {calls}, {judge['known_replies']} replies known"
     text += f", {judge['prompt_tokens']} + {judge['completion_tokens']} tokens"
-    return text + (f", cost {judge['cost']:.4g}" if judge["cost"] is not None else "")
+    text += f", cost {judge['cost']:.4g}" if judge["cost"] is not None else ""
+    for model, leans in judge.get("probe", {}).items():
+        text += f"; {model} probed: " + ", ".join(f"{name.replace('_', ' ')} {points:+g}" for name, points in leans.items())
+    return text

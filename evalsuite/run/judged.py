@@ -5,12 +5,14 @@ The judge's cache and not this room remembers what was asked: a killed run is st
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.scorers import SCORERS
+from evalsuite.store.run_folder import JUDGE_CALLS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.workers.requests import applicable, files_of, read_request
 from evalsuite.workers.stages import Helper, Prediction, read_prediction, usable_parameters
@@ -30,13 +32,21 @@ _QUESTION_KEYS = ("question", "instruction")
 class Batches:
     """An executor that scores the tasks of batch scorers with the judge of suite.yaml, and leaves the rest to `others`.
 
-    What a judge gave no verdict on is nobody's score, or wrong where `invalid_as` is "zero".
+    What a judge gave no verdict on is nobody's score, or wrong where `invalid_as` is "zero". `folder` is the run's: what a judge is
+    paid for is noted there, so that a run that was killed and resumed says what all its tries cost.
     """
 
     def __init__(
-        self, others: Execute, gold: Gold, gold_inodes: frozenset[Inode] = frozenset(), *, invalid_as: Literal["zero"] | None = None
+        self,
+        others: Execute,
+        gold: Gold,
+        gold_inodes: frozenset[Inode] = frozenset(),
+        *,
+        invalid_as: Literal["zero"] | None = None,
+        folder: Path | None = None,
     ) -> None:
         self._others, self._gold, self._gold_inodes, self._invalid_as = others, gold, gold_inodes, invalid_as
+        self._ledger = folder / JUDGE_CALLS if folder is not None else None
         self._judge: Judge | None = None
 
     def anew(self) -> "Batches":
@@ -52,13 +62,18 @@ class Batches:
         if batched:
             from evalsuite.judge import Judge, read_settings
 
-            self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder))
+            self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder), ledger=self._ledger)
             for result in score_batches(batched, self._judge, self._gold_inodes):
                 yield _as_wrong(result) if self._invalid_as == "zero" and result.fault == "NO_VERDICT" else result
 
     def spent(self) -> dict[str, Any] | None:
-        """What the judge was asked in this run and what it cost; None where there was nothing to ask."""
-        return self._judge.account.to_json() if self._judge is not None and self._judge.settings.all_models else None
+        """What the judge was asked in this run, all its tries together, what it cost, and what a probe found of it; None for nothing."""
+        if self._judge is None or not self._judge.settings.all_models:
+            return None
+        from evalsuite.judge.probe import kept_probe
+
+        probes = kept_probe(self._judge.settings)
+        return self._judge.account.to_json() | ({"probe": probes} if probes else {})
 
 
 def _as_wrong(result: Result) -> Result:

@@ -173,8 +173,9 @@ def _opened(planned: Planned, zygote: Zygote | None, judges: Zygote | None) -> I
     cache = None
     if options.cache is not None:
         cache = ScoreCache(options.cache, base=planned.signature.replace(gold.hash, ""), gold=planned.gold_files, gold_inodes=inodes)
-    sql = planned.databases.sql_answers(pool.results, folder.path if folder is not None else None, inodes, ves=options.ves)
-    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as)
+    place = folder.path if folder is not None else None
+    sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves)
+    batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):
             planned.living.freeze(folder.path)

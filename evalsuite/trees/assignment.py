@@ -47,7 +47,7 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
 
     guess = _largest_first(matrix) if ties == "first" else None
     rows, columns = guess or linear_sum_assignment(matrix, maximize=True)
-    if ties == "solver" or _is_far_best(matrix, rows, columns):
+    if ties == "solver":
         return list(zip(rows.tolist(), columns.tolist(), strict=True))
     proved = _slack(matrix, rows, columns, PROOF_PASSES if guess else None)
     if proved is None:
@@ -57,17 +57,6 @@ def best_assignment(weights: "Sequence[Sequence[float]] | Floats", *, ties: Lite
     owned = _first_matching(slack, owned)
     n_rows, n_columns = matrix.shape
     return [(row, column) for row, column in enumerate(owned[:n_rows].tolist()) if column < n_columns]
-
-
-def _is_far_best(matrix: "Floats", rows: "Columns", columns: "Columns") -> bool:
-    """Whether every pair of as many rows as there are is its row's best by more than a tie, so that no other assignment comes near."""
-    import numpy as np
-
-    if len(rows) < len(matrix):
-        return False
-    apart = matrix[rows, columns][:, None] - matrix
-    apart[rows, columns] = np.inf
-    return bool(apart.min() > EQUAL_SUMS)
 
 
 def _largest_first(matrix: "Floats") -> "tuple[Columns, Columns] | None":
@@ -119,7 +108,8 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
         return None if turned is None else (turned[0].T, np.argsort(turned[1]))
     owned, free = matrix[rows, columns], _others(n_columns, columns)
     loss, start = owned[:, None] - matrix, np.zeros(n_columns)
-    if not len(free):  # then prices may start anywhere: half of what a pair is worth is nearer to where they end
+    far_best = np.count_nonzero(loss <= EQUAL_SUMS) == n_rows  # every pair is its row's best by more than a tie: no other comes near
+    if not (far_best or len(free)):  # then prices may start anywhere: half of what a pair is worth is nearer to where they end
         start[columns] = -owned / 2
         rest = np.flatnonzero(owned < owned.max())
         if most_passes and len(rest):  # what the largest leave is settled among itself first
@@ -127,7 +117,7 @@ def _slack(matrix: "Floats", rows: "Columns", columns: "Columns", most_passes: i
             if among is None:
                 return None
             start[columns[rest]] = among
-    prices = _prices(loss, columns, start, most_passes)
+    prices = start if far_best else _prices(loss, columns, start, most_passes)
     if prices is None or (most_passes and len(free) and prices[free].min() < 0):
         return None
     loss += prices[columns][:, None]

@@ -114,8 +114,12 @@ def tally(rows: Iterable[FieldResult]) -> Tally:
     invented: list[float] = []
     for row in rows:
         status = row.status
-        if status == "match" or status == "mismatch":
-            scored.append(row.score * row.weight)
+        if status == "match":
+            scored.append(row.weight if row.score == 1 else row.score * row.weight)
+            both.append(row.weight)
+        elif status == "mismatch":
+            if row.score:
+                scored.append(row.score * row.weight)
             both.append(row.weight)
         elif status == "omission":
             omitted.append(row.weight)

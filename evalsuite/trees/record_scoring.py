@@ -1,8 +1,6 @@
 """Extracted records against gold, field by field: rows, records and run, or a stream of pairs to its summary."""
 
-import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 from evalsuite.errors import FaultError, describe
@@ -13,7 +11,7 @@ from evalsuite.trees.field_results import FieldResult, Notify, RecordResult, Run
 from evalsuite.trees.field_rows import Walk
 from evalsuite.trees.field_totals import PostProcess, Totals, tally
 from evalsuite.trees.gold_validation import check_alternatives, check_id, check_unique
-from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect
+from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect, no_search_for_cycles
 from evalsuite.trees.record_pairing import Lost, join_by_id
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.schema_sources import prepare
@@ -76,7 +74,7 @@ def evaluate(
             check_unique([label for label in labels if label is not None], id_field)
         joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
-    with _no_search_for_cycles():
+    with no_search_for_cycles():
         records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
     return totals.result(records)
 
@@ -104,24 +102,6 @@ def evaluate_stream(
         if each is not None:
             each(record)
     return totals.summary()
-
-
-@contextmanager
-def _no_search_for_cycles() -> Iterator[None]:
-    """Many rows that hold no cycles are made inside: Python would walk all of them again and again to find none.
-
-    What was made then counts as old at once, so that the next search does not begin with it.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 class Scoring:

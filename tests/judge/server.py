@@ -27,13 +27,15 @@ Rule = Callable[[dict[str, Any], int], Say | str]
 
 
 class Server:
-    """The endpoint: `asked` are the bodies it got in order, `keys` their Authorization headers, `most_at_once` the calls in flight."""
+    """The endpoint: `asked` are the bodies it got in order with `headers` and `paths`; `keys` are their Authorization headers,
+    `most_at_once` says how many calls waited at once for what the rule says."""
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.asked: list[dict[str, Any]] = []
         self.keys: list[str | None] = []
         self.paths: list[str] = []
+        self.headers: list[dict[str, str]] = []
         self.most_at_once = 0
         self.end = threading.Event()
         self._at_once = 0
@@ -53,12 +55,13 @@ class Server:
         self._http.server_close()
 
     @contextmanager
-    def counted(self, body: dict[str, Any], path: str, key: str | None) -> Iterator[int]:
-        """The number of this request, while it is in flight."""
+    def counted(self, body: dict[str, Any], path: str, headers: dict[str, str]) -> Iterator[int]:
+        """The number of this request, while it waits for what is said."""
         with self._lock:
             self.asked.append(body)
-            self.keys.append(key)
+            self.keys.append(headers.get("authorization"))
             self.paths.append(path)
+            self.headers.append(headers)
             number = len(self.asked)
             self._at_once += 1
             self.most_at_once = max(self.most_at_once, self._at_once)
@@ -82,9 +85,9 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            with server.counted(body, self.path, self.headers.get("Authorization")) as number:
+            with server.counted(body, self.path, {name.lower(): value for name, value in self.headers.items()}) as number:
                 said = server.rule(body, number)
-                self.say(Say(said) if isinstance(said, str) else said)
+            self.say(Say(said) if isinstance(said, str) else said)
 
         def say(self, said: Say) -> None:
             if said.hang:

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -151,13 +152,19 @@ def test_200_calls_at_once_all_get_their_own_reply(serve: Serve, judge_at: Make)
 
 
 def test_no_more_than_concurrency_are_under_way(serve: Serve, judge_at: Make) -> None:
-    """200 threads with a concurrency of 7 never have more than 7 calls in flight."""
-    server = serve(lambda body, _: prompt_of(body))
+    """196 threads with a concurrency of 7 have 7 calls in flight, and never more."""
+    together = threading.Barrier(7)
+
+    def say(body: dict[str, Any], _: int) -> str:
+        together.wait(30)
+        return prompt_of(body)
+
+    server = serve(say)
     client = judge_at(server, concurrency=7).client
-    with ThreadPoolExecutor(200) as threads:
-        texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(200)))
-    assert texts == [str(n) for n in range(200)]
-    assert server.most_at_once <= 7
+    with ThreadPoolExecutor(196) as threads:
+        texts = list(threads.map(lambda n: client.ask(request(str(n))).text, range(196)))
+    assert texts == [str(n) for n in range(196)]
+    assert server.most_at_once == 7
 
 
 def test_the_same_request_at_the_same_time_goes_out_once(serve: Serve, judge_at: Make) -> None:

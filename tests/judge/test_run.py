@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.errors import GoldError
 from evalsuite.memo import FILE
 from evalsuite.run.scoring import Options, Run, run
@@ -211,3 +212,61 @@ def test_a_wrong_judge_section_names_the_line(folders: Make) -> None:
     with pytest.raises(GoldError, match=r"gold/suite.yaml:2: unknown key 'modle' in judge") as raised:
         scored(submission, gold)
     assert "model" in raised.value.hint
+
+
+def test_a_resumed_run_says_what_all_its_tries_cost(serve: Serve, folders: Make, tmp_path: Path) -> None:
+    """The first try meets an outage half way; the second asks the rest, and calls, tokens and cost are those of both."""
+    down = [True]
+
+    def say(body: dict[str, Any], _: int) -> Say | str:
+        return Say(status=500) if down[0] and "Question 2?" in prompt_of(body) else '{"score": 5}'
+
+    server = serve(say)
+    priced = section(server.base_url, price_per_1k_prompt=1, cache="", retries=0)
+    where = folders(priced, [judged() for _ in range(3)], ["a", "b", "c"])
+    first = scored(*where, out=tmp_path / "kept")
+    assert first.judge is not None
+    assert (first.judge["calls"], first.judge["cost"]) == (2, 0.2)
+    with (tmp_path / "kept" / "judge_calls.jsonl").open("ab") as file:
+        file.write(b"\n[100")  # killed while it noted one
+    down[0] = False
+    second = scored(*where, resume=tmp_path / "kept")
+    assert second.judge is not None
+    assert (second.judge["calls"], second.judge["prompt_tokens"], second.judge["cost"]) == (3, 300, 0.3)
+    assert scored(*where, out=tmp_path / "kept").judge == second.judge, "another run in the same folder begins at nothing"
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic"])
+def test_judge_test_shows_the_wire_and_no_key(serve: Serve, folders: Make, capsys: pytest.CaptureFixture[str], provider: str) -> None:
+    """Address, body, reply, time, reading and price stand there; where nobody answers it is exit 4 and says why."""
+    reply = {"content": [{"type": "text", "text": '{"score": 5}'}], "usage": {"input_tokens": 100, "output_tokens": 10}, "model": "m-2026"}
+    server = serve(lambda *_: '{"score": 5}' if provider == "openai" else Say(raw=json.dumps(reply).encode()))
+    folders(section(server.base_url, provider=provider, price_per_1k_prompt=1, models=["m", "n"]), [judged()], ["a"])
+    assert main(["judge", "test"]) == 0
+    shown = capsys.readouterr().out
+    for part in (
+        f"POST {server.base_url}",
+        "Who wrote Faust?",
+        "HTTP 200 after",
+        "reads   1: the judge says 5 of 5",
+        "cost 0.1",
+        "m, n can judge",
+    ):
+        assert part in shown
+    assert KEY not in shown
+    server.close()
+    assert main(["judge", "test", "--json"]) == 4
+    found = json.loads(capsys.readouterr().out)
+    assert [one["model"] for one in found] == ["m", "n"]
+    assert "refused" in found[0]["fault"]
+
+
+def test_judge_test_without_a_judge(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing that says a judge is exit 2 with a hint; an unknown key has file, line and what was meant."""
+    assert main(["judge", "test"]) == 2
+    assert "no judge is said" in capsys.readouterr().err
+    (tmp_path / "judge.yaml").write_text("model: m\nprovidr: azure\n")
+    assert main(["judge", "test"]) == 2
+    told = capsys.readouterr().err
+    assert "judge.yaml:2: unknown key 'providr'" in told
+    assert "did you mean 'provider'?" in told
