@@ -7,7 +7,7 @@ from typing import Any
 from evalsuite.board.shared_instances import raw_direction_of
 from evalsuite.board.sides import Side
 from evalsuite.errors import UsageError, did_you_mean
-from evalsuite.gold.exchanges import NOTHING
+from evalsuite.gold.exchanges import NOTHING, Exchange
 from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
@@ -48,6 +48,10 @@ class Paired:
         if self.a is None or self.b is None:
             return None
         return self.b - self.a if abs(self.b - self.a) > 1e-9 else 0.0
+
+    def told(self, reason: str) -> str:
+        """A reason as people read it: with the gold text in it, where that may be seen."""
+        return Exchange(reference=self.reference).told(reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from evalsuite.reports.words import (
     some,
     verdict_line,
 )
+from evalsuite.store.history import short_name
 from evalsuite.store.run_folder import SCHEMA_VERSION
 from evalsuite.store.signature import rules_name
 
@@ -115,7 +116,8 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     if notes:
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
     if record.folder is not None:
-        yield Section(look="quiet", lines=[f"next: evalsuite {_next_step(record)}"])
+        # On one line, whatever the width: it is there to be copied.
+        yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record)}"])
     if warnings := record.run["warnings"]:
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
@@ -131,7 +133,7 @@ def _next_step(record: "Record") -> str:
     """The command that most likely comes next: why the first wrong answer is wrong, or a page to hand round."""
     assert record.folder is not None
     own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
-    name = shlex.quote(record.name if own else str(record.folder))
+    name = shlex.quote(short_name(record.folder) if own else str(record.folder))
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":
         return f"report {name} -o report.html"

@@ -2,6 +2,7 @@
 
 import fnmatch
 import json
+import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from evalsuite.types import Result
 
 RUNS_FOLDER = Path(".evalsuite/runs")
 TAGS = "tags.json"
+_BEGAN = re.compile(r"\d{8}-\d{6}")
 # What a suite's run keeps beside its answers: the context of each instance.
 CONTEXTS = "contexts.json"
 LONGEST = 20_000
@@ -100,13 +102,22 @@ def _all(root: Path) -> Iterator[RunEntry]:
 
 
 def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
-    """The run in the folder that `name` is a path to, of that folder's name under `root`, or of that given name. Raises `UsageError`."""
+    """The run of that name. Raises `UsageError`.
+
+    A name is a path to its folder, that folder's name under `root` or the second it began with, or the name it was given.
+    """
     entry = named_run(name, root)
     if entry is not None:
         return entry
     refuse_submission(Path(name))
     known = [entry.name for entry in _all(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
+
+
+def short_name(folder: Path) -> str:
+    """By what `one_run` finds a run of a history: the second in which it began, its whole name where that is another's too."""
+    began = folder.name[: len("20261122-093000")]
+    return began if _BEGAN.fullmatch(began) and len(list(folder.parent.glob(f"{began}*"))) == 1 else folder.name
 
 
 def refuse_submission(folder: Path) -> None:
@@ -120,7 +131,8 @@ def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
-    named = [entry for entry in _all(root) if entry.metadata.get("run_name") == name]
+    began = f"{name}-" if _BEGAN.fullmatch(name) else None
+    named = [entry for entry in _all(root) if entry.metadata.get("run_name") == name or (began and entry.name.startswith(began))]
     if len(named) > 1:
         folders = ", ".join(entry.name for entry in named[:5])
         raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"give one by its folder: {folders}")

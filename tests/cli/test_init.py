@@ -93,6 +93,7 @@ def test_the_example_runs_and_says_what_is_next(place: Path, capsys: pytest.Capt
     out = capsys.readouterr().out
     (line,) = [line.strip() for line in out.splitlines() if "next: " in line]
     assert line.startswith("next: evalsuite explain stock --run 2")
+    assert len(line) < 60
     assert main(line.removeprefix("next: evalsuite ").split()) in (0, 1)
     assert (place / ".evalsuite/.gitignore").read_text() == "*\n"
     name = line.split()[-1]

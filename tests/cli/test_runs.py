@@ -2,11 +2,13 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.store.history import short_name
 
 METADATA = {
     "model_name": "model m", "model_version": "2", "foundation_model": "base", "prompt_template": "Say {input}", "description": "a try",
@@ -44,6 +46,19 @@ def test_show_says_all_metadata_and_every_context(run: Path, capsys: pytest.Capt
     assert [value for key, value in rows if key == "context"] == [f"{ids[0]}: page one", f"{ids[1]}: page\\n\\x1b[31mtwo"]
     assert main(["runs", "show", run.name]) == 0
     assert capsys.readouterr().out == shown
+
+
+def test_a_run_is_found_by_the_second_it_began_in(run: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The date and time are name enough, as long as no other run began then."""
+    began = run.name.removesuffix("-first")
+    assert short_name(run) == began
+    assert main(["runs", "show", began]) == 0
+    assert run.name in capsys.readouterr().out
+    shutil.copytree(run, run.with_name(f"{began}-second"))
+    assert short_name(run) == run.name
+    assert main(["runs", "show", began]) == 2
+    assert f"2 runs are named '{began}'" in capsys.readouterr().err
+    assert main(["runs", "show", run.name]) == 0
 
 
 def test_two_runs_of_one_name_are_told_apart(run: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,7 @@ def test_one_command_gives_both_percentages_and_the_exact_p(place: Path, capsys:
     assert "50.0 %" in out
     assert f"{p:.2g}" in out
     assert "scored by string_match" in out
+    assert "the answer lacks 'w" in " ".join(out.split())
     assert [item.name for item in place.iterdir()] == ["qa.csv"]
     assert main(ARGUMENTS) == EXIT_OK
     assert capsys.readouterr().out == out
