@@ -11,7 +11,7 @@ from typing import Final
 
 from evalsuite.errors import OutputError, reason_of
 
-_PREFIX: Final = "evalsuite-scratch-"
+PREFIX: Final = "evalsuite-scratch-"
 
 
 class ScratchFolder:
@@ -24,9 +24,9 @@ class ScratchFolder:
     def __init__(self) -> None:
         self._lock: int | None = None
         try:
-            self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+            self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
             while sys.platform != "win32" and not self._locked():
-                self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
+                self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         except OSError as error:
             raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
 
@@ -68,7 +68,7 @@ def sweep_scratch() -> None:
 def _left() -> Iterator[Path]:
     with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
         for entry in entries:
-            if entry.name.startswith(_PREFIX) and entry.is_dir(follow_symlinks=False):
+            if entry.name.startswith(PREFIX) and entry.is_dir(follow_symlinks=False):
                 yield Path(entry.path)
 
 

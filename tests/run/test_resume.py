@@ -1,4 +1,4 @@
-"""Kills: SIGKILL at random moments of a run and of its workers, then resume; nothing is lost, nothing scored twice.
+"""Kills: SIGKILL at random moments of a run and of its workers, then resume; nothing is lost, nothing scored twice, nothing left behind.
 
 20 kills in the test line; 200 with `EVALSUITE_KILLS=200 pytest -m slow tests/run/test_resume.py`.
 """
@@ -6,15 +6,18 @@
 import json
 import os
 import random
+import sqlite3
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
 
+from evalsuite.types import METADATA
+from evalsuite.walls.scratch import PREFIX
 from tests.run.made import N_INSTANCES, command, make, start, without_seconds, without_times, workers
 
 KILLS = int(os.environ.get("EVALSUITE_KILLS", "20"))
@@ -30,9 +33,27 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path, Path]:
     """(submission, gold, the folder of a run that nobody killed)."""
     base = tmp_path_factory.mktemp("made")
     submission, gold = make(base)
+    add_living_gold(submission, gold)
     with start(command(submission, gold, "--quiet", "--out", base / "whole"), base / "marker") as whole:
         assert whole.wait() == 0, whole.communicate()
     return submission, gold, base / "whole"
+
+
+def add_living_gold(submission: Path, gold: Path) -> None:
+    """One more instance, whose gold a query gives: a run keeps that in a folder for temporary files."""
+    with closing(sqlite3.connect(gold / "shop.sqlite")) as database:
+        database.execute("CREATE TABLE sales AS SELECT 40 AS total")
+        database.commit()
+    (gold / "connections.yaml").write_text("shop: {engine: sqlite, database: shop.sqlite, prefix: living}\n")
+    (gold / "living").mkdir()
+    (gold / "living" / "gold.sql").write_text("SELECT total FROM sales")
+    (submission / "living").mkdir()
+    (submission / "living" / "r.csv").write_text("total\n40\n")
+    check = {"func": "table_match", "parameters": {}, "temporal": True}
+    answer = {"instance_id": "living", "answer_type": "file", "answer_or_path": "r.csv"}
+    for file, line in ((gold / "made_eval.jsonl", {"instance_id": "living", "evaluation": check}), (submission / METADATA, answer)):
+        with file.open("a") as lines:
+            lines.write(json.dumps(line) + "\n")
 
 
 def saved(folder: Path) -> dict[str, float]:
@@ -110,6 +131,8 @@ def chains(chance: random.Random, made: tuple[Path, Path, Path], base: Path) -> 
                     process.wait()
                 if process.poll() is not None:
                     assert process.returncode == 0, process.communicate()
+                    # Those of all that were killed before are gone as well.
+                    assert list((base / "marker").glob(f"{PREFIX}*")) == []
                     break
                 lost += kill(chance, process, base / "marker")
                 hits += 1
