@@ -243,9 +243,9 @@ class Result:
         return self.details.get(key) if text is None or b'"%b"' % key.encode() in text else None
 
     def with_detail(self, key: str, value: Any) -> "Result":
-        """The same with one more of `details`, as JSON has it; what is kept as text stays text."""
+        """The same with this in its `details`, in the place of what stood there; what is kept as text, and lacks the word, stays text."""
         text = self.details_text
-        if text is None:
+        if text is None or b'"%b"' % key.encode() in text:
             return replace(self, details={**self.details, key: value})
         more = json.dumps({key: value}).encode()
         return replace(self, details=more if text == b"{}" else text[:-1] + b", " + more[1:])  # type: ignore[arg-type]

@@ -43,6 +43,10 @@ def test_a_line_comes_back(details: dict[str, Any], digests: dict[str, str]) -> 
     more = back.with_detail("notes", ["ä"])
     assert repr(dict(more.details)) == repr({**expected["details"], "notes": ["ä"]})
     assert repr(result_of(whole_line(more)).details) == repr(more.details)
+    # A run that was killed when its rows were whole goes on with rows that have their notes.
+    again = result_of(whole_line(more)).with_detail("notes", ["b"])
+    assert whole_line(again).count('"notes": ') == whole_line(more).count('"notes": ')
+    assert repr(again.details) == repr({**more.details, "notes": ["b"]})
 
 
 def test_a_detail_without_reading_the_others() -> None:
