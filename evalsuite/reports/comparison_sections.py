@@ -1,9 +1,10 @@
 """A comparison in words: its first and last line, and its parts for people in reading order."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
+from evalsuite.reports.characters import DrawnInterval, interval_lines
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Section, Table
 from evalsuite.reports.words import counted, p_value, percent, points, some
@@ -70,10 +71,10 @@ def comparison_sections(comparison: "Comparison", *, everything: bool = False, d
         yield Section(title="warning", lines=tuple(map(clean, comparison.warnings)))
     yield _totals_section(comparison)
     if drawn:
-        yield Section(title="", lines=tuple(_drawn_intervals(comparison)))
+        yield Section(title="", lines=_drawn(one.total for one in comparison.candidates))
     for one in comparison.candidates:
         yield from _flip_sections(comparison, one, everything)
-        yield from _part_sections(comparison, one, everything)
+        yield from _part_sections(comparison, one, everything, drawn=drawn)
     yield Section(title="", lines=tuple(f"{label:<12} {text}" for label, text in how_it_was_made(comparison)))
 
 
@@ -96,24 +97,9 @@ def _corrected_words(comparison: "Comparison", candidate: "Candidate") -> str:
     return " -> ".join("-" if value is None else percent(value) for value in (comparison.corrected, candidate.corrected))
 
 
-_CELLS = 40
-
-
-def _drawn_intervals(comparison: "Comparison") -> Iterator[str]:
-    """A line for each candidate: `├──●──┤` on a scale round 0, where better stands to the right of the bar."""
-    rows = [(clean(one.label), one.total.difference, one.total.low, one.total.high) for one in comparison.candidates]
-    reach = max([abs(end) for _, *ends in rows for end in ends if end is not None], default=0.0)
-
-    def cell(value: float) -> int:
-        return round(_CELLS * (value + reach) / (2 * reach))
-
-    for label, difference, low, high in rows if reach else ():
-        cells = [" "] * (_CELLS + 1)
-        if low is not None and high is not None:
-            cells[cell(low) : cell(high) + 1] = ["├", *"─" * max(0, cell(high) - cell(low) - 1), "┤"][: cell(high) - cell(low) + 1]
-        cells[_CELLS // 2] = "│" if cells[_CELLS // 2] == " " else "┼"
-        cells[cell(difference or 0.0)] = "●"
-        yield f"{label[:12]:<12}  {''.join(cells).rstrip()}"
+def _drawn(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
+    """The differences in characters: better stands to the right of the bar."""
+    return tuple(interval_lines([DrawnInterval(clean(row.name) or "(root)", row.difference, row.low, row.high) for row in rows]))
 
 
 def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
@@ -179,7 +165,7 @@ def _flip_columns(base: str, label: str, flips: "Sequence[Paired]") -> "list[Col
     ]
 
 
-def _part_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:
+def _part_sections(comparison: "Comparison", candidate: "Candidate", everything: bool, *, drawn: bool) -> Iterator[Section]:
     """By scorer, by group, by field, and the shifts; a part whose one row is the total says nothing new."""
     label = clean(candidate.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
@@ -205,6 +191,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
             kind="field",
             of=candidate.label,
             table=Table(columns=by_field, rows=shown),
+            lines=("", *_drawn(field.f1 for field in shown)) if drawn else (),
             below=_and_more(len(ordered) - len(shown), "fields"),
             is_folded=True,
         )

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.reports.characters import share_bar
 from evalsuite.reports.document import Code, Column, Form, Own, Section, Table
 from evalsuite.reports.words import percent
 from evalsuite.stats.pooled_fields import COUNTS, pooled_confusions
@@ -47,6 +48,7 @@ def _field_columns() -> list[Column[tuple[str, Any]]]:
     return [
         Column(name="field", words=lambda row: Code(row[0] or "(root)", 60), role="name"),
         *(number(name, title, is_share=True) for name, title in (("precision", "P"), ("recall", "R"), ("f1", "F1"))),
+        Column(name="bar", title=" ", words=lambda row: Own(share_bar(row[1]["f1"], 10)), forms=frozenset({"text"})),
         *(number(name, name, is_share=False) for name in COUNTS),
     ]
 

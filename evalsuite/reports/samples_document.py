@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from evalsuite.reports.characters import share_bar
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Document, Form, Picture, Section, Table
 from evalsuite.reports.words import counted, interval_words, percent
@@ -97,8 +98,7 @@ def noise_words(samples: "ModelSamples", *, with_bar: bool = False) -> Iterator[
     part = numbers.question_share
     whose = "questions" if part >= 0.5 else "samples"
     if with_bar:
-        filled = round(_BAR * part)
-        yield f"{label}  questions {percent(part)} {'█' * filled}{'░' * (_BAR - filled)} {percent(1 - part)} samples"
+        yield f"{label}  questions {percent(part)} {share_bar(part, _BAR)} {percent(1 - part)} samples"
     yield f"{label}: most of the width comes from the {whose} ({percent(max(part, 1 - part))} of the variance)"
     halved = f"{counted(numbers.questions_to_halve, 'more question')} halve the width"
     if numbers.samples_to_halve is None:
