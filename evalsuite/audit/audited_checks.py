@@ -11,10 +11,11 @@ from evalsuite.audit.closing_lines import Hole, closing_line
 from evalsuite.audit.made_answers import OWN, Edit, Made, clear, edited, handed_in
 from evalsuite.audit.own_answers import first_choice
 from evalsuite.audit.right_answers import number_variants, table_variants, text_variants, tree_variants
+from evalsuite.audit.small_changes import size_of
 from evalsuite.audit.wrong_answers import number_mutants, scrambled, table_mutants, text_mutants, tree_mutants
 from evalsuite.causes.row_repairs import pick
 from evalsuite.causes.table_pairs import table_pairs
-from evalsuite.causes.value_pairs import read_gold_number
+from evalsuite.causes.value_pairs import number, read_gold_number
 from evalsuite.errors import FaultError
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
@@ -30,6 +31,8 @@ MOST_CELLS, FEWEST_ROWS = 10_000, 100
 TEXTS: Final = ("string_match", "number_match")
 # A graded scorer's 1 may miss it by the rounding of its sums.
 _FULL: Final = 1 - 1e-9
+# What a float loses when it is written and read.
+_NOISE: Final = 1e-9
 Taken = dict[Rule, bool | None]
 
 
@@ -39,7 +42,8 @@ class NotAuditedError(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """What is asked of an audit of a check: see `mutation.audit_gold`; `until` is a moment of `time.monotonic`."""
+    """What is asked of an audit of a check: see `mutation.audit_gold`; `until` is a moment of `time.monotonic`, `queried` what edited gold
+    queries gave (see `query_mutants`)."""
 
     seed: int
     most: int
@@ -47,6 +51,7 @@ class Asked:
     until: float | None = None
     texts: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    queried: tuple[tuple[str, Table], ...] = ()
 
 
 def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -99,6 +104,8 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
     random_ = random.Random(f"{asked.seed} {task.instance.instance_id} {check.scorer}")
     answers = _made(check, entry, parameters, asked, random_)
     wanted = [made for made in answers[1:] if not asked.kinds or made.kind in asked.kinds][: asked.most]
+    if entry.marker.reads == "table" and asked.queried:
+        wanted += [made for made in _of_queries(entry, parameters, asked) if not asked.kinds or made.kind in asked.kinds]
     if not wanted:
         raise NotAuditedError("no such answer can be made")
     blocked: frozenset[Rule] = frozenset().union(*(problem.blocks for problem in check.problems))
@@ -124,6 +131,34 @@ def _verdicts(task: Task, check: Check, asked: Asked) -> list[dict[str, Any]]:
                 lines[rule] = closing_line(Hole(made.kind, form, made.right, taken), rule, parameters, entry.parameters, stay, score)
             told.append({"kind": made.kind, "right": made.right, "size": made.size, "taken": taken, "lines": lines})
     return told
+
+
+def _of_queries(entry: Scorer, parameters: Mapping[str, Any], asked: Asked) -> list[Made]:
+    """The tables of edited gold queries that are not gold; none where the query as it stands does not give gold here."""
+    exact = {**parameters, "rel_tol": _NOISE, "abs_tol": 0.0}
+    gold = parameters["gold"] if isinstance(parameters["gold"], Table) else next(iter(parameters["gold"]), None)
+    found = []
+    for kind, table in asked.queried:
+        is_gold = _taken(entry, table, exact, frozenset())["strict"]
+        if not kind and not is_gold:
+            return []
+        if kind and is_gold is False and isinstance(gold, Table):
+            found.append(Made(kind=f"gold's query: {kind}", right=False, value=table, size=_size(gold, table)))
+    return found
+
+
+def _size(gold: Table, table: Table) -> float | None:
+    """By which share of itself the number changes that changes most; None where more than numbers are others."""
+    if (gold.n_rows, len(gold.columns)) != (table.n_rows, len(table.columns)):
+        return None
+    largest = 0.0
+    for ours, theirs in zip(gold.columns, table.columns, strict=True):
+        for before, after in ((number(a, native=False), number(b, native=False)) for a, b in zip(ours, theirs, strict=True) if a != b):
+            share = size_of(before, after) if before is not None and after is not None else None
+            if share is None:
+                return None
+            largest = max(largest, share)
+    return largest
 
 
 def _first_rows(gold: Any) -> Any:
@@ -204,6 +239,8 @@ def _of_tables(reads: str, parameters: Mapping[str, Any], random_: random.Random
         pairs = table_pairs(form, parameters, reads, "strict")
     if not pairs:
         raise NotAuditedError("gold cannot be read")
+    given = {name: parameters[name] for name in ("rel_tol", "abs_tol") if name in parameters}
+    pairs = [replace(pair, terms=replace(pair.terms, **given)) for pair in pairs]
     # Each table is scrambled; of all else one is enough, for it is one check.
     i = random_.randrange(len(pairs))
     table: int | str = pairs[i].name if reads == "database" else i

@@ -18,12 +18,16 @@ _OF_WRONG: Final = {
     "rows scrambled": ("order",), "wrong order": ("order",), "row dropped": ("columns",), "row doubled": ("columns",),
     "value lost": ("columns",), "labels exchanged": ("labels",), "NULL to 0": (), "times 100": ("percentage", "tolerance"),
     "all candidates listed": ("conj", "percentage"), "another answer": ("conj",), "part missing": ("conj",), "negated text": ("exclude",),
-    "inside a word": (), "leaf dropped": (), "element doubled": (),
+    "inside a word": (), "leaf dropped": ("schema",), "element doubled": ("schema",), "one leaf": ("schema",), "one letter": ("schema",),
+    "inverted": ("schema",),
 }  # fmt: skip
 _OF_RIGHT: Final = {
     "rows reordered": ("order",), "ties the other way": ("ties", "order"), "headers renamed": ("labels",),
     NOISE: ("tolerance",),
 }  # fmt: skip
+# What makes a schema take more than gold's own value.
+_LENIENT: Final = ("x-eval-threshold", "x-eval-skip", "x-eval-optional", "x-eval-transform", "x-eval-ignore")
+_SLACK: Final = ("tolerance", "rel", "abs", "days", "seconds")
 # What official rules do not read.
 _STRICT_ONLY: Final = {"rel_tol", "abs_tol", "labels", "order_by"}
 
@@ -51,7 +55,7 @@ def closing_line(
     `stay` are (kind, form); noise inside the usual tolerance need not stay where the tolerance itself is what is mended.
     `parameters` are the check's with gold read, `known` the names that its scorer has, `score` says what a form gets under parameters.
     """
-    names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance",))
+    names = _OF_RIGHT.get(hole.kind, ()) if hole.right else _OF_WRONG.get(hole.kind, ("tolerance", "schema"))
     for changed in (changed for name in names for changed in _CANDIDATES[name](parameters, hole)):
         if not all(name in known and not (rule == "official" and name in _STRICT_ONLY) for name in changed):
             continue
@@ -92,6 +96,30 @@ def _exclude(parameters: Mapping[str, Any], _: Hole) -> Candidates:
     yield {"exclude": [*([given] if isinstance(given, str) else given), "not"]}
 
 
+def _schema(parameters: Mapping[str, Any], _: Hole) -> Candidates:
+    """The schema without what makes it lenient; then each leaf as it is written too."""
+    schema = parameters.get("schema")
+    if isinstance(schema, dict):
+        for exact in (False, True):
+            yield {"schema": _severe(schema, exact=exact)}
+
+
+def _severe(schema: Any, *, exact: bool) -> Any:
+    if not isinstance(schema, dict):
+        return [_severe(one, exact=exact) for one in schema] if isinstance(schema, list) else schema
+    kept = {key: _severe(value, exact=exact) for key, value in schema.items() if key not in _LENIENT}
+    compare = kept.get("x-eval-compare")
+    if compare is not None and exact:
+        kept["x-eval-compare"] = "exact"
+    elif isinstance(compare, dict):
+        kept["x-eval-compare"] = {name: _without_slack(options) for name, options in compare.items()}
+    return kept
+
+
+def _without_slack(options: Any) -> Any:
+    return {key: value for key, value in options.items() if key not in _SLACK} if isinstance(options, dict) else options
+
+
 _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] = {
     "order": _order,
     "ties": _ties,
@@ -100,5 +128,6 @@ _CANDIDATES: Final[dict[str, Callable[[Mapping[str, Any], Hole], Candidates]]] =
     "columns": lambda *_: iter([{"condition_cols": []}]),
     "labels": lambda _, hole: iter([{"labels": "ignore" if hole.right else "judge"}]),
     "conj": lambda *_: iter([{"conj": "and"}]),
+    "schema": _schema,
     "percentage": lambda *_: iter([{"percentage": False}]),
 }

@@ -15,6 +15,7 @@ from evalsuite.audit.audited_checks import KEY, ORDER, Asked, NotAuditedError, a
 from evalsuite.audit.holes import Audit, Audited, Verdict
 from evalsuite.audit.made_answers import OWN
 from evalsuite.audit.own_answers import NoOwnAnswerError, own_answers
+from evalsuite.audit.query_mutants import Queried, run_mutants
 from evalsuite.errors import FaultError
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
@@ -47,13 +48,14 @@ def audit_gold(
     isolation: str = "process",
     jobs: int | None = None,
     progress: Progress | None = None,
+    databases: Path | None = None,
 ) -> Audit:
     """Make wrong and right answers from each gold, have them scored, and count what each check says of them.
 
     `only` names the instances and `kinds` the kinds of answers that are looked at (empty: all), `most` is how many a check gets at most,
     `seconds` when no further answer is scored; then the checks are taken in an order that `seed` sets, which also chooses cells and rows.
-    Gold itself is handed in like a submission; what is made of it is scored where gold is read. Raises `GoldError`, `UsageError` for an
-    unknown id.
+    Gold itself is handed in like a submission; what is made of it is scored where gold is read. A gold query whose database is at hand, as
+    a file below `databases` or of a connection, is edited and run too. Raises `GoldError`, `UsageError` for an unknown id.
     """
     gold = with_patches(read_gold(folder))
     check_ids(gold, only)
@@ -65,8 +67,11 @@ def audit_gold(
     places = {id(check): i for i, check in enumerate(check for one in gold.instances for check in one.checks)}
     audited: dict[int, Audited] = {}
     untried = dict[int, tuple[str, str]]()
-    pool = Pool(jobs=jobs or default_jobs(), isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
+    jobs = jobs or default_jobs()
+    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
     with ScratchFolder() as scratch:
+        how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs, "isolation": isolation, "until": until}
+        asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
         for instance, check in work:
             if until is not None and time.monotonic() > until:
                 break
@@ -135,6 +140,7 @@ class _Asking:
     asked: Asked
     tasks: dict[str, Task] = field(default_factory=dict)
     about: dict[str, tuple[GoldInstance, Check]] = field(default_factory=dict)
+    queried: Mapping[str, Queried] = field(default_factory=dict)
     _golds: tuple[tuple[str, ...], tuple[str, ...]] | None = None
 
     def add(self, instance: GoldInstance, check: Check, scratch: Path) -> None:
@@ -149,7 +155,7 @@ class _Asking:
         random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
         self._golds = self._golds or all_golds(self.gold)
         texts, numbers = (tuple(random_.sample(golds, min(len(golds), MOST_OTHERS))) for golds in self._golds)
-        asked = replace(self.asked, texts=texts, numbers=numbers)
+        asked = replace(self.asked, texts=texts, numbers=numbers, queried=self.queried.get(instance.instance_id, ()))
         rooted = replace(check, parameters=_rooted(check.parameters, self.gold.folder, instance.instance_id))
         self.about[name] = instance, check
         self.tasks[name] = Task(

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any, Final
 
 from evalsuite.audit.made_answers import Edit, Made, clear
-from evalsuite.audit.small_changes import small_changes, small_numbers
+from evalsuite.audit.small_changes import small_changes, small_leaves, small_numbers
 from evalsuite.causes import law
 from evalsuite.causes.plants import NOTHING
 from evalsuite.causes.table_pairs import TablePair
@@ -19,6 +19,8 @@ COLUMN_LAWS: Final = ("null and zero", "times 100", "sign", "off by one", "off b
 MOST_CELLS_PLANTED: Final = 200
 MOST_CANDIDATES: Final = 20
 _SHIFTS: Final = 5
+# Fields of a tree that are each changed a little, or dropped.
+MOST_FIELDS, MOST_DROPPED = 8, 4
 
 
 def table_mutants(pair: TablePair, random_: random.Random) -> Iterator[Edit]:
@@ -196,16 +198,23 @@ def _written_out(numbers: Sequence[Decimal]) -> str:
 
 
 def tree_mutants(tree: Any, random_: random.Random) -> Iterator[Made]:
-    """Wrong trees: one leaf changed, one lost, one number times 100, one element of a list handed in twice."""
+    """Wrong trees: one leaf changed, one lost, one number times 100, one element of a list handed in twice; each field changed a little.
+
+    Fields that all records share have one leaf changed, for one may be looked at less closely than others.
+    """
     leaves = [path for path, value in _leaves(tree) if value is not None]
     random_.shuffle(leaves)
+    fields = {tuple(step for step in path if isinstance(step, str)): path for path in leaves}
+    some = list(fields.values())[:MOST_FIELDS]
+    for kind, path, value, size in small_leaves([(path, _value_at(tree, path)) for path in some], random_):
+        yield Made(kind=kind, right=False, value=_with_value(tree, path, value), size=size)
     for path in leaves:
         other = _another(_value_at(tree, path), native=True)
         if other is not NOTHING:
             yield Made(kind="one leaf", right=False, value=_with_value(tree, path, other))
             break
-    if leaves and isinstance(_value_at(tree, leaves[0][:-1]), dict):
-        yield Made(kind="leaf dropped", right=False, value=_without(tree, leaves[0]))
+    for path in [path for path in some if isinstance(_value_at(tree, path[:-1]), dict)][:MOST_DROPPED]:
+        yield Made(kind="leaf dropped", right=False, value=_without(tree, path))
     big = next((p for p in leaves if _is_number(_value_at(tree, p)) and _value_at(tree, p)), None)
     if big is not None:
         yield Made(kind="times 100", right=False, value=_with_value(tree, big, _value_at(tree, big) * 100))

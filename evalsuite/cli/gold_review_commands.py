@@ -11,6 +11,7 @@ import typer
 
 from evalsuite.cli.options import (
     RUNS,
+    Databases,
     GoldNow,
     Isolation,
     Json,
@@ -57,6 +58,7 @@ def gold_audit(
     *,
     workers: GoldWorkers,
     plugin: Plugins = None,
+    databases: Databases = None,
     json_: Json = False,
 ) -> int:
     """Make wrong and right answers from gold and say which each check takes: the holes of a spec, and what closes them."""
@@ -71,7 +73,9 @@ def gold_audit(
     chosen = rule(rules) or "official"
     with ProgressBar() as progress:
         how = workers.options()
-        found = audit_gold(gold, only=tuple(only or ()), most=most, seconds=seconds, seed=seed, progress=progress, **how)
+        found = audit_gold(
+            gold, only=tuple(only or ()), most=most, seconds=seconds, seed=seed, progress=progress, databases=databases, **how
+        )
     print_document(audit_document(found, rules=chosen, most=top), form)
     caught = found.caught(chosen)
     if fail_under is not None and caught is not None and caught < fail_under:

@@ -1,11 +1,14 @@
 """How often a law would fit values that have nothing to do with each other: what keeps a coincidence from being called a proof.
 
 Gold's values are exchanged for others of the same kind: those of its column, and made ones with as many digits and the same exponent
-(of years: years nearby). Where only one or two values are wrong any law that would fit counts, for any would have been named.
+(of years: years nearby; of days: days nearby; of times: others as round). Where only one or two values are wrong any law that would fit
+counts, for any would have been named. Of two truths each is met by accident in every second try.
 """
 
 import random
+import re
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -20,10 +23,14 @@ FEWEST_VALUES: Final = 5
 PROVED, FITS = 0.01, 0.2
 _YEARS: Final = range(1900, 2101)
 _NEAR: Final = 20
+_TWO_DAYS: Final = 2 * 24 * 3600
 # One whole number off by one, or one small one in another unit, is a coincidence too often to be a proof.
 _SMALL: Final = 1000
 _NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "leading zeros")
 _NULL_LAWS: Final = ("null and zero", "null word")
+_TRUTH_LAWS: Final = ("true and false", "inverted")
+_TIME_LAWS: Final = ("off by one day", "time zone", "time cut off")
+_INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 
 
 def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
@@ -31,11 +38,17 @@ def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
 
     `column` are gold's values where the pairs stand. The draws repeat themselves: the same pairs have the same share.
     """
-    pairs = pairs[:MOST_PAIRS]
+    n_wrong, pairs = len(pairs), pairs[:MOST_PAIRS]
+    if law.name in _TRUTH_LAWS:
+        # A wrong truth is always the other one: only where all of a column are wrong it is turned around.
+        some_right = law.name == "inverted" and n_wrong < sum(value is not None for value in column)
+        return max(PROVED if some_right else 0.0, min(FITS, 0.5**n_wrong))
     chance = _chance([law], pairs, column)
     if chance < PROVED and len(pairs) <= 2 and law.name in _NUMBER_LAWS:
         # It would have been named by any other name, but that it is named at all is no accident.
         chance = min(FITS, _chance([one for one in LAWS if one.name in _NUMBER_LAWS], pairs, column))
+    if chance < PROVED and len(pairs) == 1 and law.name in _TIME_LAWS:
+        chance = min(FITS, _chance([one for one in LAWS if one.name in _TIME_LAWS], pairs, column))
     if law.name in _NULL_LAWS:
         # What stands where gold has NULL is a habit of the writer, however many NULLs there are.
         return min(chance, FITS)
@@ -57,7 +70,26 @@ def _chance(laws: Sequence[Law], pairs: Sequence[Pair], column: Sequence[Any]) -
     if all(number is not None for number in numbers):
         kinds = [list(_of_its_kind(number, random_)) for number in numbers if number is not None]
         shares.append(_share(laws, pairs, _draws(kinds, pairs, n_tries, random_)))
+    elif all(isinstance(pair.gold, str) and _INSTANT.fullmatch(pair.gold) for pair in pairs):
+        moments = [list(_moments(pair.gold, random_)) for pair in pairs]
+        shares.append(_share(laws, pairs, ([random_.choice(kind) for kind in moments] for _ in range(n_tries))))
     return max(shares)
+
+
+def _moments(text: str, random_: random.Random) -> Iterator[str]:
+    """Days within 20 days of one; of a time others within two days that are as round: to half an hour, a minute, a second."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        yield text
+        return
+    if len(text) == len("2024-05-31"):
+        steps = (timedelta(days=n) for n in range(-_NEAR, _NEAR + 1))
+    else:
+        unit = 1 if moment.second else 60 if moment.minute % 30 else 1800
+        steps = (timedelta(seconds=unit * random_.randint(-_TWO_DAYS // unit, _TWO_DAYS // unit)) for _ in range(TRIES))
+    separator = text[len("2024-05-31") : len("2024-05-31") + 1]
+    yield from ((moment + step).isoformat(separator or "T")[: len(text)] for step in steps)
 
 
 def _share(laws: Sequence[Law], pairs: Sequence[Pair], draws: Iterator[list[Any]]) -> float:

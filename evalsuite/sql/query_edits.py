@@ -66,6 +66,25 @@ def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") 
     return sorted(found.values(), key=lambda edit: not edit.nearer)
 
 
+def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
+    """The query over its table without one of the rows that it reads; empty where it reads no plain table. Raises as `edits` does."""
+    from sqlglot import exp
+
+    tree = _parsed(sql, dialect)
+    source = tree.args.get("from_") or tree.args.get("from")
+    table = source.this if source is not None else None
+    if not isinstance(tree, exp.Select) or not isinstance(table, exp.Table):
+        return []
+    name, alias = table.copy(), table.alias_or_name
+    inner = exp.select("*").from_(name)
+    # What another table says of a row cannot be asked inside.
+    if tree.args.get("where") is not None and not tree.args.get("joins"):
+        inner = inner.where(tree.args["where"].this.copy())
+    inner = inner.limit(2**31 - 1).offset(1)
+    table.replace(inner.subquery(alias))
+    return [QueryEdit("source row dropped", f"without one row of {shown(name, dialect)}", tree.sql(dialect))]
+
+
 def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[list[Any]]:
     """`edits` as lists, for a worker that sends them; where the other query cannot be read those that need none."""
     try:

@@ -22,6 +22,8 @@ from evalsuite.reports.markdown import as_markdown
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Table
+from tests.audit.planted_holes import planted_holes
+from tests.audit.planted_holes import write_gold as write_holes
 from tests.conftest import ROOT
 
 GOLD = Table(
@@ -230,6 +232,23 @@ def test_planted_holes_are_named_with_the_line_that_closes_them(parameters: dict
     assert {one["rule"] for one in holes.values()} == {"strict"}
     assert not line or {holes[kind]["line"] for kind in kinds} == {line}
     assert sum(one["strict"]["n_failed"] for one in found["sizes"]) == sum(one["size"] is not None for one in holes.values())
+
+
+def test_sixty_planted_holes_are_named(tmp_path: Path) -> None:
+    """Of 60 specs that are too lenient each is named by instance, kind and rule; whatever right answer is refused is told too."""
+    holes = list(planted_holes())
+    write_holes(tmp_path / "gold", holes)
+    found = {one["instance_id"]: one for one in audit_gold(tmp_path / "gold", isolation="none", jobs=1).to_json("strict")["checks"]}
+    unnamed = []
+    for i, hole in enumerate(holes):
+        told = [one for one in found[f"h{i:02}"][hole.rule]["holes"] if one["kind"] in hole.kinds and one["right"] is False]
+        assert all(one["rule"] == hole.rule and one["advice"] for one in told)
+        if not told:
+            unnamed.append(hole)
+    assert (len(holes), unnamed) == (60, [])
+    for check in found.values():
+        for rule in ("official", "strict"):
+            assert check[rule]["n_right_refused"] == sum(one["right"] for one in check[rule]["holes"])
 
 
 def test_a_plain_spec_has_no_small_holes() -> None:
