@@ -3,14 +3,16 @@
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.reveal import reveal
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
+from evalsuite.stats.corrected import corrected_mean
 from evalsuite.stats.intervals import wilson_interval
 from evalsuite.store.history import RunEntry, one_run
 
@@ -132,10 +134,39 @@ class Disagreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Corrected:
+    """What the `dear` rater, who labelled n instances, would give on average over all that the `cheap` one rated, n_others more."""
+
+    cheap: str
+    dear: str
+    plain: float
+    estimate: float
+    low: float
+    high: float
+    n: int
+    n_others: int
+
+
+def _corrected(raters: Mapping[str, Mapping[str, Label]], shared: Sequence[str]) -> Corrected | None:
+    """The mean of the rater with more labels corrected by the other's; None where both rated the same, or labels are no numbers."""
+    numbers = {name: {id_: label for id_, label in labels.items() if isinstance(label, float)} for name, labels in raters.items()}
+    (dear, few), (cheap, many) = sorted(numbers.items(), key=lambda rater: len(rater[1]))
+    others = [label for id_, label in many.items() if id_ not in few]
+    if not others or len(shared) < 2 or any(len(numbers[name]) < len(raters[name]) for name in raters):
+        return None
+    found = corrected_mean([(many[id_], few[id_]) for id_ in shared], others)
+    assert found.low is not None
+    assert found.high is not None
+    ends = {"estimate": found.estimate, "low": found.low, "high": found.high}
+    return Corrected(cheap=cheap, dear=dear, plain=fmean(many.values()), **ends, n=len(shared), n_others=len(others))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RaterAgreement:
     """What two raters have in common over n instances that both labelled; `left_out` counts the others by reason.
 
-    `interval` is the 95 % Wilson interval of the raw agreement. `coefficients` are on [-1, 1], the weighted ones only for ordered labels.
+    `interval` is the 95 % Wilson interval of the raw agreement, `corrected` the mean of who rated more, corrected by the other.
+    `coefficients` are on [-1, 1], the weighted ones only for ordered labels.
     """
 
     names: tuple[str, str]
@@ -147,6 +178,7 @@ class RaterAgreement:
     disagreements: tuple[Disagreement, ...]
     left_out: Mapping[str, int]
     threshold: float | None = None
+    corrected: Corrected | None = None
 
     @property
     def observed(self) -> float:
@@ -167,6 +199,7 @@ class RaterAgreement:
             "disagreements": [one.to_json() for one in self.disagreements],
             "left_out": dict(self.left_out),
             "threshold": self.threshold,
+            "corrected": asdict(self.corrected) if self.corrected else None,
         }
 
 
@@ -205,6 +238,7 @@ def agree(a: Rater, b: Rater, *, threshold: float | None = None) -> RaterAgreeme
         ),
         left_out=_why_left_out(a, b),
         threshold=threshold,
+        corrected=_corrected({a.name: left, b.name: right}, ids) if a.name != b.name else None,
     )
 
 

@@ -22,6 +22,9 @@ def raters_document(agreement: "RaterAgreement", *, most: int = MOST_SHOWN) -> D
     ratio = f"{agreement.n_equal}/{agreement.n} = {percent(agreement.observed)}   95 % CI [{percent(low, '')}, {percent(high, '')}]"
     values = {one.method: f"{one.value:.3f}" if one.value is not None else f"undefined: {one.note}" for one in agreement.coefficients}
     pairs = [("raw agreement", ratio), *values.items()]
+    if (said := agreement.corrected) is not None:
+        told = f"{said.estimate:.3f}   95 % CI [{said.low:.3f}, {said.high:.3f}]"
+        pairs.append((f"mean, corrected by {said.dear}", f"{told}; {said.cheap} says {said.plain:.3f} over {said.n + said.n_others}"))
     columns: list[Column[Disagreement]] = [
         Column(name="instance_id", title="instance", role="name", value=lambda one: one.instance_id),
         Column(name="label_a", title="A", value=lambda one: label_words(one.labels[0])),

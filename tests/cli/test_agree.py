@@ -42,6 +42,11 @@ def test_labels_of_people_and_json(runs: Path, tmp_path: Path, capsys: pytest.Ca
     shown = json.loads(capsys.readouterr().out)
     assert (shown["n"], shown["n_equal"]) == (3, 1)
     assert shown["confusion"] == {"labels": [0.0, 1.0], "counts": [[0, 0], [2, 1]]}
+    found = shown["corrected"]
+    assert (found["cheap"], found["dear"], found["n"]) == ("official", "people.csv", 3)
+    assert found["n_others"] > 20
+    assert found["low"] < found["estimate"] < found["plain"]
+    assert "mean, corrected by people.csv" in out
 
 
 def test_what_cannot_be_compared(runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
