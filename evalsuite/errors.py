@@ -96,7 +96,9 @@ FAULTS: dict[str, FaultKind] = {
     "LIMIT": FaultKind(
         message="a limit was reached", hint="the reason names the limit; set it in suite.yaml or by `evalsuite run --limit`"
     ),
-    "TIMEOUT": FaultKind(message="the time limit was reached", hint="the limit is `seconds` in suite.yaml or of `evalsuite run --limit`"),
+    "TIMEOUT": FaultKind(
+        message="the time limit was reached", hint="the reason names the limit: suite.yaml or `evalsuite run --limit` sets it"
+    ),
     "WORKER_DIED": FaultKind(message="the worker that read this answer died", hint="the file makes its reader crash; write it anew"),
     "BAD_CSV": FaultKind(
         message="the file is not a readable CSV table",

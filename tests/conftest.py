@@ -5,10 +5,30 @@ import os
 import signal
 import sys
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
+from evalsuite.workers.start import Zygote, forking
+
+# The folders of tests whose subject is neither the start of processes nor their end.
+SHARING = (
+    "audit",
+    "board",
+    "cli",
+    "conformance",
+    "explain",
+    "gold",
+    "judge",
+    "metrics",
+    "reports",
+    "scorers",
+    "store",
+    "suites",
+    "trees",
+    "web",
+)
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
 
@@ -41,6 +61,23 @@ def pytest_configure(config: pytest.Config) -> None:
 def root() -> Path:
     """The project's top folder."""
     return ROOT
+
+
+@pytest.fixture(scope="session")
+def zygote() -> Iterator[Zygote | None]:
+    """What workers are forked from, started once."""
+    with forking() as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def one_zygote(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs in this process fork their workers from one zygote, so that none starts an interpreter; not where the start is the subject."""
+    if request.path.parent.name not in SHARING:
+        return
+    zygote = request.getfixturevalue("zygote")
+    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in"):
+        monkeypatch.setattr(f"{module}.forking", lambda *_: nullcontext(zygote))
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -231,7 +231,7 @@ def _answers(
         folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
         read = read_gold(gold_folder, layout=said.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})
-        submission = read_handed_in(folder, read, limits, mode=options.get("mode"))
+        submission = read_handed_in(folder, read, limits, mode=options.get("mode"), isolation=isolation)
     except EvalsuiteError as error:
         notes.append(f"the answers of {entry.name} were not compared: {error.message}")
         return {}

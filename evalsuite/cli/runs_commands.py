@@ -13,11 +13,9 @@ from evalsuite.cli.options import RUNS, Group, RunName, RunsFolder
 from evalsuite.cli.showing import Outputs, Reveal, Showing, print_document, run_report, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
+from evalsuite.reports.words import counted
 from evalsuite.store.history import find_runs, one_run, remove_run, tag_run
 from evalsuite.types import Rule
-
-if TYPE_CHECKING:
-    from evalsuite.types import Result
 
 if TYPE_CHECKING:
     from evalsuite.types import Result
@@ -35,9 +33,8 @@ def runs_list(
     until: Annotated[str, typer.Option(help="only runs up to this day", metavar="YYYY-MM-DD", show_default=False)] = "~",
 ) -> int:
     """List the saved runs, oldest first, with suite, scores under both rules, model and tags."""
-    for option, day in (("--since", since), ("--until", until)):
-        if day not in ("", "~") and not _DAY.fullmatch(day):
-            raise UsageError(f"{option} cannot be {day!r}", hint="write a day as 2026-11-21, a month as 2026-11")
+    _check_day("--since", since)
+    _check_day("--until", until)
     found = find_runs(runs, suite=suite, model=model, tag=tag, since=since, until=until)
     for entry in found:
         summary = entry.run.get("summary", {})
@@ -57,6 +54,7 @@ def runs_list(
         said = " ".join(f"{option} {value!r}" for option, value in asked if value)
         n = len(find_runs(runs)) if said else 0
         print(clean(f"none of {n} runs in {runs} fits {said}" if n else f"no runs in {runs}"))
+    _tell_unreadable(runs, {entry.name for entry in found})
     return EXIT_OK
 
 
@@ -97,7 +95,53 @@ def runs_rm(run: RunName, runs: RunsFolder = RUNS) -> int:
     return EXIT_OK
 
 
-runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm}, default="list")
+def runs_prune(
+    keep: Annotated[int, typer.Option(help="how many of the newest runs of each suite and model stay", metavar="N")],
+    before: Annotated[str, typer.Option(help="only runs from before this day go", metavar="YYYY-MM-DD", show_default=False)] = "",
+    drop_best: Annotated[bool, typer.Option("--drop-best", help="let the best run of a suite go too")] = False,
+    unfinished: Annotated[bool, typer.Option("--unfinished", help="let what killed runs left go too")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="delete them; without it they are only listed")] = False,
+    runs: RunsFolder = RUNS,
+) -> int:
+    """List the runs that a policy lets go, or with --yes delete them. What has a tag stays, and so does the best run of each suite."""
+    from evalsuite.store.pruning import Policy, left_behind, outdated, remove
+
+    _check_day("--before", before)
+    policy = Policy(keep=keep, before=before.replace("-", ""), keeps_best=not drop_best, unfinished=unfinished)
+    entries, folders = outdated(runs, policy), left_behind(runs, policy)
+    for entry in entries:
+        print(clean(f"{entry.name}  {entry.suite}"))
+    for folder in folders:
+        print(clean(f"{folder.name}  not finished"))
+    n = len(entries) + len(folders)
+    if not yes:
+        print(f"{counted(n, 'run')} would be deleted: add --yes" if n else "no run would be deleted")
+        return EXIT_OK
+    kept = list(remove(entries, folders))
+    for why in kept:
+        print(clean(f"kept: {why}"), file=sys.stderr)
+    print(f"deleted {counted(n - len(kept), 'run')}")
+    return EXIT_GATE if kept else EXIT_OK
+
+
+def _check_day(option: str, day: str) -> None:
+    if day not in ("", "~") and not _DAY.fullmatch(day):
+        raise UsageError(f"{option} cannot be {day!r}", hint="write a day as 2026-11-21, a month as 2026-11")
+
+
+def _tell_unreadable(runs: Path, known: set[str]) -> None:
+    """Say on stderr which folders are left out of a list of runs, and what can be done with them."""
+    from evalsuite.store.pruning import unreadable
+
+    begun, broken = unreadable(runs, known)
+    for folders, is_what in ((begun, "not finished: `evalsuite run ... --resume DIR` goes on, `runs prune --unfinished` deletes"),
+                             (broken, "no run that can be read: damaged, or not written by evalsuite")):  # fmt: skip
+        if folders:
+            more = f" and {len(folders) - 3} more" if len(folders) > 3 else ""
+            print(clean(f"note: {', '.join(folder.name for folder in folders[:3])}{more}: {is_what}"), file=sys.stderr)
+
+
+runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm, "prune": runs_prune}, default="list")
 
 
 def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:

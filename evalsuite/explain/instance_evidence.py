@@ -68,7 +68,7 @@ def explain_results(
     resolved = resolve_limits(gold.suite.limits, limits or {})
     # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
     roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
-    submission = read_handed_in(result_dir, gold, resolved)
+    submission = read_handed_in(result_dir, gold, resolved, isolation=isolation)
     tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
     judged = [task for task in tasks if is_batch(task)]
     for task in judged:

@@ -72,7 +72,7 @@ def bundle(
     resolved = resolve_limits(gold.suite.limits, limits or {})
     # The search asks the scorer many times; its own budget ends it long before this.
     roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
-    submission = read_handed_in(result_dir, gold, resolved, mode=mode)
+    submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
     if (early := settle_early(task)) is not None:
         raise _no_case(instance_id, early.reason)

@@ -191,6 +191,7 @@ class _Scoring:
         self._gold_dir, self._settings, self._memo, self._metadata = gold_dir, settings, memo, metadata
         self._folders = [place.folder for place in places]
         self.workers = ExitStack()
+        self._zygote: Zygote | None = None
         self._judges: Zygote | None = None
         spec = find_spec(gold_dir)
         content, inodes = gold_hash(spec.parent, spec), gold_inodes(spec.parent)
@@ -268,9 +269,12 @@ class _Scoring:
     def _run(self, place: Place, *, progress: Progress | None = None, **options: Any) -> Path:
         # Here, because a board with nothing new to score is a third faster without.
         from evalsuite.run.scoring import Options, run
+        from evalsuite.workers.start import forking
 
+        self._zygote = self._zygote or self.workers.enter_context(forking(*self._folders))
         settings = {name: getattr(self._settings, name) for name in Settings.__slots__}
-        done = run(place.folder, self._gold_dir, Options(**settings, **options), progress=progress, judges=self._with_gold())
+        how = Options(**settings, **options)
+        done = run(place.folder, self._gold_dir, how, progress=progress, zygote=self._zygote, judges=self._with_gold())
         assert done.folder is not None, "a leaderboard saves its runs"
         return done.folder
 

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -42,9 +42,16 @@ Progress = Callable[[int, int], None]
 
 
 def run(
-    result_dir: Path, gold_dir: Path, options: Options | None = None, *, progress: Progress | None = None, judges: Zygote | None = None
+    result_dir: Path,
+    gold_dir: Path,
+    options: Options | None = None,
+    *,
+    progress: Progress | None = None,
+    zygote: Zygote | None = None,
+    judges: Zygote | None = None,
 ) -> Run:
-    """Score `result_dir` against `gold_dir` and save the run. `judges` is a zygote that has read gold ahead, for one run after the other.
+    """Score `result_dir` against `gold_dir` and save the run. For one run after the other there may be one `zygote` for all their workers
+    (None: one of its own, for which `result_dir` is hostile), and one for their `judges` that has read gold ahead.
 
     Raises `GoldError`, `SubmissionError` (a folder that cannot be read as a whole), `UsageError` and `OutputError`; before any of the
     first three no run folder is made. A KeyboardInterrupt comes out as `InterruptedRun`, when all workers are dead.
@@ -55,7 +62,7 @@ def run(
         # The zygote imports while gold is read.
         with (
             without_gc(),
-            forking(result_dir) as zygote,
+            nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir) as zygote,
             _planned(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,
         ):

@@ -22,6 +22,12 @@ _BEGAN = re.compile(r"\d{8}-\d{6}")
 CONTEXTS = "contexts.json"
 LONGEST = 20_000
 # What a run may say of its model, beside any other key.
+# What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold that a query gave.
+_OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
+_SIGNATURE = "signature.json"
+# The form of a run.json, as far as all who show runs count on it.
+_OBJECTS = ("gold", "submission", "summary", "options", "metadata", "groups", "receipt", "corrections")
+_NUMBERS = ("score", "official", "strict", "n_gold", "n_judged", "n_submitted")
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
@@ -61,11 +67,18 @@ class RunEntry:
 
 
 def read_run(folder: Path) -> RunEntry | None:
-    """The run in a folder, None where there is no finished one."""
-    if not holds_run(folder):
+    """The run in a folder, None where there is no finished one, and where `run.json` has not the form of a run."""
+    if not holds_run(folder) or not (folder / RESULTS).exists():
         return None
     run, tags = read_json(folder / RUN), read_json(folder / TAGS)
-    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags or ()))) if isinstance(run, dict) else None
+    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if _is_run(run) else None
+
+
+def _is_run(run: Any) -> bool:
+    if not isinstance(run, dict) or not all(isinstance(run.get(key, {}), dict) for key in _OBJECTS):
+        return False
+    numbers = [run.get("summary", {}).get(key) for key in _NUMBERS] + [run.get("gold", {}).get("n_instances")]
+    return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in numbers)
 
 
 def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -148,7 +161,7 @@ def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] =
 
 def remove_run(entry: RunEntry) -> None:
     """Delete a run folder; nothing but a run's own files may lie in it."""
-    own = (RUN, RESULTS, TAGS, UNITS)
+    own = {RUN, RESULTS, TAGS, UNITS, _SIGNATURE, *(folder for key, folder in _OWN_FOLDERS.items() if key in entry.run)}
     strange = [item.name for item in entry.folder.iterdir() if item.name not in own and not item.name.startswith(".")]
     if strange:
         raise UsageError(f"{entry.folder} holds more than a run: {', '.join(sorted(strange)[:5])}", hint="delete it by hand")

@@ -205,6 +205,27 @@ class RunFolder:
             self._journal = None
 
 
+def is_held(folder: Path) -> bool:
+    """Whether a process writes the run in a folder; False where the system has no such locks."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        descriptor = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
     """What is said of an unfinished run that was started with something else."""
     return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run")
