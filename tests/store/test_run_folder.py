@@ -18,6 +18,7 @@ from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, side_by_side
 from tests.run.made import command, without_seconds, without_times
+from tests.store.every_moment import HERE
 
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
@@ -27,7 +28,7 @@ def toy(tmp_path: Path) -> tuple[Path, Path, Path]:
     """(submission, gold, a finished run of them): three instances, one of them with text that is no ASCII."""
     gold = text_gold(tmp_path / "gold", a="Paris", b="Zürich ✓", c="Oslo")
     submission = text_submission(tmp_path / "sub", a="It is Paris", b="Zürich ✓", c="Ωslo")
-    whole = run(submission, gold, Options(out=tmp_path / "whole")).folder
+    whole = run(submission, gold, Options(out=tmp_path / "whole", **HERE)).folder
     assert whole is not None
     return submission, gold, whole
 
@@ -40,7 +41,7 @@ def interrupted(toy: tuple[Path, Path, Path], folder: Path, journal: bytes) -> P
     def look(done: int, total: int) -> None:
         started.append((folder / ".started.json").read_bytes())
 
-    run(submission, gold, Options(out=folder), progress=look)
+    run(submission, gold, Options(out=folder, **HERE), progress=look)
     (folder / "run.json").unlink()
     (folder / ".started.json").write_bytes(started[0])
     (folder / "results.jsonl").write_bytes(journal)
@@ -64,7 +65,7 @@ def test_cut_at_any_byte(toy: tuple[Path, Path, Path], tmp_path: Path) -> None:
     for cut in range(0, len(data) + 1, 7):
         for name, content in {**state, "results.jsonl": data[:cut]}.items():
             (folder / name).write_bytes(content)
-        resumed = run(submission, gold, Options(resume=folder))
+        resumed = run(submission, gold, Options(resume=folder, **HERE))
         assert without_seconds(folder) == without_seconds(whole), cut
         assert without_times(folder) == without_times(whole), cut
         half = data[:cut] != b"" and not data[:cut].endswith(b"\n")
