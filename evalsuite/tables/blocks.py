@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 WORD = 8
 # So many bytes behind the last cell may be asked for, by a number as long as `numbers` reads them.
-_PADDING = b"\0" * 6 * WORD
+PADDING = b"\0" * 6 * WORD
 _STEP, _TURN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 
 
@@ -21,13 +21,15 @@ _STEP, _TURN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
 class Block:
     """Some rows of a table: `starts` and `lengths` (n_rows x n_columns, in bytes) say where in `data` each cell of UTF-8 lies.
 
-    Behind each cell stands one byte that belongs to none. `whole` is the block of which this one is some rows.
+    Behind each cell stands one byte that belongs to none; `is_padded` where `PADDING` stands behind all. `whole` is the block of which
+    this one is some rows.
     """
 
     data: bytes
     starts: "np.ndarray[Any, Any]"
     lengths: "np.ndarray[Any, Any]"
     whole: "Block | None" = None
+    is_padded: bool = False
 
     def __len__(self) -> int:
         return len(self.starts)
@@ -39,7 +41,7 @@ class Block:
 
         if self.whole is not None:
             return self.whole._words
-        padded = self.data + _PADDING
+        padded = self.data if self.is_padded else self.data + PADDING
         return np.ndarray((len(padded) - WORD + 1,), "<u8", padded, 0, (1,))
 
     def rows(self, start: int, stop: int) -> "Block":

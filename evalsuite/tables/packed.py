@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
-from evalsuite.tables.blocks import Block
+from evalsuite.tables.blocks import PADDING, Block
 from evalsuite.types import Table
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class UnreadTable:
 
 
 def packed_block(block: Block) -> bytes:
-    """The lengths of a block's cells, and the cells with the one byte behind each."""
+    """The lengths of a block's cells, and the cells with the one byte behind each; padded, so that nobody has to copy it to look at it."""
     import numpy as np
 
     lengths = block.lengths
@@ -67,7 +67,7 @@ def packed_block(block: Block) -> bytes:
     start = int(block.starts[0, 0]) if len(block) else 0
     stop = int(block.starts[-1, -1] + lengths[-1, -1]) + 1 if len(block) else 0
     written = lengths.astype(np.uint8 if narrow else np.uint32).tobytes()
-    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop]))
+    return b"".join((_SHAPE.pack(BLOCK, *lengths.shape, 1 if narrow else 4), written, memoryview(block.data)[start:stop], PADDING))
 
 
 class Packed:
@@ -86,7 +86,7 @@ class Packed:
             if n_columns != width or size not in (1, 4) or _SHAPE.size + n_rows * n_columns * size > len(frame):
                 raise ValueError("a packed block of another shape")
             lengths = _lengths(frame, n_rows * n_columns, size)
-            if int(lengths.sum(dtype="int64")) + len(lengths) != len(frame) - _SHAPE.size - n_rows * n_columns * size:
+            if int(lengths.sum(dtype="int64")) + len(lengths) != len(frame) - _SHAPE.size - n_rows * n_columns * size - len(PADDING):
                 raise ValueError("the lengths of a packed block do not fit its text")
             if n_rows:
                 self.longest = max(self.longest, int(lengths.max()))
@@ -141,10 +141,9 @@ def _unpacked(frame: bytes) -> Block:
 
     _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
     lengths = _lengths(frame, n_rows * n_columns, size).astype(np.int32)
-    starts = np.cumsum(lengths, dtype=np.int32)
-    starts += np.arange(_SHAPE.size + n_rows * n_columns * size, _SHAPE.size + n_rows * n_columns * size + len(starts), dtype=np.int32)
-    starts -= lengths
-    return Block(frame, starts.reshape(n_rows, n_columns), lengths.reshape(n_rows, n_columns))
+    starts = np.full(len(lengths), _SHAPE.size + n_rows * n_columns * size, np.int32)
+    starts[1:] += np.cumsum(lengths[:-1] + 1, dtype=np.int32)
+    return Block(frame, starts.reshape(n_rows, n_columns), lengths.reshape(n_rows, n_columns), is_padded=True)
 
 
 class PackedColumn(Sequence[str]):
@@ -212,4 +211,4 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
         narrow = int(lengths.max(initial=0)) <= _SHORT
         written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
         shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
-        yield b"".join((shape, written, text))
+        yield b"".join((shape, written, text, PADDING))
