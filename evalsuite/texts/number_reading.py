@@ -15,6 +15,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Final, Literal
 
 from evalsuite.texts.characters import LETTER, digits_only
@@ -67,6 +68,7 @@ class Found:
     form: Literal["percent form", "number form"] | None = None
 
 
+@lru_cache(maxsize=64, typed=True)
 def read_number(item: str | float) -> int | Number:
     """A gold number: text with thousands, `%` and a sign, or a JSON number. Raises ValueError where it is none."""
     text = unicodedata.normalize("NFKC", str(item)).replace(",", "").replace("\u2212", "-").strip()
@@ -80,8 +82,16 @@ def read_number(item: str | float) -> int | Number:
     return _as_number(exact, is_plain=scale == 0 and text.lstrip("+-").isdigit())
 
 
-def find_numbers(answer: str) -> Iterator[Found]:
-    """The numbers of a text in order; years are marked but not yet taken for context."""
+@lru_cache(maxsize=1)
+def find_numbers(answer: str) -> tuple[Found, ...]:
+    """The numbers of a text in order; years are marked but not yet taken for context.
+
+    Those of the last text are known: of one answer they are asked for several times.
+    """
+    return tuple(_numbers_of(answer))
+
+
+def _numbers_of(answer: str) -> Iterator[Found]:
     text = digits_only(answer).replace("\u2212", "-").replace("\u2010", "-")
     whole = _WHOLE_PARENTHESES.fullmatch(text.strip())
     if whole is not None:

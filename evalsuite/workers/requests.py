@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from evalsuite.errors import FaultError
@@ -111,9 +112,13 @@ def read_request(task: Task, *, table_names: tuple[str, ...] | None = None) -> R
     )
 
 
+# One folder of all the answers of a run.
+_path = lru_cache(maxsize=1)(Path)
+
+
 def files_of(request: ReadRequest, gold_inodes: frozenset[Inode]) -> AnswerFiles:
     """The files that an answer may open."""
-    return AnswerFiles(Path(request.folder), request.instance_id, request.limits, gold_inodes)
+    return AnswerFiles(_path(request.folder), request.instance_id, request.limits, gold_inodes)
 
 
 def table_names(task: Task) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from evalsuite.tables.digested import held
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
-from evalsuite.workers.requests import ReadRequest, applicable, files_of, read_request, settle_early, table_names
+from evalsuite.workers.requests import ReadRequest, applicable, files_of, opens_files, read_request, settle_early, table_names
 
 Helper = Callable[[Scorer], Any]
 # What judges of several submissions will ask of gold: the form, the parameters that name files, the instance.
@@ -55,8 +55,9 @@ def score_task(task: Task, gold_inodes: frozenset[Inode] = frozenset(), order: s
     request = read_request(task, table_names=table_names(task))
     files = files_of(request, gold_inodes)
     read = read_prediction(request, files)
-    result = second_stage(order)(task, replace(read, forms={name: _read(form) for name, form in read.forms.items()}))
-    return replace(result, digests=files.digests())
+    forms = {name: _read(form) for name, form in read.forms.items()}
+    result = second_stage(order)(task, Prediction(forms=forms, seconds=read.seconds))
+    return replace(result, digests=files.digests()) if opens_files(task) else result
 
 
 def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
