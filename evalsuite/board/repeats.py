@@ -12,6 +12,7 @@ from evalsuite.errors import UsageError
 from evalsuite.outcome import ZERO, raw_value
 from evalsuite.run.entries import Entry
 from evalsuite.stats.repeats import Repeats, repeated
+from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 from evalsuite.store.history import RUNS_FOLDER, named_run
 from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result, Rule
@@ -71,7 +72,7 @@ def samples_of(sides: Sequence[Side], *, notes: Sequence[str] = ()) -> Samples:
             raise UsageError(f"one run of {model or own[0].label}: samples are two or more", hint="name every run of the model")
         _check_alike(sides[0], own)
         notes += [f"{model}: {note}" if model else note for note in unequal_samples(own)]
-        questions = [scores for scores in _scores_by_question(own).values() if scores]
+        questions = _questions(own)
         if not questions:
             if any(raw_value(result) is not None for side in own for result in side.results.values()):
                 hint = "`evalsuite compare A1+A2 B1+B2` compares means in its own unit"
@@ -95,6 +96,17 @@ def _scores_by_question(sides: Sequence[Side]) -> dict[str, list[float]]:
         for name, result in side.results.items():
             found.setdefault(name, []).extend([] if result.score is None else [result.score])
     return found
+
+
+def _questions(sides: Sequence[Side]) -> list[list[float]]:
+    """The judged scores of each question's samples: of an instance, or of each record of the only one."""
+    by_question = _scores_by_question(sides)
+    if len(by_question) == 1:
+        judged = [result for side in sides for result in side.results.values() if result.score is not None]
+        units = [units_of(result) or [result.score] for result in judged]
+        if any(len(own) > 1 for own in units):
+            return by_unit(units)
+    return [scores for scores in by_question.values() if scores]
 
 
 def unequal_samples(sides: Sequence[Side]) -> list[str]:
@@ -131,7 +143,7 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
 
 
 def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
-    """(the means of m runs over the instances that all have, the scores of each instance that were judged)."""
+    """(the means of m runs over the instances that all have, the judged scores of each instance, or of each record of the only one)."""
     first = runs[0]
     shared = set(first.ids).intersection(*(run.ids for run in runs))
     ids = [name for name in first.ids if name in shared]
@@ -145,22 +157,29 @@ def _mean_run(runs: Sequence[RunScores]) -> tuple[RunScores, list[list[float]]]:
             rows.append([worst if status in ZERO else value for value, status in pairs if value is not None or status in ZERO])
         return rows
 
+    counted = [[worst if status in ZERO else value for value, status in zip(run.score, run.status, strict=True)] for run in runs]
     scores, official, strict = judged("score"), judged("official"), judged("strict")
     status = []
     for name, own in zip(ids, scores, strict=True):
         said = {run.status[at[name]] for run, at in zip(runs, places, strict=True)}
         status.append(said.pop() if len(said) == 1 else "scored" if own else min(said))
+    units_of_run = [
+        {name: run.units.get(name) or [values[at[name]]] for name in ids if any(run.units.get(name) for run in runs)}
+        for run, at, values in zip(runs, places, counted, strict=True)
+    ]
+    questions = by_unit([own[ids[0]] for own in units_of_run]) if len(ids) == 1 and units_of_run[0] else scores
     if len(runs) == 1:
-        return first, scores
+        return first, questions
     means = {
         name: [sum(row) / len(row) if row else None for row in rows]
         for name, rows in (("score", scores), ("official", official), ("strict", strict))
     }
     scorers = [first.scorer[places[0][name]] for name in ids]
+    units = {name: mean_units([own[name] for own in units_of_run]) for name in units_of_run[0]}
     together = hashlib.sha256("|".join(run.submission_hash for run in runs).encode()).hexdigest()
     metadata = {key: value for key, value in first.metadata.items() if all(run.metadata.get(key) == value for run in runs)}
-    columns: dict[str, Any] = {**means, "ids": ids, "status": status, "scorer": scorers, "units": {}, "raw": (), "metadata": metadata}
-    return replace(first, submission_hash=together, corrected=None, **columns), scores
+    columns: dict[str, Any] = {**means, "ids": ids, "status": status, "scorer": scorers, "units": units, "raw": (), "metadata": metadata}
+    return replace(first, submission_hash=together, corrected=None, **columns), questions
 
 
 def load_samples(
@@ -178,7 +197,7 @@ def load_samples(
     for own in parts:
         samples = [next(loaded) for _ in own]
         _check_alike(samples[0], samples)
-        sides.append(_mean_side(samples) if len(samples) > 1 else samples[0])
+        sides.append(mean_side(samples) if len(samples) > 1 else samples[0])
         notes += [f"{sides[-1].label}: {note}" for note in unequal_samples(samples)] if len(samples) > 1 else []
     return sides, notes
 
@@ -191,7 +210,8 @@ def _parts(name: str, runs: Path) -> list[str]:
     return parts
 
 
-def _mean_side(samples: Sequence[Side]) -> Side:
+def mean_side(samples: Sequence[Side]) -> Side:
+    """The samples as one side: on each question, and in each record of one, the mean of those that were judged."""
     names = dict.fromkeys(name for side in samples for name in side.results)
     results = {name: _mean_result([side.results[name] for side in samples if name in side.results]) for name in names}
     return replace(samples[0], label="+".join(side.label for side in samples), results=results)
@@ -227,5 +247,5 @@ def _mean_result(results: Sequence[Result]) -> Result:
         strict=mean([result.strict for result in judged]),
         reason=f"{n_right} of {len(judged)} samples right",
         fault=None,
-        details={},
+        details=mean_unit_details(judged),
     )

@@ -64,6 +64,36 @@ def at_one_length(sides: Sequence[Sequence[UnitScore]]) -> list[list[UnitScore]]
     return [[*side] * n if len(side) == 1 else [*side, *[1.0] * (n - len(side))] for side in sides]
 
 
+def by_unit(samples: Sequence[Sequence[UnitScore]]) -> list[list[float]]:
+    """The judged scores of each unit of one instance, from the units of its samples."""
+    return [[score for score in unit if score is not None] for unit in zip(*at_one_length(samples), strict=True)]
+
+
+def mean_units(samples: Sequence[Sequence[UnitScore]]) -> list[UnitScore]:
+    """Unit by unit the mean over the samples of one instance that were judged there, None where none was."""
+    return [sum(scores) / len(scores) if scores else None for scores in by_unit(samples)]
+
+
+def mean_unit_details(samples: Sequence[Result]) -> dict[str, Any]:
+    """`unit_details` of m samples of one instance as one: means unit by unit, of fields too; empty where none has units of its own.
+
+    What was not handed in is wrong in each unit; a field that some samples do not have in a unit counts by the others.
+    """
+    if all(units_of(sample) is None for sample in samples):
+        return {}
+    strict, official = (
+        mean_units([units_of(sample, rules) or [getattr(sample, rules)] for sample in samples]) for rules in ("strict", "official")
+    )
+    fields = [fields_of_units(sample) for sample in samples]
+    n = max([len(column) for own in fields for column in own.values()], default=0)
+    pooled = {}
+    for path in dict.fromkeys(path for own in fields for path in own):
+        none = [0.0 if sample.score == 0 and not own else None for sample, own in zip(samples, fields, strict=True)]
+        columns = [[*(own.get(path, ())), *[lacks] * (n - len(own.get(path, ())))] for own, lacks in zip(fields, none, strict=True)]
+        pooled[path] = mean_units(columns)
+    return unit_details(strict, official=official, fields=pooled)
+
+
 def n_units(results: Sequence[Result]) -> int:
     """How many units the results hold: as many as there are results where each is one."""
     return sum(len(units_of(result) or (0,)) for result in results)

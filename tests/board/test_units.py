@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from evalsuite.board import compare
+from evalsuite.board.repeats import mean_side, samples_of
 from evalsuite.board.sides import Side, side_of
 from evalsuite.run.scoring import Options, Run, run
 from evalsuite.stats.units import unit_details, units_of
@@ -146,3 +147,20 @@ def test_a_scorers_own_list_of_units_counts() -> None:
     assert units_of(result("q", 0.5, details={"units": [0, 1, 0.5, None]})) == [0, 1, 0.5, None]
     for odd in ([], [1], [2, 3], "ab", {"scores": "ab"}, {"n": 3}):
         assert units_of(result("q", 0.5, details={"units": odd})) is None
+
+
+def test_samples_of_one_file_are_samples_of_its_records(tmp_path: Path) -> None:
+    """Two samples a model: 200 questions and not one, compared record by record and field by field by their means."""
+
+    def every(step: int, first: int) -> Change:
+        return lambda i, record: record | {"vendor": "?"} if i % step == first else record
+
+    sides = [side(f"{step}.{first}", invoices(tmp_path / f"{step}.{first}", every(step, first))) for step in (40, 4) for first in (0, 1)]
+    numbers = samples_of(sides[:2]).models[0].numbers
+    assert (numbers.n_questions, numbers.n_samples) == (N, (2, 2))
+    assert numbers.passes[1].all == pytest.approx(1 - 10 / N)
+    found = compare([mean_side(sides[:2]), mean_side(sides[2:])]).candidates[0]
+    assert (found.total.n, found.total.p < 1e-6, found.is_regression) == (N, True, True)
+    by_field = {row.f1.name: (row.f1.n, row.f1.difference) for row in found.fields}
+    assert by_field["vendor"] == (N, pytest.approx(0.025 - 0.25))
+    assert by_field["total"] == (N, 0.0)
