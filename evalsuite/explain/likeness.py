@@ -3,8 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
-from decimal import Decimal
-from typing import Any, Final
+from typing import Final
 
 from evalsuite.causes.value_pairs import read_gold_number
 from evalsuite.errors import FaultError
@@ -42,22 +41,16 @@ def _room(gold: Table, answer: Table) -> float:
 
     Whichever is more: the ways to choose the rows that only one side has, or what their other cells could be, a text one of 10.
     """
-    rows = [Counter(zip(*([_shown(cell) for cell in column] for column in table.columns), strict=True)) for table in (gold, answer)]
+    texts = [[["" if cell is None else str(cell) for cell in column] for column in table.columns] for table in (gold, answer)]
+    rows = [Counter(zip(*columns, strict=True)) for columns in texts]
     lone = [rows[0] - rows[1], rows[1] - rows[0]]
     n, n_lone = max(gold.n_rows, answer.n_rows), max(side.total() for side in lone)
     ways = float(math.comb(n, min(n_lone, n - n_lone, 40))) if n_lone else math.factorial(min(n, 12))
     known, values = {cell for row in lone[0] for cell in row}, 1.0
     for cell in {cell for row in lone[1] for cell in row} - known:
         number = read_gold_number(cell)
-        values *= 10 if number is None else 9 * 10.0 ** (min(_MOST_DIGITS, _n_digits(number)) - 1)
+        digits = len(str(abs(number)).replace(".", "").strip("0")) if number is not None else 0
+        values *= 10 if number is None else 9 * 10.0 ** (min(_MOST_DIGITS, max(1, digits)) - 1)
         if values > _MOST_ROOM:
             break
     return min(_MOST_ROOM, max(ways, values, 1.0))
-
-
-def _shown(cell: Any) -> str:
-    return "" if cell is None else str(cell)
-
-
-def _n_digits(number: Decimal) -> int:
-    return max(1, len(str(abs(number)).replace(".", "").strip("0")))

@@ -11,6 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Final
 
 from evalsuite.causes import LAWS
@@ -134,15 +135,11 @@ class _Parts:
             if after is None or after.score <= state.score + _RISE:
                 continue
             says = f"matching {path!r} in order gives {_short(state.score)}, by Hungarian {_short(after.score)}"
-            rows = [row for row in self.rows(after) if row.schema_path.startswith(f"{path}[]")]
+            rows = [row for _, of in self.compared(after) for row in of if row.schema_path.startswith(f"{path}[]")]
             fitting = sum(row.status == "match" for row in rows)
             cause = Cause("list order", says, chance=0.0 if fitting >= 0.8 * len(rows) else 0.05)
             state = self.tell(cause, state, after, {path: keys})
         return state
-
-    def rows(self, state: _State) -> list[Any]:
-        """The rows of all records, compared along the schema."""
-        return [row for _, rows in self.compared(state) for row in rows]
 
     def compared(self, state: _State) -> list[tuple[Any, list[Any]]]:
         """(the extracted record, its rows) of each record."""
@@ -210,23 +207,18 @@ class _Parts:
         """Two fields of one object whose values stand in each other's place."""
         wrong, counts = self.wrong(state)
         by_place = {path: {(item.record, item.steps[:-1]): item for item in items} for path, items in wrong.items()}
-        for one in wrong:
-            for other in wrong:
-                if one >= other or one.rpartition(".")[0] != other.rpartition(".")[0]:
-                    continue
-                both = [
-                    (item, by_place[other][place])
-                    for place, item in by_place[one].items()
-                    if place in by_place[other] and _crossed(item.pair, by_place[other][place].pair)
-                ]
-                if len(both) < max(1, _SHARE * len(wrong[one])):
-                    continue
-                swapped = [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both]
-                after = self.put(state, swapped)
-                if after is None or after.score <= state.score + _RISE:
-                    continue
-                says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
-                state = self.tell(Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05), state, after)
+        for one, other in combinations(sorted(wrong), 2):
+            if one.rpartition(".")[0] != other.rpartition(".")[0]:
+                continue
+            beside = [(a, b) for place, a in by_place[one].items() if (b := by_place[other].get(place)) is not None]
+            both = [(a, b) for a, b in beside if (a.pair.predicted, b.pair.predicted) == (b.pair.gold, a.pair.gold)]
+            if len(both) < max(1, _SHARE * len(wrong[one])):
+                continue
+            after = self.put(state, [(a, b.pair.predicted) for a, b in both] + [(b, a.pair.predicted) for a, b in both])
+            if after is None or after.score <= state.score + _RISE:
+                continue
+            says = f"{one!r} and {other!r} are exchanged in {len(both)} of {plural(counts[one], 'place')}"
+            state = self.tell(Cause("fields exchanged", says, chance=0.0 if len(both) > 1 else 0.05), state, after)
         return state
 
     def synonyms(self, state: _State) -> _State:
@@ -276,10 +268,6 @@ def _written(law: Law, items: Sequence[_Wrong]) -> str:
     """How all these dates are written, empty where that has no short name."""
     texts = [str(item.pair.predicted) for item in items]
     return next((name for form, name in _FORMS if law.name == "date form" and all(form.fullmatch(text) for text in texts)), "")
-
-
-def _crossed(a: Pair, b: Pair) -> bool:
-    return bool(a.predicted == b.gold and b.predicted == a.gold)
 
 
 def _short(score: float) -> str:
