@@ -3,6 +3,7 @@
 import math
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Json, Limit, PublicKey, Quiet, RunsFolder, Scoring, limits_of, one_of
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, check_showing, console, print_document, with_lost, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
     from evalsuite.board.ranking import Leaderboard
@@ -28,7 +30,8 @@ class NotRankedError(EvalsuiteError):
 
 def compare_command(
     names: Annotated[
-        list[str], typer.Argument(metavar="A B [C ...]", help="runs or submission folders; A is the baseline; A1+A2: samples")
+        list[str],
+        typer.Argument(metavar="A B [C ...]", help="runs (SUITE/RUN too) or submission folders; A is the baseline; A1+A2: samples"),
     ],
     gold: Annotated[
         Path | None,
@@ -47,6 +50,9 @@ def compare_command(
     cluster: Annotated[
         str | None,
         typer.Option(help="groups that begin with this are clusters [default: the clusters of suite.yaml]", metavar="TAG-PREFIX"),
+    ] = None,
+    suite: Annotated[
+        str | None, typer.Option(help="the names are of runs of this suite: A is SUITE/A", metavar="SUITE", show_default=False)
     ] = None,
     shift: Annotated[
         bool, typer.Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")
@@ -69,14 +75,23 @@ def compare_command(
     from evalsuite.reports.comparison_sections import comparison_verdict
     from evalsuite.reports.data_files import as_json
     from evalsuite.reports.terminal import show
+    from evalsuite.store.history import last_suite_of
 
     how.load()
     check_showing(output or (), reveal)
     scoring = how.options()
     chosen = scoring.pop("rules")
-    sides, notes = load_samples(names, runs=runs, gold=gold, rules=chosen, how=scoring)
+    load = partial(load_samples, runs=runs, gold=gold, rules=chosen, how=scoring)
+    try:
+        sides, notes = load(_of_suite(suite, names) if suite is not None else names)
+    except UsageError:
+        last = last_suite_of({own for name in names for own in name.split("+")}, runs) if suite is None else None
+        if last is None:
+            raise
+        sides, notes = load(_of_suite(last, names))
+        notes = [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite says another)"]
     for note in notes:
-        print(f"note: {note}", file=sys.stderr)
+        print(f"note: {clean(note)}", file=sys.stderr)
     found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     fails = fail_on_regression and (found.regressions or found.undecided)
     code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
@@ -88,6 +103,11 @@ def compare_command(
     else:
         show(comparison_document(found, everything=all_), console(), last_line=line)
     return code
+
+
+def _of_suite(suite: str, names: Sequence[str]) -> list[str]:
+    """The names as runs of a suite."""
+    return ["+".join(f"{suite}/{own}" for own in name.split("+")) for name in names]
 
 
 def samples_command(
@@ -119,7 +139,9 @@ def samples_command(
 
 
 def leaderboard_command(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR...", help="submissions, runs, or folders of them", show_default=False)],
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="DIR...", help="submissions, runs by folder or name, or folders of them", show_default=False)
+    ],
     gold: GoldDir = Path("gold"),
     by: Annotated[
         str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")
@@ -161,6 +183,7 @@ def leaderboard_command(
     from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
     from evalsuite.reports.terminal import show
     from evalsuite.run.entries import Settings, find_places, score_places
+    from evalsuite.store.history import named_run
 
     how.load()
     check_showing(output or (), None)
@@ -169,7 +192,8 @@ def leaderboard_command(
     settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), **how.options())
     if receipts:
         folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
-    places, notes = find_places(folders, gold)
+    known = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
+    places, notes = find_places([entry.folder if (entry := known.get(folder)) else folder for folder in folders], gold)
     if receipts or key is not None:
         from evalsuite.audit.receipts import only_trusted
 

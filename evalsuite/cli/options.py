@@ -141,6 +141,9 @@ class Scoring(Code, Workers):
     rules: Rules = None
     databases: Databases = None
     invalid_as: InvalidAs = "null"
+    judge: Annotated[
+        Path | None, typer.Option(help="the judge.yaml whose keys go before those of suite.yaml", metavar="FILE.yaml", show_default=False)
+    ] = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
 
     @property
@@ -156,8 +159,8 @@ class Scoring(Code, Workers):
     def options(self) -> dict[str, Any]:
         """The fields of `Options`, and of a leaderboard's `Settings`, that these are. Raises `UsageError`."""
         rules = "official" if self.evaluator else rule(self.rules)
-        own = {"rules": rules, "cache": self.cache, "databases": self.databases, "allow_programs": self.allow_programs}
-        return {**Workers.options(self), **own, "invalid_as": invalid_as(self.invalid_as)}
+        same = {name: getattr(self, name) for name in ("cache", "databases", "allow_programs", "judge")}
+        return {**Workers.options(self), **same, "rules": rules, "invalid_as": invalid_as(self.invalid_as)}
 
 
 def invalid_as(value: str) -> Literal["zero"] | None:

@@ -93,9 +93,6 @@ class Reading:
     as_of: Annotated[
         str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
     ] = None
-    judge: Annotated[
-        Path | None, typer.Option(help="the judge.yaml whose keys go before those of suite.yaml", metavar="FILE.yaml", show_default=False)
-    ] = None
     ves: Annotated[
         bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
     ] = False
@@ -113,8 +110,7 @@ class Reading:
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
         same = {
-            name: getattr(self, name)
-            for name in ("layout", "mode", "questions", "gold_cache", "as_of", "judge", "ves", "executor", "scheduler")
+            name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "ves", "executor", "scheduler")
         }
         return {**same, "limits": limits_of(self.limit or ())}
 

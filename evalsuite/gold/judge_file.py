@@ -71,13 +71,15 @@ def judge_line(gold: Gold) -> str:
     return _verdict_line(gold.suite.extra.get("judge") or {}, gold.folder)
 
 
-def judge_line_in(folder: Path) -> str:
-    """The `judge_line` of the gold in a folder, of which nothing else is read."""
-    sections = [_said_in(file) for name in (SUITE_FILE, JUDGE_FILE) if (file := folder / name).is_file()]
-    return _verdict_line({key: value for said in sections for key, value in said.items()}, folder)
+def judge_line_in(folder: Path | None, file: Path | None = None) -> str:
+    """The `judge_line` of the gold in a folder, of which nothing else is read, under the file that goes before it."""
+    places = [folder / name for name in (SUITE_FILE, JUDGE_FILE)] if folder is not None else []
+    section = {key: value for place in places if place.is_file() for key, value in _said_in(place).items()}
+    section |= judge_section(file) if file is not None else {}
+    return _verdict_line(section, folder)
 
 
-def _verdict_line(section: Mapping[str, Any], folder: Path) -> str:
+def _verdict_line(section: Mapping[str, Any], folder: Path | None) -> str:
     if not section:
         return ""
     from evalsuite.judge.settings import read_settings

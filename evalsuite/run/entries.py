@@ -55,6 +55,7 @@ class Settings:
     databases: Path | None = None
     allow_programs: bool = False
     invalid_as: Literal["zero"] | None = None
+    judge: Path | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +202,7 @@ class _Scoring:
         layout = facts["layout"]
         word = chosen or ("default" if facts["defaults"] else "official")
         more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
-        more["judge"] = "" if is_alone(spec) else judge_line_in(spec.parent)
+        more["judge"] = judge_line_in(None if is_alone(spec) else spec.parent, settings.judge)
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)
         errata = read_errata(read_gold(gold_dir)) if (spec.parent / ERRATA_FILE).is_file() else None
         corrected = errata_line(errata.hash, (entry.id for entry in errata.of_state("applied"))) if errata is not None else ""

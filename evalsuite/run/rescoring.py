@@ -89,6 +89,7 @@ def rescore(
             databases=options.databases,
             allow_programs=options.allow_programs,
             invalid_as=options.invalid_as or old.get("invalid_as"),
+            judge=options.judge,
             metadata={**entry.metadata, FROM: entry.name},
             label=label[1] if label else entry.name,
         ),

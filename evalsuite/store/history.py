@@ -4,7 +4,8 @@ import fnmatch
 import json
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -117,7 +118,8 @@ def _all(root: Path) -> Iterator[RunEntry]:
 def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     """The run of that name. Raises `UsageError`.
 
-    A name is a path to its folder, that folder's name under `root` or the second it began with, or the name it was given.
+    A name is a path to its folder, that folder's name under `root` or the second it began with, or the name it was given: `suite/name`
+    where runs of several suites were given that one.
     """
     entry = named_run(name, root)
     if entry is not None:
@@ -144,12 +146,28 @@ def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
-    began = f"{name}-" if _BEGAN.fullmatch(name) else None
-    named = [entry for entry in _all(root) if entry.metadata.get("run_name") == name or (began and entry.name.startswith(began))]
+    suite, _, own = name.rpartition("/")
+    began = f"{own}-" if _BEGAN.fullmatch(own) else None
+    named = [
+        entry
+        for entry in _all(root)
+        if suite in ("", entry.suite)
+        and (entry.metadata.get("run_name") == own or (began and entry.name.startswith(began)) or (suite and entry.name == own))
+    ]
     if len(named) > 1:
-        folders = ", ".join(entry.name for entry in named[:5])
-        raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"give one by its folder: {folders}")
+        suites = Counter(entry.suite for entry in named)
+        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{own}" for entry in named[:5]]
+        raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"say which: {', '.join(by_suite)}")
     return named[0] if named else None
+
+
+def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
+    """Of several suites that have a run of each of these names the one that ran last, None where there are not several."""
+    known: dict[str, set[str]] = {}
+    for entry in _all(root):  # oldest first: what ran last stands last
+        known[entry.suite] = known.pop(entry.suite, set()) | {str(entry.metadata.get("run_name") or "")}
+    having = [suite for suite, own in known.items() if own >= set(names)]
+    return having[-1] if len(having) > 1 else None
 
 
 def tag_run(entry: RunEntry, *, add: Sequence[str] = (), remove: Sequence[str] = ()) -> tuple[str, ...]:
