@@ -52,9 +52,13 @@ def init_command(
     template = target.with_name("submission_template")
     rules, chosen = infer_suite(tables, good, bad)
     parameters = {id_: one.parameters for id_, one in chosen.items()}
+    stays = template.exists()
     made = make_gold(tables, target, template, questions=asked, parameters=parameters, rules=rules)
     n = len(made.ids)
-    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} is a submission to fill in"))
+    beside = "was there and stays as it is" if stays else "is a submission to fill in"
+    print(clean(f"made {made.folder}: {n} instance{'s' * (n != 1)}, a table check each; {template} {beside}"))
+    if left := sorted(f"{path.name}{'/' * path.is_dir()}" for path in gold_from.iterdir() if path not in tables.values()):
+        print(clean(f"note: no CSV files, left out: {', '.join(left[:_MOST_FINDINGS])}{' ...' * (len(left) > _MOST_FINDINGS)}"))
     if asked and made.unasked:
         print(clean(f"note: no question for {', '.join(made.unasked[:_MOST_FINDINGS])}{' ...' * (len(made.unasked) > _MOST_FINDINGS)}"))
     for note in _chosen(rules, chosen):

@@ -159,7 +159,7 @@ class SemanticJudge:
         Raises:
             FaultError: there is no judge, or it could not be reached.
         """
-        lines = [_line_of_pair(item) for item in items]
+        lines = [f"field={item.path!r} gold={_quotable(item.gold)!r} extracted={_quotable(item.extracted)!r}" for item in items]
         fresh = list(dict.fromkeys(lines))
         verdicts: dict[str, float | None] = {}
         for begin in range(0, len(fresh), self._most_pairs):
@@ -197,10 +197,6 @@ def _reading(n_pairs: int) -> Callable[[str], Verdict]:
         return Verdict(value=1.0, details={"results": results})
 
     return read
-
-
-def _line_of_pair(item: Pair) -> str:
-    return f"field={item.path!r} gold={_quotable(item.gold)!r} extracted={_quotable(item.extracted)!r}"
 
 
 def _quotable(value: Any) -> str:

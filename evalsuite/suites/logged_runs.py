@@ -63,12 +63,8 @@ class ForeignLog:
 def _logged_run_json(run: LoggedRun) -> dict[str, Any]:
     keys = ("source_id", "input", "reference", "output", "theirs")
     cases = [{key: getattr(one, key) for key in keys} for one in run.cases]
-    return {"name": run.name, "n": len(run.cases), "theirs": _mean_verdict(run), "cases": cases}
-
-
-def _mean_verdict(run: LoggedRun) -> float | None:
     judged = [one.theirs for one in run.cases if one.theirs is not None]
-    return sum(judged) / len(judged) if judged else None
+    return {"name": run.name, "n": len(run.cases), "theirs": sum(judged) / len(judged) if judged else None, "cases": cases}
 
 
 def text_or_json(value: Any) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -197,8 +198,9 @@ class TestSuite:
             input_column=input_column,
         )
         own = [entry for entry in find_runs(self._root / "runs") if entry.metadata.get("suite_id") == self._suite.id]
-        if any(slug(str(entry.metadata.get("run_name", ""))) == slug(run_name) for entry in own):
-            raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint="choose another run name")
+        if taken := next((entry.name for entry in own if slug(str(entry.metadata.get("run_name", ""))) == slug(run_name)), None):
+            hint = f"choose another run name, or `evalsuite runs rm {shlex.quote(taken)}`"
+            raise SuiteError(f"the suite {self._suite.name!r} has a run {run_name!r} already", hint=hint)
         gold = self._gold_for(run_name, contexts)
         submission = self._write_submission(run_name, outputs, contexts)
         from evalsuite.run.scoring import Options, run

@@ -41,7 +41,14 @@ def test_tables_become_gold(place: Path, capsys: pytest.CaptureFixture[str]) -> 
         (place / f"submission_template/{name}/{name}.csv").write_bytes((place / f"gold/{name}/{name}.csv").read_bytes())
     assert main(["run", "submission_template", "--gold", "gold"]) == EXIT_OK
     assert "2/2 = 100.0 %" in capsys.readouterr().out
+    (place / "src/more").mkdir()
+    (place / "src/notes.txt").write_text("none")
+    filled = (place / "submission_template/q1/q1.csv").read_bytes()
     assert main(["init", "--gold-from", "src"]) == EXIT_OK
+    out = capsys.readouterr().out
+    assert "submission_template was there and stays as it is" in out
+    assert "left out: more/, notes.txt" in out
+    assert (place / "submission_template/q1/q1.csv").read_bytes() == filled
     assert (place / "src_gold").is_dir()
 
 
