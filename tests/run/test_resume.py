@@ -95,11 +95,14 @@ def at_some_moment(chance: random.Random, process: subprocess.Popen[str], folder
     time.sleep(chance.uniform(0, 0.03))
 
 
-def kill(chance: random.Random, process: subprocess.Popen[str], marker: Path) -> int:
-    """How many workers were killed before their run: 0 where the run was killed alone or first, with all its workers after it."""
+def kill(chance: random.Random, process: subprocess.Popen[str], marker: Path, folder: Path) -> int:
+    """How many workers were killed before their run: 0 where the run was killed alone or first, with all its workers after it.
+
+    Before gold is kept in the folder no worker is killed first: that may be the one that computes it, and other gold is another run.
+    """
     way = chance.choice(["the run alone", "the run and its workers", "a worker, then the run"])
     there = workers(marker)
-    first = [chance.choice(there)] if there and way.startswith("a worker") else []
+    first = [chance.choice(there)] if there and way.startswith("a worker") and any(folder.glob("gold/*.json")) else []
     for worker in first:
         kill_one(worker)
         time.sleep(chance.uniform(0, 0.2))
@@ -134,7 +137,7 @@ def chains(chance: random.Random, made: tuple[Path, Path, Path], base: Path) -> 
                     # Those of all that were killed before are gone as well.
                     assert list((base / "marker").glob(f"{PREFIX}*")) == []
                     break
-                lost += kill(chance, process, base / "marker")
+                lost += kill(chance, process, base / "marker", folder)
                 hits += 1
                 assert wait_for_no_workers(base / "marker") == []
             now = saved(folder)
