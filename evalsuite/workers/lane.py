@@ -137,7 +137,8 @@ class Lane:
         self.started = now()
         self.stage()
         self._n_reading = 0
-        with_files = [self._request(task) for task in tasks if opens_files(task)]
+        requests = [read_request(task) for task in tasks if opens_files(task)]
+        with_files = [replace(one, private=COPY) if one.instance_id in self.private else one for one in requests]
         try:
             self.order(self.judge, (order, pack_tasks(tasks)))
             if (reader := self.workers.get("reader")) is not None and with_files:
@@ -152,10 +153,6 @@ class Lane:
         worker.control.settimeout(_ORDER_SECONDS)
         send(worker.control, pickle.dumps(message))
         worker.control.setblocking(False)
-
-    def _request(self, task: Task) -> Any:
-        request = read_request(task)
-        return replace(request, private=COPY) if task.instance.instance_id in self.private else request
 
     def hear(self) -> list[Result]:
         """The results that came of the first tasks, in their order; what is left of `tasks` has none yet."""

@@ -129,7 +129,10 @@ def table_names(task: Task) -> tuple[str, ...]:
     from evalsuite.readers.answer_forms import gold_table_names
 
     names: dict[str, None] = {}
-    for check in _database_checks(task):
+    for check in task.instance.checks:
+        is_judged = not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
+        if not is_judged or SCORERS.load(check.scorer).marker.reads != "database":
+            continue
         listed = check.parameters.get("condition_tabs")
         if listed is None:
             try:
@@ -149,12 +152,3 @@ def wants_database(task: Task) -> bool:
     """Whether the reader opens a database for this task, and has to be told its tables."""
     assert task.answer is not None
     return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
-
-
-def _database_checks(task: Task) -> list[Check]:
-    return [
-        check
-        for check in task.instance.checks
-        if SCORERS.load(check.scorer).marker.reads == "database"
-        and not any(problem.blocks >= {"official", "strict"} for problem in check.problems)
-    ]
