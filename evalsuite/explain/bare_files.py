@@ -127,14 +127,14 @@ def _repeated_keys(pair: TablePair, a: Alignment | None) -> str:
     """A note on keys that stand more than once on a side, empty where there are none."""
     if not pair.key or a is None:
         return ""
-    said = []
+    notes = []
     for side, table in (("gold", pair.gold), ("the prediction", pair.prediction)):
         named = {_folded(pair.gold.header[i]) for i in pair.key}
         columns = [column for name, column in zip(table.header, table.columns, strict=True) if _folded(name) in named]
         counts = Counter(map(str, zip(*columns, strict=True)))
         if n := sum(count > 1 for count in counts.values()):
-            said.append(f"{plural(n, 'key')} of {side} {'stands' if n == 1 else 'stand'} more than once")
-    return "; ".join(said)
+            notes.append(f"{plural(n, 'key')} of {side} {'stands' if n == 1 else 'stand'} more than once")
+    return "; ".join(notes)
 
 
 def _lone_columns(gold: Table, prediction: Table) -> tuple[list[str], list[str]]:

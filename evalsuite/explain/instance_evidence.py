@@ -165,10 +165,10 @@ def _looked_at(task: Task, prediction: Prediction, result: Result, rules: Rule, 
             found["sql"] = "\n\n".join(_statements(task, check, entry, form, parameters, rules))
         if "explain" in what and not (unproved or {}).get("proved"):
             if entry.marker.asks is not None and entry.marker.asks(parameters):
-                said = explanation([], Budget(), rules, note="a judge decides here, and was not asked again")
+                shown = explanation([], Budget(), rules, note="a judge decides here, and was not asked again")
             else:
-                said = explain(entry, form, parameters, rules=rules)
-            unproved = said if unproved is None or said["proved"] else unproved
+                shown = explain(entry, form, parameters, rules=rules)
+            unproved = shown if unproved is None or shown["proved"] else unproved
     return found | ({"explanation": unproved} if unproved is not None else {})
 
 

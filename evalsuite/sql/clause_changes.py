@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
 _SHOWN: Final = 120
-_SIDES: Final = {"": ("LEFT",), "LEFT": ("",), "RIGHT": ("", "LEFT"), "FULL": ("", "LEFT", "RIGHT")}
+_SIDES: Final = {"": ("LEFT",), "LEFT": ("", "FULL"), "RIGHT": ("", "LEFT"), "FULL": ("", "LEFT", "RIGHT")}
 
 
 @dataclass(frozen=True, slots=True)

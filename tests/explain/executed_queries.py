@@ -23,7 +23,7 @@ _CITIES = "SELECT city, count(*) AS n, sum(amount) AS total FROM orders JOIN cus
 _FILTER = ("missing filter", "wrong condition", "wrong join")
 _BOUND, _JOIN, _GROUP = ("wrong bound", "wrong condition"), ("wrong join", "join lost", "missing filter"), ("wrong grouping level",)
 _VALUE, _ONCE = (
-    ("wrong expression", "wrong aggregate", "rounding", "times 100"),
+    ("wrong expression", "wrong aggregate", "rounding", "times 100", "sign"),
     ("rows duplicated", "distinct too many", "wrong aggregate"),
 )
 
