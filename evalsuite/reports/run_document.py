@@ -192,7 +192,7 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         if s.interval:
             text += f"    95 % CI {interval_words(s.interval)}"
         if s.clusters and s.clusters["interval_95"]:
-            text += f", over {s.clusters['n_clusters']} clusters {interval_words(s.clusters['interval_95'])}"
+            text += f", over {counted(s.clusters['n_clusters'], 'cluster')} {interval_words(s.clusters['interval_95'])}"
         if s.clusters and s.clusters["note"]:
             text += f" ({s.clusters['note']})"
         yield "score", text

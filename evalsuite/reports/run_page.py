@@ -11,6 +11,7 @@ from evalsuite.reports.page_list import instance_list
 from evalsuite.reports.words import (
     caused_by,
     corrected_words,
+    counted,
     counts_line,
     coverage,
     faults_by_hint,
@@ -94,7 +95,7 @@ def score_sentences(record: "Record") -> list[str]:
         parts.append(f"95 % interval {percent(s.interval[0], '')} to {percent(s.interval[1])}")
     if s.clusters and s.clusters["interval_95"]:
         low, high = s.clusters["interval_95"]
-        parts.append(f"Over {s.clusters['n_clusters']} clusters {percent(low, '')} to {percent(high)}")
+        parts.append(f"Over {counted(s.clusters['n_clusters'], 'cluster')} {percent(low, '')} to {percent(high)}")
     if mean.n_unjudged:
         least = f"From {percent(mean.low)} up" if mean.n_ungraded else "Up"
         parts.append(f"{least} to {percent(mean.high)} were everything judged: {caused_by(s)}")

@@ -58,11 +58,15 @@ def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
     spreads = [sd * sd for row in rows if (sd := sample_sd(row)) is not None]
     within = mean(spreads) if spreads else None
     samples = n / math.fsum(1 / len(row) for row in rows)
-    between = part = None
+    between = part = more = None
     apart = sample_sd(means)
     if within is not None and apart is not None:
         between = max(0.0, apart * apart - within / samples)
-        part = between / whole if (whole := between + within / samples) else None
+        whole = between + within / samples
+        part = between / whole if whole else None
+        # What samples may add to the questions' variance where a quarter of the whole is left.
+        rest = whole / 4 - between
+        more = math.ceil(within / rest - samples - 1e-9) if rest > 0 and within else None
     return Repeats(
         n_questions=n,
         n_samples=(least, most),
@@ -72,7 +76,7 @@ def repeated(questions: Sequence[Sequence[float]]) -> Repeats:
         sample_variance=within,
         question_share=part,
         questions_to_halve=3 * n,
-        samples_to_halve=None if between is None or within is None else _more_samples(between, within, samples),
+        samples_to_halve=more,
     )
 
 
@@ -86,9 +90,3 @@ def _passes(rows: Sequence[Sequence[float]], k: int) -> Passes:
         return None if (sd := sample_sd(values)) is None else sd / math.sqrt(len(values))
 
     return Passes(k=k, any=mean(any_right), any_se=error(any_right), all=mean(all_right), all_se=error(all_right))
-
-
-def _more_samples(between: float, within: float, samples: float) -> int | None:
-    """How many more samples of each question make a quarter of the mean's variance."""
-    rest = (between + within / samples) / 4 - between
-    return math.ceil(within / rest - samples - 1e-9) if rest > 0 and within else None
