@@ -1,7 +1,5 @@
 """The command line. What needs nothing, `--version` and `--help`, is answered at once."""
 
-import atexit
-import gc
 import sys
 
 TYPE_CHECKING = False
@@ -16,17 +14,25 @@ def main(argv: "Sequence[str] | None" = None) -> int:
     """The exit code of one command line; see `gate` for what happens on the way."""
     from evalsuite.cli.output_streams import ended, steady_streams
 
-    # Nearly all that a short command makes are modules, which stay to its end: to look for garbage among them takes a quarter of its time.
+    steady_streams()
+    return ended(_answered(list(sys.argv[1:] if argv is None else argv)))
+
+
+def _look_seldom_for_garbage() -> None:
+    """Nearly all that a short command makes are modules, which stay to its end: the search among them takes a quarter of its time."""
+    import atexit
+    import gc
+
     gc.set_threshold(_ALLOCATIONS)
     atexit.unregister(_leave_in_place)
     atexit.register(_leave_in_place)
-    steady_streams()
-    return ended(_answered(list(sys.argv[1:] if argv is None else argv)))
 
 
 def _leave_in_place() -> None:
     """Spare what is left at the end its search for garbage; only duckdb would print what is then not taken down."""
     if "duckdb" not in sys.modules:
+        import gc
+
         gc.freeze()
 
 
@@ -45,4 +51,5 @@ def _answered(arguments: list[str]) -> int:
         return 0
     from evalsuite.cli.gate import guarded
 
+    _look_seldom_for_garbage()
     return guarded(arguments)

@@ -203,7 +203,8 @@ def _text_lines(data: Data) -> Iterator[str]:
     for item in data.get("nearest", ())[:MOST_ROWS]:
         if item["similarity"] > 0:
             yield f" nearest     {clean(item['phrase'])}  ({item['similarity']:.0%} like {clean(item['gold'])})"
-    yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
+    if data.get("segments"):
+        yield f" words       {clean(''.join(map(_marked, data['segments'])))}"
 
 
 def _marked(segment: Data) -> str:
