@@ -261,4 +261,4 @@ def test_evidence_is_of_the_run(tmp_path: Path) -> None:
 
 def test_what_fits_is_said(document: str) -> None:
     """A cause that the scorer confirmed stands in the opened row, with its standing: one number off by one is no proof."""
-    assert "<dt>fits</dt><dd>the numbers are one too large, in 1 value</dd>" in bodies(document)["tree"]
+    assert "<dt>fits</dt><dd>the numbers are one too large, in 1 of 1 value of &#39;born&#39;</dd>" in bodies(document)["tree"]
