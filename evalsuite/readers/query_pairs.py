@@ -74,7 +74,12 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
         with watched(open_trusted(path, limit_bytes=limits["metadata_bytes"]), seen) as handle:
             text = read_text(handle, limit_bytes=limits["metadata_bytes"])
             handle.read(1)
-        given, notes = _of_json(text, limits, ids) if text.lstrip()[:1] in ("{", "[") else (_of_lines(text), [])
+        if text.lstrip()[:1] in ("{", "["):
+            given, notes = _of_json(text, limits, ids)
+        else:
+            # A blank line is no answer; what stands behind a tab is not read.
+            lines = enumerate(_ENDS.split(text))
+            given, notes = [(str(number), line.split("\t")[0].strip() or None) for number, line in lines], []
     except FaultError as error:
         hint = FAULTS[error.fault.code].hint
         raise SubmissionError(f"{path.name}: {describe(error.fault)}", hint=hint) from None
@@ -92,11 +97,6 @@ def read_predictions(path: Path, limits: Limits, ids: Collection[str] | None) ->
         n_unknown=len(unknown),
         unknown=tuple(unknown[: int(limits["notes"])]),
     )
-
-
-def _of_lines(text: str) -> list[tuple[str, str | None]]:
-    """(id, query) of each line; a blank one is no answer. What stands behind a tab is not read."""
-    return [(str(number), line.split("\t")[0].strip() or None) for number, line in enumerate(_ENDS.split(text))]
 
 
 def _of_json(text: str, limits: Limits, ids: Collection[str] | None) -> tuple[list[tuple[str, str | None]], list[str]]:

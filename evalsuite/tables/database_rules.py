@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.tables.digested import AnyTable
@@ -50,7 +51,8 @@ def match_database(
         score = _match_one(
             name, predicted, expected, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons
         )
-        scores.append(_titled(score, name))
+        reason = f"table {shorten(name)}: {score.reason}"
+        scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
     return all_of(scores)
 
 
@@ -94,12 +96,6 @@ def _match_one(
 def _open(message: str) -> Score:
     """The score of a check that gold itself keeps from being judged."""
     return Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
-
-
-def _titled(score: Score, name: str) -> Score:
-    from dataclasses import replace
-
-    return replace(score, reason=f"table {shorten(name)}: {score.reason}", details={**score.details, "table": name})
 
 
 def _by_name(tables: Mapping[str, AnyTable | Fault]) -> dict[str, AnyTable | Fault]:

@@ -6,7 +6,6 @@ columns that are not equal.
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 from uuid import UUID
@@ -123,13 +122,9 @@ def columns_equal(gold: Column, predicted: Column) -> bool:
         if gold.nature == "text":
             return False
         if gold.nature == "number":
-            return _number_columns_equal(gold.values, predicted.values)
+            pairs, close = zip(gold.values, predicted.values, strict=True), math.isclose
+            return all(a == b or close(a, b, abs_tol=ABS_TOL) or (a != a and b != b) for a, b in pairs)
     return all(map(cells_equal, gold.values, predicted.values))
-
-
-def _number_columns_equal(gold: Sequence[float], predicted: Sequence[float]) -> bool:
-    close = math.isclose
-    return all(a == b or close(a, b, abs_tol=ABS_TOL) or (a != a and b != b) for a, b in zip(gold, predicted, strict=True))
 
 
 def differing_rows(gold: Column, predicted: Column, n_rows: int) -> list[int]:

@@ -32,7 +32,7 @@ def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
-    own, others = ([tuple(sorted(row, key=_text_and_type)) for row in side] for side in (gold, predicted))
+    own, others = ([tuple(sorted(row, key=lambda cell: f"{cell}{type(cell)}")) for row in side] for side in (gold, predicted))
     if (own != others) if ordered else (set(own) != set(others)):
         return False
     if gold == predicted:
@@ -43,10 +43,6 @@ def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
     if Counter(map(_bag, wanted)) != Counter(map(_bag, offered)):
         return False
     return _assigned(wanted, offered)
-
-
-def _text_and_type(cell: Hashable) -> str:
-    return f"{cell}{type(cell)}"
 
 
 def _bag(column: Row) -> frozenset[tuple[Hashable, int]]:

@@ -48,7 +48,7 @@ def judge_table(
     mine, theirs = labels_of(gold, prediction, terms)
     evidence = (comparisons or Comparisons()).of(gold, prediction) if gold.n_rows == prediction.n_rows else None
     same = evidence.identical(chosen) if evidence is not None else None
-    if same is not None and not any(_contradict(mine[i], theirs[k]) for i, k in zip(chosen, same, strict=True)):
+    if same is not None and all(None in (mine[i], theirs[k]) or mine[i] == theirs[k] for i, k in zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
     expected = read_columns(tables[0], chosen, terms, labelled=mine)
@@ -77,10 +77,6 @@ def labels_of(gold: AnyTable, prediction: AnyTable, terms: Terms) -> tuple[list[
     if not terms.heeds_labels:
         return [None] * len(gold.header), [None] * len(prediction.header)
     return labels(gold.header, prediction.header), labels(prediction.header, gold.header)
-
-
-def _contradict(mine: str | None, theirs: str | None) -> bool:
-    return None not in (mine, theirs) and mine != theirs
 
 
 def ties_of(gold: Table, order_by: Sequence[int]) -> list[int] | None:

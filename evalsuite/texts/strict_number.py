@@ -190,7 +190,14 @@ def _missed(gold: int | Number, found: Sequence[Found], near: _Nearness, details
     mirrored = next((item for item in found if g != 0 and near.names(item, opposite)), None)
     if mirrored is not None:
         return Strict(value=0.0, reason=f"sign: the answer says {mirrored.text}, gold is {_shown(gold)}", kind="sign", details=details)
-    hundredfold = next((item for item, value in numbers if _is_hundredfold(g, value)), None)
+    hundredfold = next(
+        (
+            item
+            for item, value in numbers
+            if g != 0 and any(abs(g.scaleb(power) - value) <= HUNDREDFOLD_TOL * abs(value) for power in (-2, 2))
+        ),
+        None,
+    )
     if hundredfold is not None and (near.percentage or hundredfold.form == "percent form"):
         reason = f"percent form: the answer says {hundredfold.text}, gold is {_shown(gold)}"
         return Strict(value=0.0, reason=reason, kind="percent form", details=details)
@@ -200,10 +207,6 @@ def _missed(gold: int | Number, found: Sequence[Found], near: _Nearness, details
         reason = f"gold {_shown(gold)} is named only in passing, beside too many other numbers: {nearest.text}"
         return Strict(value=0.0, reason=reason, kind="context numbers", details=details)
     return Strict(value=0.0, reason=f"gold {_shown(gold)} is not named: nearest is {nearest.text}", kind=kind, details=details)
-
-
-def _is_hundredfold(gold: Decimal, value: Decimal) -> bool:
-    return gold != 0 and any(abs(gold.scaleb(power) - value) <= HUNDREDFOLD_TOL * abs(value) for power in (-2, 2))
 
 
 def _shown(number: int | Number) -> str:
