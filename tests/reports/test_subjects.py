@@ -57,7 +57,9 @@ def documents() -> dict[str, Document]:
     evidence = {
         "rules": "official", "status": "scored", "reason": f"no {EVIL}", "sql": f"select '{EVIL}'",
         "explanation": {"proved": True, "cause": "sign", "causes": [{"general": "sign", "says": EVIL, "where": EVIL}], "n_attempts": 1},
-        "difference": {"kind": "text", "gold": [{"text": EVIL, "found": False}], "excluded": [], "answer": EVIL, "n_gold": 1, "conj": "or"},
+        "difference": {"kind": "text", "gold": [{"text": EVIL, "found": False}], "excluded": [], "answer": EVIL, "n_gold": 1, "conj": "or",
+                       "segments": [{"op": "replace", "gold": EVIL, "predicted": EVIL}], "missing": [EVIL], "extra": [EVIL],
+                       "nearest": [{"gold": EVIL, "phrase": EVIL, "similarity": 0.5}], "n_characters": 9},
     }  # fmt: skip
     bundle = Bundle(
         instance_id=f"q {EVIL}", scorer="string_match", reads="text", parameters={"gold": "a"}, tables=(), answer=EVIL, gold=None,
