@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Code, Databases, FailUnder, Json, Layout, Mode, OfRun, ResultDir, Rules, rule, share
+from evalsuite.cli.options import Code, Databases, FailUnder, Json, JudgeFile, Layout, Mode, OfRun, ResultDir, Rules, rule, share
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -31,10 +31,7 @@ def check_command(
     ] = None,
     run_name: OfRun = None,
     rules: Rules = None,
-    judge: Annotated[
-        Path | None,
-        typer.Option(help="the judge.yaml, or suite.yaml, that says which model to ask", metavar="FILE.yaml", show_default=False),
-    ] = None,
+    judge: JudgeFile = None,
     json_: Json = False,
     explain: Annotated[bool, typer.Option("--explain", help="with --result_dir: also say why the answer is wrong")] = False,
     reveal: Reveal = None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Group
+from evalsuite.cli.options import Group, JudgeFile
 from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, FaultError, UsageError, describe
 from evalsuite.reports.clean import clean
 
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from evalsuite.judge.client import Exchange
     from evalsuite.judge.settings import Settings
 
-JudgeFile = Annotated[
-    Path | None, typer.Option("--judge", help="the judge.yaml, or suite.yaml, that says which model to ask", metavar="FILE")
-]
 JudgeGold = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder that says it, where --judge does not")]
 JsonToo = Annotated[bool, typer.Option("--json", help="print one JSON object and nothing else")]
 _LONGEST = 2_000

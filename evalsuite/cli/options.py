@@ -45,6 +45,15 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line 
 AllowUnscored = Annotated[
     bool, typer.Option("--allow-unscored", help="do not exit 4 for what cannot be judged here: no judge, connection, database or extra")
 ]
+JudgeFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--judge",
+        help="the judge.yaml, or suite.yaml, whose keys go before what gold says of the judge",
+        metavar="FILE.yaml",
+        show_default=False,
+    ),
+]
 InvalidAs = Annotated[
     str,
     typer.Option("--invalid-as", "--invalid_as", help="what an answer counts as that the judge gave no verdict on", metavar="null|zero"),
@@ -141,9 +150,7 @@ class Scoring(Code, Workers):
     rules: Rules = None
     databases: Databases = None
     invalid_as: InvalidAs = "null"
-    judge: Annotated[
-        Path | None, typer.Option(help="the judge.yaml whose keys go before those of suite.yaml", metavar="FILE.yaml", show_default=False)
-    ] = None
+    judge: JudgeFile = None
     no_cache: Annotated[bool, typer.Option("--no-cache", help="score everything anew: nothing that is known is taken over")] = False
 
     @property

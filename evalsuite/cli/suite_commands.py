@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, Plugins, load_parameters, load_plugins
+from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, JudgeFile, Plugins, load_parameters, load_plugins
 from evalsuite.cli.options import invalid_as as counted_as
 from evalsuite.cli.try_command import suite_try
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
@@ -40,9 +40,7 @@ def suite_create(
     parameters: Annotated[
         list[str] | None, typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
     ] = None,
-    judge: Annotated[
-        Path | None, typer.Option("--judge", metavar="FILE.yaml", help="the judge.yaml, or suite.yaml, that says which model to ask")
-    ] = None,
+    judge: JudgeFile = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
     plugins: Plugins = None,
 ) -> int:
