@@ -15,6 +15,7 @@ from evalsuite.types import Problem, Score, Table
 Name = Literal["bird-ex", "test-suite"]
 # (what the answer gives on each database, what gold's query gives there)
 Results = tuple[Sequence[Table], Sequence[Table]]
+Rows = Sequence[tuple[Any, ...]]
 
 
 def query_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
@@ -44,13 +45,10 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
         `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
     """
     predicted, expected = prediction
-    official = _official(predicted, expected, gold=gold, evaluator=evaluator)
-    strict = _strict(predicted, expected, ordered_by(gold, expected[0].header))
-    details = {
-        "soft_f1": round(soft_f1(_row_tuples(expected[0]), _row_tuples(predicted[0])), 6),
-        "evaluator": evaluator,
-        "database": database,
-    }
+    rows, handed_in = ([list(zip(*table.columns, strict=True)) for table in side] for side in (expected, predicted))
+    official = _official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator)
+    strict = _strict(predicted, expected, [own == other for own, other in zip(rows, handed_in, strict=True)], gold)
+    details = {"soft_f1": round(soft_f1(rows[0], handed_in[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)
     return Score(
         official=score.official,
@@ -62,19 +60,16 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     )
 
 
-def _row_tuples(table: Table) -> list[tuple[Any, ...]]:
-    return list(zip(*table.columns, strict=True))
-
-
-def _official(predicted: Sequence[Table], expected: Sequence[Table], *, gold: str, evaluator: Name) -> Score:
-    """The evaluator's verdict, with the first database that decides it."""
+def _official(
+    predicted: Sequence[Table], expected: Sequence[Table], rows: Sequence[Rows], handed_in: Sequence[Rows], *, gold: str, evaluator: Name
+) -> Score:
+    """The evaluator's verdict, with the first database that decides it; each table comes with its rows."""
     ordered = evaluator == "test-suite" and "order by" in gold.lower()
-    for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
-        handed_in, rows = _row_tuples(theirs), _row_tuples(mine)
-        is_equal = equal_as_bags(rows, handed_in, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(rows, handed_in)
+    for at, (own, others) in enumerate(zip(rows, handed_in, strict=True)):
+        is_equal = equal_as_bags(own, others, ordered=ordered) if evaluator == "test-suite" else equal_as_sets(own, others)
         if not is_equal:
             where = f"database {at + 1} of {len(expected)}: " if len(expected) > 1 else ""
-            return Score(official=0.0, reason=where + _difference(mine, theirs, rows, handed_in, ordered=ordered))
+            return Score(official=0.0, reason=where + _difference(expected[at], predicted[at], own, others, ordered=ordered))
     on = f" on {len(expected)} databases" if len(expected) > 1 else ""
     how = "rows in gold's order" if ordered else "the same rows" if evaluator == "test-suite" else "the same set of rows"
     return Score(official=1.0, reason=f"{how}: {count(expected[0].n_rows, 'row')}{on}")
@@ -94,11 +89,12 @@ def _difference(gold: Table, predicted: Table, rows: Sequence[Any], handed_in: S
     return "the same rows in another order than gold's" if ordered else "the same distinct rows, in other numbers"
 
 
-def _strict(predicted: Sequence[Table], expected: Sequence[Table], order: list[int] | None) -> Strict:
-    """The strict verdict on each database; the first that refuses decides."""
+def _strict(predicted: Sequence[Table], expected: Sequence[Table], are_same: Sequence[bool], gold: str) -> Strict:
+    """The strict verdict on each database; the first that refuses decides. `are_same` says where both have the very same rows."""
+    order = ordered_by(gold, expected[0].header)
     verdicts = []
     for at, (theirs, mine) in enumerate(zip(predicted, expected, strict=True)):
-        if theirs.columns == mine.columns and theirs.n_rows == mine.n_rows:
+        if are_same[at] and len(theirs.header) == len(mine.header):
             verdict = Strict(value=1.0, reason=f"the very same {count(mine.n_rows, 'row')}", cause="row pairing")
         else:
             verdict = judge_table(theirs, mine, PLAIN_TERMS, ignore_order=order is None, order_by=order or ())
