@@ -123,7 +123,9 @@ FAULTS: dict[str, FaultKind] = {
         hint="keep one line for each instance_id; `run --samples N` reads N lines of an id as samples",
     ),
     "UNKNOWN_ID": FaultKind(message="the id is not in gold", hint="compare the spelling with gold's instance_id"),
-    "SQL_NOT_ALLOWED": FaultKind(message="SQL answers are not accepted here", hint="hand in the result of the query as a CSV file"),
+    "SQL_NOT_ALLOWED": FaultKind(
+        message="SQL answers are not accepted here", hint="hand in one SELECT that asks its own database, or the result as a CSV file"
+    ),
     "SQL_ERROR": FaultKind(message="the SQL statement failed", hint="run it against the database by hand"),
     "NEEDS_CONNECTION": FaultKind(
         message="a query must be run through a connection", hint="configure one for this instance in connections.yaml", side="setup"

@@ -93,6 +93,10 @@ class Reading:
     as_of: Annotated[
         str | None, typer.Option("--as-of", "--as_of", help="the day that gold queries ask about [default: today]", metavar="YYYY-MM-DD")
     ] = None
+    max_bytes_billed: Annotated[
+        int | None,
+        typer.Option("--max-bytes-billed", help="the most that one BigQuery answer may bill: --limit billed_bytes=N", metavar="N", min=1),
+    ] = None
     ves: Annotated[
         bool, typer.Option("--ves", help="also time right answers that are queries beside gold's, as BIRD's VES and R-VES do")
     ] = False
@@ -112,7 +116,12 @@ class Reading:
         same = {
             name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "ves", "executor", "scheduler")
         }
-        return {**same, "limits": limits_of(self.limit or ())}
+        billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
+        return {**same, "limits": {**limits_of(self.limit or ()), **billed}, "tell": _tell}
+
+
+def _tell(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 Nothing is read, started or made where no gold and no answer needs a database.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -74,11 +74,17 @@ class Databases:
         return computing.compute(tasks)
 
     def sql_answers(
-        self, others: Execute, run_folder: Path | None, gold_inodes: frozenset[tuple[int, int]], *, ves: bool = False
+        self,
+        others: Execute,
+        run_folder: Path | None,
+        gold_inodes: frozenset[tuple[int, int]],
+        *,
+        ves: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> SqlAnswers:
         """The executor that runs SQL answers and leaves judging to `others`; tables go to the run's folder where there is one.
 
-        With `ves` right answers of pairs are timed beside gold's query.
+        With `ves` right answers of pairs are timed beside gold's query. `tell` hears before they run what queries will bill.
         """
         return SqlAnswers(
             others,
@@ -87,6 +93,7 @@ class Databases:
             folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
             gold_inodes=gold_inodes,
             ves=ves,
+            tell=tell,
         )
 
     def connections(self) -> "Connections":

@@ -1,6 +1,6 @@
 """What a run is asked and what comes of it: `Options` and `Run`."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
@@ -24,7 +24,7 @@ class Options:
     `gold_cache` where computed gold is kept, `as_of` the day (None: today) that gold queries ask about. `allow_programs` runs answers
     that are programs, which nothing jails. `invalid_as` "zero" counts an answer to which a judge gave no verdict as wrong. `resume` is a
     run that was interrupted, or one with instances that nobody could judge. `judge` is a file whose keys go before those of judge.yaml.
-    `ves` times right answers that are queries beside gold's.
+    `ves` times right answers that are queries beside gold's. `tell` hears before queries run what they will bill.
     """
 
     rules: Rule | None = None
@@ -56,6 +56,7 @@ class Options:
     invalid_as: Literal["zero"] | None = None
     judge: Path | None = None
     ves: bool = False
+    tell: Callable[[str], None] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """What `run.json` keeps of them: only what says which instances were scored and how."""

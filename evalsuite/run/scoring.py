@@ -181,7 +181,7 @@ def _opened(planned: Planned, zygote: Zygote | None, judges: Zygote | None) -> I
     if options.cache is not None:
         cache = ScoreCache(options.cache, base=planned.signature.replace(gold.hash, ""), gold=planned.gold_files, gold_inodes=inodes)
     place = folder.path if folder is not None else None
-    sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves)
+    sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves, tell=options.tell)
     batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
     try:
         if folder is not None and not gold.suite.extra.get("hidden"):

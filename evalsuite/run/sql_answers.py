@@ -4,6 +4,7 @@ The table is written beside the results (`executed/<id>.csv`) and read from ther
 can hand that file in.
 """
 
+import contextlib
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -53,9 +54,11 @@ class SqlAnswers:
         folder: Callable[[], Path],
         gold_inodes: frozenset[tuple[int, int]] = frozenset(),
         ves: bool = False,
+        tell: Callable[[str], None] | None = None,
     ) -> None:
         self._others, self._connections, self._queries, self._ves = others, connections, queries, ves
         self._folder, self._gold_inodes = folder, gold_inodes
+        self._tell, self._estimated = tell, 0
         self._ran: dict[str, Answered] = {}
         self._places: dict[str, Path] = {}
         self._digests: dict[str, dict[str, str]] = {}
@@ -74,6 +77,8 @@ class SqlAnswers:
             else:
                 yield task
         right: list[Result] = []
+        if self._tell is not None:
+            self._tell_cost(asked, self._tell)
         for start in range(0, len(asked) or 1, _AT_ONCE):
             ready: list[Task] = []
             for done in self._executed(asked[start : start + _AT_ONCE]):
@@ -90,6 +95,22 @@ class SqlAnswers:
             plain = []
         # When nothing else runs any more.
         yield from self._timed(right, to_time)
+
+    def _tell_cost(self, asked: Sequence[Task], tell: Callable[[str], None]) -> None:
+        """Say what the queries that cost money will bill by their dry runs, before the first of them runs."""
+        from evalsuite.sql import ENGINES
+
+        billing = []
+        for task in asked:
+            with contextlib.suppress(EvalsuiteError):
+                connection = connection_of(task, self._connections())
+                if connection is not None and ENGINES[connection.engine].bills:
+                    billing.append(self.prepared(task))
+        if queries := [query for query in billing if not isinstance(query, Result)]:
+            self._estimated = self._queries().bytes_to_bill(queries)
+            most = int(asked[0].limits["billed_bytes"])
+            many = "1 query" if len(queries) == 1 else f"{len(queries)} queries"
+            tell(f"{many} will read {self._estimated:,} bytes by their dry runs; none may bill more than {most:,} (--max-bytes-billed)")
 
     def _timed(self, right: Sequence[Result], tasks: Mapping[str, Task]) -> Iterator[Result]:
         """The results of right answers with gold's time over theirs in `details.time_ratio`, where it could be measured."""
@@ -113,7 +134,8 @@ class SqlAnswers:
             return None
         billed = [executed.cost.billed_bytes for executed in done if executed.cost.billed_bytes is not None and not executed.cost.cached]
         found = {"statements": len(self._ran), "failed": len(self._ran) - len(done), "known": sum(one.cost.cached for one in done)}
-        return found | ({"billed_bytes": sum(billed)} if billed else {})
+        estimated = {"estimated_bytes": self._estimated} if self._estimated else {}
+        return found | estimated | ({"billed_bytes": sum(billed)} if billed else {})
 
     def _executed(self, tasks: Sequence[Task]) -> Iterator[Task | Result]:
         """Each task with the place of its table, or the result of one whose query gave none."""

@@ -17,7 +17,8 @@ class Engine:
 
     `embedded` engines run inside this process on a file: they can take all its memory, or the process itself, so answers of a
     submission belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown.
-    `dialect` is what `only_statement` has to know of its SQL.
+    `bills` tells that a statement costs money, and that a dry run says how much before. `dialect` is what `only_statement` has to know of
+    its SQL.
     """
 
     module: Lazy
@@ -26,6 +27,7 @@ class Engine:
     extra: str | None = None
     embedded: bool = False
     secret: tuple[str, ...] = ()
+    bills: bool = False
     dialect: Dialect = STANDARD
 
 
@@ -58,6 +60,7 @@ ENGINES: dict[str, Engine] = {
             "sslmode": "as libpq has it: require, verify-full, ...",
             "schema": "the search path, public if absent",
             "allow_superuser": "true: take a role that may read files of the server all the same",
+            "functions": "volatile functions that answers may call beside the usual ones, with commas between them",
             **_VERSION,
         },
         extra="postgres",
@@ -97,6 +100,7 @@ ENGINES: dict[str, Engine] = {
             **_VERSION,
         },
         extra="bigquery",
+        bills=True,
         dialect=BIGQUERY,
     ),
 }

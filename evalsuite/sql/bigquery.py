@@ -9,7 +9,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, sql_error
+from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
 
 _log = logging.getLogger(__name__)
 
@@ -90,22 +90,31 @@ class BigquerySession:
         self._limits = limits
         self._job: Any = None
 
-    def stream(self, sql: str) -> Stream:
-        """The result of one SELECT, page by page, after a dry run that costs nothing."""
-        self.billed_bytes = None
+    def estimate(self, sql: str) -> int:
+        """The bytes that one SELECT would read: a dry run, which costs nothing."""
         with self._faults():
-            dry = self.client.query(sql, job_config=self._config(dry_run=True), timeout=self._limits.seconds)
-            if dry.statement_type != "SELECT":
-                raise not_allowed(NOT_SELECT)
-            if (dry.total_bytes_processed or 0) > self._limits.billed_bytes:
-                raise FaultError(
-                    "LIMIT", f"the statement would read {dry.total_bytes_processed} bytes (limit billed_bytes: {self._limits.billed_bytes})"
-                )
-            self._job = self.client.query(sql, job_config=self._config(dry_run=False), timeout=self._limits.seconds)
-            rows = self._job.result(page_size=_PAGE_ROWS, timeout=self._limits.seconds)
+            dry = self.client.query(sql, job_config=self._config(dry_run=True), **self._patience())
+        if dry.statement_type != "SELECT":
+            raise not_allowed(NOT_SELECT)
+        return int(dry.total_bytes_processed or 0)
+
+    def stream(self, sql: str) -> Stream:
+        """The result of one SELECT, page by page, after a dry run."""
+        self.billed_bytes = None
+        if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:
+            raise FaultError("LIMIT", f"the statement would read {n_bytes} bytes (limit billed_bytes: {self._limits.billed_bytes})")
+        with self._faults():
+            self._job = self.client.query(sql, job_config=self._config(dry_run=False), **self._patience())
+            rows = self._job.result(page_size=_PAGE_ROWS, **self._patience())
             self.billed_bytes = self._job.total_bytes_billed
         header = tuple(str(column.name) for column in rows.schema)
         return Stream(header=header, types=tuple(map(_type_name, rows.schema)), chunks=self._chunks(rows))
+
+    def _patience(self) -> dict[str, Any]:
+        """How long a call may take, and how long it is tried again: the client's own ten minutes are more than a statement has."""
+        retry = client("google.cloud.bigquery.retry", "bigquery").DEFAULT_RETRY
+        # The retry of whole jobs has ten minutes of its own, which no argument shortens.
+        return {"timeout": self._limits.seconds, "retry": retry.with_timeout(self._limits.seconds), "job_retry": None}
 
     def _config(self, *, dry_run: bool) -> Any:
         bigquery = client("google.cloud.bigquery", "bigquery")
@@ -131,11 +140,17 @@ class BigquerySession:
         """Turn what the client raises into a fault with fixed words."""
         api = client("google.api_core.exceptions", "bigquery")
         auth = client("google.auth.exceptions", "bigquery")
+        gone = (api.ServerError, auth.TransportError, client("requests.exceptions", "bigquery").ConnectionError, ConnectionError)
         try:
             yield
-        except (FutureTimeoutError, TimeoutError, api.RetryError):
+        except (FutureTimeoutError, TimeoutError, api.RetryError) as error:
+            if isinstance(getattr(error, "cause", None), gone):
+                raise server_gone("BigQuery") from None
             self.cancel()
             raise FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)") from None
+        except gone as error:
+            _log.debug("bigquery: %s", type(error).__name__)
+            raise server_gone("BigQuery") from None
         except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
             _log.debug("bigquery: %s", type(error).__name__)
             raise self._fault_of(error) from None

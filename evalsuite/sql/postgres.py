@@ -2,12 +2,25 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, sql_error
+from evalsuite.sql.session import (
+    NOT_SELECT,
+    OUTSIDE,
+    Connection,
+    QueryLimits,
+    Stream,
+    client,
+    neutral,
+    not_allowed,
+    server_gone,
+    sql_error,
+)
+from evalsuite.sql.statement import POSTGRES, called_names
 
 _log = logging.getLogger(__name__)
 
@@ -35,6 +48,21 @@ _TYPES = {
 _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
 # Roles beyond a superuser's own that let a SELECT read files of the server or start programs there.
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
+# A read-only transaction keeps a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
+# and files of the server outlive it. These do none of that.
+_HARMLESS = frozenset(
+    {
+        *("random", "random_normal", "setseed", "clock_timestamp", "timeofday", "currval", "lastval"),
+        *("gen_random_uuid", "uuidv4", "uuidv7", "uuid_generate_v1", "uuid_generate_v4"),
+        *("pg_sleep", "pg_sleep_for", "pg_sleep_until"),
+        *(f"pg_{what}_size" for what in ("relation", "table", "indexes", "total_relation", "database", "tablespace")),
+    }
+)
+# They are volatile by no word of theirs, and run a text as SQL.
+_RUN_TEXTS = ("crosstab", "crosstab2", "crosstab3", "crosstab4", "connectby", "xpath_table")
+_VOLATILE = "SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY(%s) AND (provolatile = 'v' OR proname = ANY(%s)) ORDER BY 1"
+# The first two letters of what a server says that ends a session, and what psycopg says of a server that says nothing any more.
+_ENDED = ("57P01", "57P02", "57P03", "08")
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSession":
@@ -61,7 +89,7 @@ def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSessio
         _log.debug("postgres: %s", type(error).__name__)
         raise UsageError(f"connection {connection.name!r}: the server does not let us in", hint=_hint(error)) from None
     opened.read_only = True
-    session = PostgresSession(opened, limits)
+    session = PostgresSession(opened, limits, frozenset(str(options.get("functions", "")).replace(",", " ").split()))
     if not options.get("allow_superuser"):
         session.refuse_strong_role(connection.name)
     return session
@@ -86,8 +114,9 @@ class PostgresSession:
 
     billed_bytes: int | None = None
 
-    def __init__(self, connection: Any, limits: QueryLimits) -> None:
+    def __init__(self, connection: Any, limits: QueryLimits, functions: frozenset[str] = frozenset()) -> None:
         self.connection = connection
+        self._allowed = _HARMLESS | functions
         self._limits = limits
         self._cursor: Any = None
         from psycopg.types.string import TextLoader
@@ -111,6 +140,7 @@ class PostgresSession:
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
         with self._faults():
             self.connection.rollback()
+            self._refuse_side_effects(sql)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
             # DECLARE takes a SELECT or VALUES without any changing part; sent as one prepared message it cannot hold two statements.
             self._cursor = self.connection.cursor(name="evalsuite")
@@ -119,6 +149,14 @@ class PostgresSession:
             described = self._cursor.description
         header = tuple(str(column.name) for column in described)
         return Stream(header=header, types=tuple(map(self._type_name, described)), chunks=self._chunks(self._cursor))
+
+    def _refuse_side_effects(self, sql: str) -> None:
+        """Raise SQL_NOT_ALLOWED where the statement calls a function that could leave more behind than its result."""
+        if re.search(r"\bu&\s*\"", sql, re.IGNORECASE):
+            raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
+        names = sorted(called_names(sql, POSTGRES) - self._allowed)
+        if names and (found := self.connection.execute(_VOLATILE, (names, list(_RUN_TEXTS))).fetchone()):
+            raise not_allowed(f"{OUTSIDE}: the function {found[0]} can leave more behind than its result")
 
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)
@@ -155,9 +193,11 @@ class PostgresSession:
             raise sql_error("range") from None
 
     def _fault_of(self, error: Any) -> FaultError:
-        from psycopg import DataError
+        from psycopg import DataError, OperationalError
 
         state = error.sqlstate or ""
+        if state.startswith(_ENDED) or (isinstance(error, OperationalError) and not state and self.connection.broken):
+            return server_gone("PostgreSQL")
         if state == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if state == "42601":

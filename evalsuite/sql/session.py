@@ -146,6 +146,11 @@ def not_allowed(reason: str) -> FaultError:
     return FaultError("SQL_NOT_ALLOWED", reason)
 
 
+def server_gone(engine: str) -> FaultError:
+    """NEEDS_CONNECTION of a server that went away while it ran a statement: nobody's answer is to blame."""
+    return FaultError("NEEDS_CONNECTION", f"{engine} went away while it ran the statement", side="setup")
+
+
 NOT_SELECT = "only one SELECT is run"
 OUTSIDE = "the statement reaches outside its database"
 

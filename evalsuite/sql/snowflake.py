@@ -8,7 +8,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, sql_error
+from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
 
 _log = logging.getLogger(__name__)
 
@@ -42,6 +42,8 @@ _TYPES = {
     13: "BOOLEAN",
 }
 _FIXED = 0
+# The connector's own numbers for a request that found nobody, or whose session is over.
+_NO_NETWORK = frozenset({250001, 250003, 250005, 251001, 251011, 251012, 290403, 390112, 390114})
 # Functions of the system can stop sessions, and a procedure can be called in a FROM: neither is a question to data.
 _SYSTEM_CALL = re.compile(r"\bSYSTEM\$\w+|\bTABLE\s*\(\s*CALL\b", re.IGNORECASE)
 
@@ -109,6 +111,8 @@ class SnowflakeSession:
             raise self._fault_of(error) from None
 
     def _fault_of(self, error: Any) -> FaultError:
+        if error.errno in _NO_NETWORK:
+            return server_gone("Snowflake")
         if error.errno in (604, 630) or error.sqlstate == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")
         if error.errno == 8 or "statement count" in str(error.msg):

@@ -130,6 +130,20 @@ def blanked(sql: str, dialect: Dialect) -> str:
     return "".join([*out, sql[position:]])
 
 
+def called_names(sql: str, dialect: Dialect) -> set[str]:
+    """The names before an opening bracket: of functions, as the server looks them up, and of some words that are none.
+
+    Unquoted ones are in small letters. Raises `FaultError` SQL_ERROR where a quote is not closed.
+    """
+    # Quoted names stay, all else that is quoted goes.
+    shown = list(blanked(sql, dialect))
+    for name in re.finditer(_NAME, sql):
+        if shown[name.start()] == "_":
+            shown[name.start() : name.end()] = name[0]
+    found = re.finditer(rf"({_NAME}|[^\W\d][\w$]*)\s*\(", "".join(shown))
+    return {match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1].lower() for match in found}
+
+
 def _comment_end(sql: str, position: int, *, nested: bool) -> int:
     """Where the block comment that began before `position` ends; the end of the text where nothing closes it."""
     depth = 1

@@ -157,7 +157,30 @@ class Queries:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
             return Answered(query=query, outcome=outcome, seconds=now() - started)
 
+    def bytes_to_bill(self, queries: Sequence[Query]) -> int:
+        """What dry runs say that the queries on engines that bill will read, in all; one that fails bills nothing."""
+
+        def of(query: Query) -> int:
+            try:
+                statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
+                with contextlib.closing(open_session(query.connection, self._limits)) as session:
+                    return int(session.estimate(statement))  # type: ignore[attr-defined]  # of every engine that bills
+            except (FaultError, EvalsuiteError):
+                return 0
+
+        with ThreadPoolExecutor(max_workers=_SERVER_THREADS, thread_name_prefix="dry runs") as threads:
+            return sum(threads.map(of, queries))
+
     def _on_server(self, query: Query) -> Executed:
+        """What a server gives; one that goes away while it runs the statement is asked once more."""
+        try:
+            return self._asked_server(query)
+        except FaultError as error:
+            if error.side != "setup" or self._closed:
+                raise
+            return self._asked_server(query)
+
+    def _asked_server(self, query: Query) -> Executed:
         statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
         with contextlib.closing(open_session(query.connection, self._limits)) as session:
             with self._lock:

@@ -1,5 +1,6 @@
 """One small database behind every engine: the same rows in each, written in the engine's own SQL."""
 
+import json
 import sqlite3
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -79,6 +80,22 @@ def _sqlite(place: Path) -> Made:
         "WITH RECURSIVE s(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM s WHERE i < {n}) SELECT i, 'row ' || i AS label FROM s ORDER BY i"
     )
     return Made("sqlite", Connection(name="made", engine="sqlite", database=str(file)), series, _RECURSIVE)
+
+
+def made_lite(tmp_path: Path, connection_line: str) -> list[str]:
+    """A folder of two questions on a server, their gold, and two answers that are queries; the words of a run of them."""
+    gold = tmp_path / "gold"
+    (gold / "exec_result").mkdir(parents=True)
+    specs = [{"instance_id": f"q{n}", "condition_cols": [], "ignore_order": True} for n in (1, 2)]
+    (gold / "made_eval.jsonl").write_text("".join(json.dumps(spec) + "\n" for spec in specs))
+    for n in (1, 2):
+        (gold / "exec_result" / f"q{n}.csv").write_text("n\n3\n")
+    (gold / "connections.yaml").write_text(connection_line)
+    answers = tmp_path / "answers"
+    answers.mkdir()
+    (answers / "q1.sql").write_text("SELECT count(*) AS n FROM items")
+    (answers / "q2.sql").write_text("SELECT max(id) + 1 AS n FROM items")
+    return ["run", str(answers), "--gold", str(gold), "--layout", "lite", "--mode", "sql", "--out", str(tmp_path / "out"), "--no-cache"]
 
 
 @pytest.fixture(scope="session")

@@ -1,14 +1,17 @@
 """Google's real client classes against the loopback stub: what is sent, and what becomes of the answers."""
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.execute import execute, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.bigquery_stub import Stub
+from tests.sql.conftest import made_lite
 
 
 def connection(stub: Stub, **options: Any) -> Connection:
@@ -64,6 +67,33 @@ def test_repeated_fields_and_pages(stub: Stub) -> None:
     table = run_answer("SELECT i AS x FROM range(5000) AS t(i) ORDER BY i", connection(stub), QueryLimits(seconds=30))
     assert list(table.columns[0]) == list(range(5000))
     assert len([path for method, path, _ in stub.requests if method == "GET" and "/queries/" in path]) >= 3
+
+
+def test_a_run_tells_its_bill_before(stub: Stub, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The dry runs of all queries come before the first that bills; a statement above --max-bytes-billed is never run, and is a LIMIT."""
+    words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
+    assert main([*words, "--max-bytes-billed", "5000", "-q"]) == 0
+    assert "note: 2 queries will read 2,000 bytes by their dry runs; none may bill more than 5,000" in capsys.readouterr().err
+    dry = [bool(body["configuration"].get("dryRun")) for method, path, body in stub.requests if method == "POST" and path.endswith("/jobs")]
+    assert dry[:2] == [True, True]
+    assert dry.count(False) == 2
+    rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
+    assert [row["score"] for row in rows] == [1, 0]
+    assert json.loads((tmp_path / "out/run.json").read_text())["sql"]["billed_bytes"] == 2000
+    stub.requests.clear()
+    assert main([*words[:-2], str(tmp_path / "dear"), "--no-cache", "--max-bytes-billed", "999", "-q"]) == 0
+    assert {json.loads(line)["fault"] for line in (tmp_path / "dear/results.jsonl").read_text().splitlines()} == {"LIMIT"}
+    assert all(body["configuration"].get("dryRun") for method, path, body in stub.requests if path.endswith("/jobs") and method == "POST")
+
+
+def test_a_service_that_goes_away_is_nobodys_answer(stub: Stub, tmp_path: Path) -> None:
+    """Nobody answers at the address: unscored, exit 4, no 0."""
+    words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
+    stub.shutdown()
+    stub.server_close()
+    assert main([*words, "--limit", "seconds=2", "-q"]) == 4
+    rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
+    assert {(row["status"], row["fault"], row["score"]) for row in rows} == {("unscored", "NEEDS_CONNECTION", None)}
 
 
 def test_default_dataset(stub: Stub) -> None:

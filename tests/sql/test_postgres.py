@@ -1,8 +1,10 @@
 """What only a real PostgreSQL server can show."""
 
 import contextlib
+import threading
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -12,6 +14,8 @@ from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql import open_session
 from evalsuite.sql.execute import ask, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
+from evalsuite.types import Fault
+from evalsuite.workers.queries import Queries, Query
 from tests.sql import postgres_server
 
 LIMITS = QueryLimits(seconds=30)
@@ -44,7 +48,18 @@ def test_a_role_that_could_write_cannot(postgres: Connection) -> None:
         ("SELECT pg_read_file('/etc/passwd')", "SQL_NOT_ALLOWED"),
         ("SELECT pg_ls_dir('.')", "SQL_NOT_ALLOWED"),
         ("SELECT lo_import('/etc/passwd')", "SQL_NOT_ALLOWED"),
-        ("SELECT set_config('transaction_read_only', 'off', false)", "SQL_ERROR"),
+        ("SELECT set_config('transaction_read_only', 'off', false)", "SQL_NOT_ALLOWED"),
+        ("SELECT pg_notify('a', 'b')", "SQL_NOT_ALLOWED"),
+        ("SELECT count(*) FROM items WHERE pg_catalog.PG_Notify('a', name) IS NULL", "SQL_NOT_ALLOWED"),
+        ("SELECT pg_catalog . \"pg_notify\" /* why */ ('a', 'b')", "SQL_NOT_ALLOWED"),
+        ("SELECT U&\"pg\\005fnotify\"('a', 'b')", "SQL_NOT_ALLOWED"),
+        ("SELECT pg_advisory_lock(7)", "SQL_NOT_ALLOWED"),
+        ("SELECT id FROM items LIMIT pg_try_advisory_lock(7)::int", "SQL_NOT_ALLOWED"),
+        ("SELECT * FROM (VALUES (pg_try_advisory_lock_shared(7)), (true)) AS v", "SQL_NOT_ALLOWED"),
+        ("SELECT query_to_xml('SELECT pg_notify(''a'', ''b'')', true, true, '')", "SQL_NOT_ALLOWED"),
+        ("SELECT * FROM ts_stat('SELECT pg_notify(''a'', ''b'')::text::tsvector')", "SQL_NOT_ALLOWED"),
+        ("SELECT pg_terminate_backend(1)", "SQL_NOT_ALLOWED"),
+        ("SELECT pg_logical_emit_message(false, 'a', 'b')", "SQL_NOT_ALLOWED"),
         ("SELECT 1/0", "SQL_ERROR"),
         ("SELECT 'infinity'::timestamptz", "SQL_ERROR"),
         ("SELECT '10000-01-01'::date", "SQL_ERROR"),
@@ -55,6 +70,49 @@ def test_statements_that_only_select_by_name(postgres: Connection, text: str, co
     with pytest.raises(FaultError) as caught:
         run_answer(text, postgres, LIMITS)
     assert caught.value.fault.code == code
+
+
+def test_volatile_functions_that_leave_nothing_behind(postgres: Connection) -> None:
+    """Randomness, clocks and sizes are let through, and what the connection names; a name in a text or a column is no call."""
+    for text in (
+        "SELECT count(*) FROM items WHERE random() >= 0 AND clock_timestamp() IS NOT NULL",
+        "SELECT pg_relation_size('items') > 0",
+        "SELECT 'pg_notify(1)' AS \"pg_notify\" -- pg_advisory_lock(1)",
+        "SELECT coalesce(max(id), 0), row_number() OVER (ORDER BY max(id)) FROM items WHERE id IN (1, 2)",
+    ):
+        assert run_answer(text, postgres, LIMITS).n_rows == 1
+    named = replace(postgres, options={**postgres.options, "functions": "pg_advisory_lock, pg_try_advisory_lock"})
+    assert run_answer("SELECT pg_try_advisory_lock(7)", named, LIMITS).columns[0][0] is True
+
+
+def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_path: Path) -> None:
+    """Its session ended in the middle, a statement is asked once more; where that ends too, the set-up is at fault."""
+    login = {key: postgres.options[key] for key in ("host", "port", "password")}
+    ended: list[int] = []
+
+    def end_sessions(times: int) -> None:
+        with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
+            while len(ended) < times and not stopped.wait(0.02):
+                running = (
+                    "SELECT pid FROM pg_stat_activity WHERE application_name = 'evalsuite' AND query LIKE 'FETCH%' AND state = 'active'"
+                )
+                for (pid,) in owner.execute(running).fetchall():
+                    if pid not in ended and owner.execute("SELECT pg_terminate_backend(%s)", (pid,)).fetchone():
+                        ended.append(pid)
+
+    for times, sql, code in ((1, "SELECT pg_sleep(2)::text AS x", ""), (2, "SELECT pg_sleep(20)::text AS x", "NEEDS_CONNECTION")):
+        ended.clear()
+        stopped = threading.Event()
+        killer = threading.Thread(target=end_sessions, args=(times,), daemon=True)
+        killer.start()
+        queries = Queries(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path)
+        try:
+            ((answered),) = queries.answers([Query(name="q", text=sql, connection=postgres, spill=tmp_path / "spill")])
+        finally:
+            stopped.set()
+            killer.join(30)
+        assert len(ended) == times
+        assert (answered.outcome.code if isinstance(answered.outcome, Fault) else "") == code
 
 
 def test_a_strong_role_is_refused(postgres: Connection) -> None:
