@@ -178,7 +178,9 @@ def leaderboard_command(
 
     A submission that did not change since a finished run of the same signature is not scored again.
     """
+    from evalsuite.gold.layouts import layout_of
     from evalsuite.memo import Memo, code_stamp
+    from evalsuite.readers.gold_files import find_spec
     from evalsuite.reports.data_files import as_json
     from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
     from evalsuite.reports.terminal import show
@@ -189,6 +191,9 @@ def leaderboard_command(
     check_showing(output or (), None)
     if by is not None:
         one_of(by, ("scorer", "group"), "--by")
+    if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
+        hint = "a board goes by the ending of gold: gold.sql is bird-ex, gold.txt test-suite"
+        raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)
     settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), **how.options())
     if receipts:
         folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]

@@ -5,6 +5,7 @@ A layout is a module or object with `detect(spec, entry)` (does this spec file, 
 so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
 """
 
+import os
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -22,7 +23,7 @@ from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
 from evalsuite.readers.submission import read_metadata
-from evalsuite.types import EVALUATORS, Gold, Submission
+from evalsuite.types import EVALUATORS, METADATA, Gold, Submission
 
 # The mode of one sample of several: the i-th of the k lines of each id.
 SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
@@ -134,7 +135,9 @@ class Original:
 
     @staticmethod
     def read_submission(folder: Path, limits: Limits, mode: str | None = None, ids: Collection[str] | None = None, /) -> Submission:
-        """What the folder's metadata describes; of a mode such as `sample 2 of 5`, the second line of each id.
+        """What the folder's metadata describes, or where it has none the databases of its dbt projects.
+
+        Of a mode such as `sample 2 of 5` it is the second line of each id.
 
         Raises `UsageError` where another mode is given, for each line says its type.
         """
@@ -142,6 +145,11 @@ class Original:
             return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
+        if folder.is_dir() and not os.path.lexists(folder / METADATA):
+            from evalsuite.readers.dbt_projects import read_projects
+
+            if (projects := read_projects(folder, limits, ids)) is not None:
+                return projects
         return read_metadata(folder, limits, ids)
 
 

@@ -92,7 +92,9 @@ def find_places(folders: Sequence[Path], gold: Path) -> tuple[list[Place], list[
 
 
 def _places_in(folder: Path, gold: Path, notes: list[str], *, by_files: bool) -> list[Place]:
-    """The places that a folder is or holds; empty where there is none."""
+    """The places that a folder is or holds, or a file of queries is; empty where there is none."""
+    if folder.is_file() and gold.exists() and is_alone(find_spec(gold)):
+        return [Place(name=folder.name, folder=folder)]
     if (why := why_no_folder(folder, "folder")) in ("no such folder", "not a folder"):
         raise UsageError(f"{folder}: {why}", hint="name folders of submissions or of runs")
     if why:

@@ -165,6 +165,18 @@ def test_check_and_explain_run_what_the_run_ran(here: Path, capsys: pytest.Captu
     assert "1 of gold's 2 distinct rows is not among the answer's" in capsys.readouterr().out
 
 
+def test_a_leaderboard_of_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Files of queries are ranked by their names; gold's ending says the evaluator, and rules of the other one are refused."""
+    with_queries(here / "all right.json", {str(n): query for n, (query, _) in enumerate(GOLD)})
+    with_queries(here / "one.json", {"0": GOLD[0][0], "1": "SELECT 7", "2": "SELECT"})
+    words = ["leaderboard", "one.json", "all right.json", "--gold", "gold.sql", "--databases", "dbs"]
+    assert main([*words, "--rules", "bird-ex"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.index("all right.json") < shown.index("one.json")
+    assert main([*words, "--rules", "test-suite"]) == 2
+    assert "gold.txt" in capsys.readouterr().err
+
+
 def test_a_run_of_pairs_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With --databases every row is run again, times are the run's word; a forged score is seen; without databases rows are left out."""
     about = [{"db_id": database, "difficulty": "simple"} for _, database in GOLD]
