@@ -77,7 +77,7 @@ class SqlAnswers:
             else:
                 yield task
         right: list[Result] = []
-        if self._tell is not None:
+        if asked and self._tell is not None:
             self._tell_cost(asked, self._tell)
         for start in range(0, len(asked) or 1, _AT_ONCE):
             ready: list[Task] = []
