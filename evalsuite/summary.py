@@ -9,7 +9,7 @@ from evalsuite.errors import GoldError
 from evalsuite.outcome import STATUSES, is_ungraded, raw_value
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 from evalsuite.stats.pooled_fields import pooled_fields
-from evalsuite.stats.query_pairs import pair_numbers
+from evalsuite.stats.query_rewards import pair_numbers
 from evalsuite.stats.units import n_units, units_of
 from evalsuite.types import Result, Rule
 
@@ -58,7 +58,7 @@ class Summary:
     standard error and interval where the suite names clusters: {n_clusters, se, interval_95, note}, what few clusters cannot say.
     `n_units` counts records where an instance holds many; `by_field` pools their fields. `histogram` counts the judged scores in ten
     equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
-    was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_pairs` says of answers that
+    was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_rewards` says of answers that
     are queries, by group too; empty where there is none.
 
     What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked

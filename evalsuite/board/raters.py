@@ -12,7 +12,7 @@ from evalsuite.errors import UsageError
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.reveal import reveal
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
-from evalsuite.stats.corrected import corrected_mean
+from evalsuite.stats.corrected_means import corrected_mean
 from evalsuite.stats.intervals import wilson_interval
 from evalsuite.store.history import RunEntry, one_run
 

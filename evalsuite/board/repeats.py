@@ -11,7 +11,7 @@ from evalsuite.board.sides import Side, load_sides, what_differs
 from evalsuite.errors import UsageError
 from evalsuite.outcome import ZERO, raw_value
 from evalsuite.run.entries import Entry
-from evalsuite.stats.repeats import Repeats, repeated
+from evalsuite.stats.repeated_samples import Repeats, repeated
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 from evalsuite.store.history import RUNS_FOLDER, named_run
 from evalsuite.store.run_scores import RunScores

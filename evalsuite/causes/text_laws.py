@@ -18,13 +18,13 @@ _QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 def same_text(normal: Callable[[str], str]) -> Callable[[Sequence[Pair]], Fixed | None]:
     """A law by which two texts are one: where they are the same in normal form, the prediction becomes gold's text."""
 
-    def one(pair: Pair) -> Any:
+    def undone(pair: Pair) -> Any:
         gold, predicted = pair.gold_text, pair.predicted_text
         if gold is None or predicted is None or gold == predicted or not normal(gold):
             return NO
         return pair.gold if normal(gold) == normal(predicted) else NO
 
-    return each(one)
+    return each(undone)
 
 
 def squeezed(text: str) -> str:

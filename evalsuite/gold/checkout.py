@@ -39,7 +39,7 @@ def with_questions(gold: Gold, given: Path | None, limits: Limits) -> Gold:
     return replace(gold, instances=tuple(replace(one, asked=asked.get(one.instance_id, one.asked)) for one in gold.instances))
 
 
-def around(gold: Path) -> list[Path]:
+def nearby_folders(gold: Path) -> list[Path]:
     """The folders round a gold folder in which what belongs to it may lie, itself first; links are followed."""
     folder = gold.resolve()
     return [folder, folder.parent, *([folder.parent.parent] if folder.parent.name == SUITE_FOLDER else [])]
@@ -47,7 +47,7 @@ def around(gold: Path) -> list[Path]:
 
 def _places(gold: Gold) -> Iterator[Path]:
     if gold.layout in FILES:
-        yield from (folder / FILES[gold.layout] for folder in around(gold.folder))
+        yield from (folder / FILES[gold.layout] for folder in nearby_folders(gold.folder))
 
 
 def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[str, dict[str, str]]]:
@@ -69,7 +69,7 @@ def _read_questions(place: Path, layout: str, limits: Limits) -> Iterator[tuple[
 
 def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Path | None:
     """The reference's file for an engine: in the last of the folders that has it, else beside the gold folder in a checkout."""
-    beside = around(gold) if gold is not None else []
+    beside = nearby_folders(gold) if gold is not None else []
     beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
     return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
 

@@ -1,6 +1,6 @@
 """The layouts of pairs of queries, named after the evaluators whose rules they ask for: `bird-ex` and `test-suite`.
 
-Gold is one file with a query and its database a line, a submission one file with a query for each line of gold (`readers.query_pairs`).
+Gold is one file with a query and its database a line, a submission one file with a query for each line of gold (`readers.query_files`).
 An entry is read as the `evaluation` it stands for, one `sql_match`; the difficulty that a file of questions gives is the instance's group.
 """
 
@@ -14,7 +14,7 @@ from evalsuite.gold.spec import MakeInstance, check_of, groups_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.readers.query_pairs import read_gold_pairs, read_predictions, read_questions
+from evalsuite.readers.query_files import read_gold_pairs, read_predictions, read_questions
 from evalsuite.types import GoldInstance, Problem, Submission, Suite
 
 # What is shown of a question, besides its difficulty.

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite import __version__
-from evalsuite.reports.characters import DrawnInterval, interval_lines
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Section, Table
+from evalsuite.reports.drawn_lines import DrawnInterval, interval_lines
 from evalsuite.reports.words import counted, p_value, percent, points, some
 
 if TYPE_CHECKING:

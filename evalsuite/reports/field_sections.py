@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.reports.characters import share_bar
 from evalsuite.reports.document import Code, Column, Form, Own, Section, Table
+from evalsuite.reports.drawn_lines import share_bar
 from evalsuite.reports.words import percent
 from evalsuite.stats.pooled_fields import COUNTS, pooled_confusions
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evalsuite.reports.characters import share_bar
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Document, Form, Picture, Section, Table
+from evalsuite.reports.drawn_lines import share_bar
 from evalsuite.reports.words import counted, interval_words, percent
 
 if TYPE_CHECKING:
     from evalsuite.board.repeats import ModelSamples, Samples
-    from evalsuite.stats.repeats import Passes, Repeats
+    from evalsuite.stats.repeated_samples import Passes, Repeats
 
 _BAR = 40
 
@@ -112,14 +112,14 @@ def _pictures(samples: "Samples") -> Iterator[Picture]:
 
     from evalsuite.reports.pictures import IntervalRow, draw_bars, draw_intervals
 
-    def around(value: float, error: float | None) -> tuple[float | None, float | None]:
+    def interval_of(value: float, error: float | None) -> tuple[float | None, float | None]:
         return (None, None) if error is None else (max(0.0, value - 1.96 * error), min(1.0, value + 1.96 * error))
 
     rows = []
     for one in samples.models:
         for passes in one.numbers.passes:
-            rows.append(IntervalRow(f"{one.model}: pass@{passes.k}", passes.any, *around(passes.any, passes.any_se)))
-            rows.append(IntervalRow(f"{one.model}: pass^{passes.k}", passes.all, *around(passes.all, passes.all_se)))
+            rows.append(IntervalRow(f"{one.model}: pass@{passes.k}", passes.any, *interval_of(passes.any, passes.any_se)))
+            rows.append(IntervalRow(f"{one.model}: pass^{passes.k}", passes.all, *interval_of(passes.all, passes.all_se)))
     title = "Right in k samples"
     found: Markup = Markup(draw_intervals(rows, title=title))
     yield Picture(title, found, "at least one of k right (pass@k), all k right (pass^k), with 95 % intervals over questions")

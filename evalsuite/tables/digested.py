@@ -90,16 +90,16 @@ def with_rows(tables: Mapping[str, AnyTable | Fault], names: Iterable[str]) -> d
     return {name: table.rows() if isinstance(table, DigestedTable) and name.lower() in wanted else table for name, table in tables.items()}
 
 
-def held(form: Any) -> Any:
+def as_values(form: Any) -> Any:
     """A form with its tables as Python values. Raises what gold is blamed with."""
     if isinstance(form, list):
-        return [held(table) for table in form]
+        return [as_values(table) for table in form]
     if isinstance(form, DigestedTable):
-        return held(form.rows())
+        return as_values(form.rows())
     if isinstance(form, Table):
         is_plain = packed_of(form) is None and array_columns(form) is None
         return form if is_plain else replace(form, columns=tuple(map(list, form.columns)))
-    return {name: held(table) for name, table in form.items()} if isinstance(form, Mapping) else form
+    return {name: as_values(table) for name, table in form.items()} if isinstance(form, Mapping) else form
 
 
 def digested_tables(forms: Mapping[str, Any]) -> Sequence[DigestedTable]:
@@ -112,9 +112,10 @@ def bound(forms: Mapping[str, Any], source: Callable[[int], DigestSource]) -> di
     """The forms with each of their `digested_tables` behind the source for its place among them."""
     places = count()
 
-    def one(form: Any) -> Any:
+    def with_source(form: Any) -> Any:
         return replace(form, source=source(next(places))) if isinstance(form, DigestedTable) else form
 
     return {
-        name: {title: one(table) for title, table in form.items()} if isinstance(form, Mapping) else form for name, form in forms.items()
+        name: {title: with_source(table) for title, table in form.items()} if isinstance(form, Mapping) else form
+        for name, form in forms.items()
     }

@@ -53,14 +53,14 @@ def alike(a: Any, b: Any) -> bool:
 def accepting_itself(name: str) -> Callable[[Compare], Compare]:
     """The comparator, which is asked only where gold and answer are not identical."""
 
-    def around(compare: Compare) -> Compare:
+    def with_identity(compare: Compare) -> Compare:
         @wraps(compare)
         def compared(gold: Any, extracted: Any, params: Params) -> ComparatorResult:
             return ComparatorResult(1.0, name) if alike(gold, extracted) else compare(gold, extracted, params)
 
         return compared
 
-    return around
+    return with_identity
 
 
 def exact(gold: Any, extracted: Any, _: Params) -> ComparatorResult:

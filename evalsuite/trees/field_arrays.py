@@ -158,7 +158,7 @@ class _ListRows:
         gains, alike = np.zeros(shape), np.zeros(shape, dtype=bool)
         for (i, j), rows in zip(np.ndindex(shape), scored, strict=True):
             unknown = sum(row.weight for row in rows if row.status in ("batch_error", "error"))
-            gains[i, j] = walk.worth(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
+            gains[i, j] = walk.gain_of(tally(rows)) + walk.rate * (lone[0][i] + lone[1][j] - 2 * unknown)
             alike[i, j] = bool(unknown) or same(self.gold[i], self.extracted[j])
         cells = np.ix_(*places)
         return sorted((places[0][i], places[1][j]) for i, j in fitting(gains[cells], alike[cells]))

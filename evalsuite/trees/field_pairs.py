@@ -64,7 +64,7 @@ class Cross:
         for rows, columns, lists in self.lists:
             worth[np.ix_(rows, columns)] += lists.values()
         for i, value in self.choosing:
-            worth[i] = [self.walk.worth(self.count(self.items, value, element)) for element in self.extracted]
+            worth[i] = [self.walk.gain_of(self.count(self.items, value, element)) for element in self.extracted]
         return worth
 
     def count(self, plan: Plan, gold: Any, extracted: Any) -> Tally:

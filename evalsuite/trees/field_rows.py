@@ -51,7 +51,7 @@ class Walk:
         self.judged: ByObject[list[tuple[Rows, list[str]]]] = ByObject()
         self._lists: ByObject[Lists] = ByObject()
 
-    def worth(self, counts: Tally) -> float:
+    def gain_of(self, counts: Tally) -> float:
         """What some rows add to the record at its rate: their scores twice, less the rate times their weight."""
         return 2 * counts.scored - self.rate * counts.weight
 
@@ -263,7 +263,7 @@ class Walk:
             return options
 
         options = self.judged.get((path, aligned), (choices,), options_of) if plan.any_batch else options_of()
-        worth = [self.worth(tally(rows)) for rows, _ in options]
+        worth = [self.gain_of(tally(rows)) for rows, _ in options]
         rows, missing = options[worth.index(max(worth))]
         self.missing = self.missing + missing
         out.extend(map(copy.copy, rows) if plan.any_batch else rows)

@@ -30,7 +30,7 @@ from typing import Final, Literal
 
 from evalsuite.errors import OutputError
 from evalsuite.walls.jailed_program import INSIDE
-from evalsuite.walls.landlock import PACKAGE, around, landlock_version, restrict_files
+from evalsuite.walls.landlock import PACKAGE, landlock_version, parts_without, restrict_files
 from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities
 from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.walls.seccomp import can_filter, restrict_calls
@@ -143,7 +143,7 @@ def _standard_library() -> list[str]:
     hidden = [str(path.resolve()) for path in installed]
     shared = [str(path) for path in own.glob("*.so*")]
     system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
-    kept = [part for path in (str(library), *system) for part in around(path, hidden)]
+    kept = [part for path in (str(library), *system) for part in parts_without(path, hidden)]
     return [str(Path(sys.executable).resolve()), *shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
 
 

@@ -68,7 +68,7 @@ def restrict_files(
     return True
 
 
-def around(path: str, hidden: Iterable[str]) -> list[str]:
+def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
     """`path`, or, where one of the `hidden` paths lies in it, the parts of it that hold none of them.
 
     A rule of Landlock can only allow, and what it allows holds for everything below. `hidden` are paths without links. A path that lies
@@ -85,7 +85,7 @@ def around(path: str, hidden: Iterable[str]) -> list[str]:
         children = [child.path for child in os.scandir(place) if not child.is_symlink()]
     except OSError:
         return []
-    return [kept for child in sorted(children) for kept in around(child, map(str, inside))]
+    return [kept for child in sorted(children) for kept in parts_without(child, map(str, inside))]
 
 
 def library_paths() -> list[str]:

@@ -18,7 +18,7 @@ from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError
 from evalsuite.readers.duckdb_connections import place_of
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
-from evalsuite.walls.landlock import around, library_paths
+from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.requests import COPY
@@ -47,7 +47,7 @@ class Calls:
     ) -> None:
         hidden_paths = [str(path.resolve()) for path in hidden]
         paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
-        self._readable = [kept for path in paths for kept in around(path, hidden_paths)]
+        self._readable = [kept for path in paths for kept in parts_without(path, hidden_paths)]
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._zygote, self._owns_zygote = zygote, zygote is None

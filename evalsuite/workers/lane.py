@@ -19,7 +19,7 @@ from typing import IO, Any
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
-from evalsuite.walls.landlock import around, library_paths
+from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import COPY, opens_files, read_request
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now
@@ -77,7 +77,7 @@ def set_up(
         for role, (own, others) in sides.items():
             hidden = list(map(str, others))
             own += [str(path.resolve()) for path in (made or {}).get(role, ())]
-            readable[role] = [kept for path in (*libraries, *own) for kept in around(path, hidden)]
+            readable[role] = [kept for path in (*libraries, *own) for kept in parts_without(path, hidden)]
     return Setup(isolation=isolation, limits=limits, readable=readable, gold_inodes=gold_inodes, opens_files=opens_files)
 
 

@@ -21,7 +21,7 @@ from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Sessi
 from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
-from evalsuite.walls.landlock import around, library_paths
+from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.query_worker import END, FINGERPRINT, GO, PART, SAID, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
@@ -108,7 +108,7 @@ class Queries:
         talk, whole = _Talk(worker, now() + 6 * self._limits.seconds), False
         try:
             talk.order(TIME_RATIO, connection, self._limits, pair)
-            ratio = float(talk.said())
+            ratio = float(talk.next_word())
             talk.until_end()
             whole = True
         except _ReportedError as reported:
@@ -201,7 +201,7 @@ class Queries:
         whole = False
         try:
             talk.order(STATEMENT, query.connection, polite, query.text)
-            statement = str(talk.said())
+            statement = str(talk.next_word())
             key = self._cache.key(query.connection.engine, key_part or None, statement) if self._cache else None
             if self._cache and key and (known := self._cache.get(key, self._limits)):
                 talk.say(SKIP)
@@ -242,7 +242,7 @@ class Queries:
             talk = _Talk(self._worker(connection), now() + _FINGERPRINT_SECONDS)
             try:
                 talk.order(FINGERPRINT, connection, self._limits, "")
-                known = str(talk.said())
+                known = str(talk.next_word())
                 talk.until_end()
             except _ReportedError as reported:
                 raise FaultError(reported.fault.code, reported.fault.detail) from None
@@ -257,7 +257,9 @@ class Queries:
             return worker
         self._end(worker)
         walled = self._isolation != "none"
-        readable = [kept for path in (*library_paths(), *read_of(connection)) for kept in around(path, self._hidden)] if walled else []
+        readable = (
+            [kept for path in (*library_paths(), *read_of(connection)) for kept in parts_without(path, self._hidden)] if walled else []
+        )
         limits = {"memory_mib": self._limits.memory_mib}
         setup = {"walls": walled, "limits": limits, "readable": {"queries": readable}, "plugins": [], "metrics": {}}
         with undisturbed(), self._lock:
@@ -343,7 +345,7 @@ class _Talk:
             raise _ReportedError(value)
         return kind, value
 
-    def said(self) -> Any:
+    def next_word(self) -> Any:
         """The value of a word of the worker."""
         kind, value = self.hear()
         return value if kind == SAID else ""

@@ -18,7 +18,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.digested import held
+from evalsuite.tables.digested import as_values
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
@@ -69,7 +69,9 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
         return judge
     module, _, name = order.partition(":")
     found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
-    return lambda task, prediction: found(task, replace(prediction, forms={name: held(form) for name, form in prediction.forms.items()}))
+    return lambda task, prediction: found(
+        task, replace(prediction, forms={name: as_values(form) for name, form in prediction.forms.items()})
+    )
 
 
 def _read(form: Any) -> Any:
@@ -148,7 +150,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         takes_big = takes_big_tables(entry)
         parameters = usable_parameters(task, check, entry, as_it_comes=takes_big)
         if not takes_big and entry.marker.reads != "query":
-            form = held(form)
+            form = as_values(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
     except FaultError as error:

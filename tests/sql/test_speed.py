@@ -13,7 +13,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.sql.pairs import EVALUATORS
 from evalsuite.sql.session import QueryLimits
 from evalsuite.sql.speed import time_ratio
-from evalsuite.stats.query_pairs import pair_numbers, reward_of
+from evalsuite.stats.query_rewards import pair_numbers, reward_of
 from evalsuite.types import Result
 
 BIRD = EVALUATORS["bird-ex"]

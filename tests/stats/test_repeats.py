@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.stats.repeats import repeated
+from evalsuite.stats.repeated_samples import repeated
 from evalsuite.stats.samples import StatsError
 
 
