@@ -3,48 +3,18 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from evalsuite.errors import GoldError
 from evalsuite.outcome import STATUSES, is_ungraded, raw_value
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
+from evalsuite.stats.means import Mean, mean_under
 from evalsuite.stats.pooled_fields import pooled_fields
 from evalsuite.stats.query_rewards import pair_numbers
 from evalsuite.stats.units import n_units, units_of
 from evalsuite.types import Result, Rule
 
 N_BINS = 10
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mean:
-    """The mean over n instances with its bounds: `low` counts the unjudged as 0, `high` as 1.
-
-    What gold kept from being judged counts as in `low`; the `n_ungraded` that the grader's side left unjudged are in no mean.
-    """
-
-    n: int
-    low: float
-    high: float
-    n_unjudged: int
-    n_ungraded: int = 0
-
-    @property
-    def n_judged(self) -> int:
-        """How many instances the score is over."""
-        return self.n - self.n_ungraded
-
-    @property
-    def points(self) -> float:
-        """The sum of the judged scores: the numerator of `low`."""
-        return self.low * self.n
-
-    @property
-    def value(self) -> float | None:
-        """The score, None where nobody judged any instance."""
-        if self.n_unjudged == self.n:
-            return None
-        return self.points / self.n_judged if self.n_ungraded else self.low
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +129,7 @@ def summarise(
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
-    chosen = _mean_under(results, "score")
+    chosen = mean_under(results, "score")
     strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
     reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
     se, interval, method = _spread(results)
@@ -172,8 +142,8 @@ def summarise(
         n_right=sum(r.status == "scored" and r.score == 1 for r in results),
         n_wrong=sum(r.status == "scored" and r.score == 0 for r in results),
         chosen=chosen,
-        official=_mean_under(results, "official"),
-        strict=_mean_under(results, "strict") if strict_known else None,
+        official=mean_under(results, "official"),
+        strict=mean_under(results, "strict") if strict_known else None,
         se=se,
         interval=interval,
         interval_method=method,
@@ -210,15 +180,6 @@ def _raw(results: Sequence[Result]) -> dict[str, Any] | None:
     ends = None if found.low is None or found.high is None else [found.low, found.high]
     mean = {"n": len(results), "n_measured": len(values), "mean": sum(values) / len(values), "se": found.se, "interval_95": ends}
     return {"scorer": names.pop(), **mean}
-
-
-def _mean_under(results: Sequence[Result], which: Literal["score", "official", "strict"]) -> Mean:
-    n = len(results)
-    values = [getattr(result, which) for result in results]
-    unjudged = sum(value is None for value in values)
-    low = sum(value for value in values if value is not None) / n if n else 0.0
-    ungraded = sum(value is None and is_ungraded(result) for value, result in zip(values, results, strict=True))
-    return Mean(n=n, low=low, high=low + (unjudged / n if n else 0.0), n_unjudged=unjudged, n_ungraded=ungraded)
 
 
 def _spread(results: Sequence[Result]) -> tuple[float | None, tuple[float, float] | None, str]:
@@ -291,11 +252,12 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
 
 def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
     raw, bucket = _raw(bucket), _with_range(bucket)
-    chosen, official, strict = _mean_under(bucket, "score"), _mean_under(bucket, "official"), _mean_under(bucket, "strict")
+    chosen, official, strict = mean_under(bucket, "score"), mean_under(bucket, "official"), mean_under(bucket, "strict")
     se, interval, _ = _spread(bucket)
     pairs = pair_numbers(bucket)
     return {
         "n": raw["n"] if raw else chosen.n,
+        "n_units": n_units(bucket),
         "n_judged": chosen.n_judged if chosen.value is not None else 0,
         "n_right": sum(r.score == 1 for r in bucket),
         "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),

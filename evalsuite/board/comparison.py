@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evalsuite.board.paired_units import FieldDifference, field_differences, fields_by_unit, paired_units
+from evalsuite.board.paired_units import FieldDifference, field_differences, paired_units, score_shifts
 from evalsuite.board.pairing import (
     Pair,
     Paired,
@@ -13,7 +13,6 @@ from evalsuite.board.pairing import (
     cluster_of_each,
     cluster_tags,
     difference_bounds,
-    fields_of,
     flipped_instances,
     is_lower_better,
     on_own_scale,
@@ -31,7 +30,6 @@ from evalsuite.board.tested_differences import (
     detectable_points,
     instances_needed,
     paired_difference,
-    score_shift,
 )
 from evalsuite.errors import UsageError
 from evalsuite.outcome import raw_value
@@ -217,7 +215,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
         # The paths of a schema are places in gold.
         fields=tuple(field_differences(pairs, alpha=how.alpha, clusters=cluster_of)) if shows(how.level, "shape") else (),
-        shift=_shifts(base, other, how) if how.shift else (),
+        shift=score_shifts(base, other, how) if how.shift else (),
         unjudged=tuple(a.instance_id for a, b in shared if how.value(a) is None or how.value(b) is None)
         if shows(how.level, "status")
         else (),
@@ -226,37 +224,6 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         only_candidate=tuple(name for name in other.results if name not in base.results),
         corrected=other.corrected,
     )
-
-
-def _shifts(base: Side, other: Side, how: PairingOptions) -> tuple[ScoreShift, ...]:
-    """The shift of each field's F1, or of each scorer's scores where no tree scorer judged."""
-    pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
-    judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
-    by_fields = shows(how.level, "shape")
-    fields = fields_by_unit(judged) if by_fields else {}
-    if fields:
-        columns = {
-            path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
-            for path, units in fields.items()
-        }
-    else:
-        left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
-        columns = {name: (left[name], right[name]) for name in left if name in right}
-    found = [score_shift(name, a, b) for name, (a, b) in columns.items()]
-    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.p))
-
-
-def _scores_by_column(side: Side, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
-    """Scorer (or path) -> instance id -> score of one side alone."""
-    found: dict[str, dict[str, float]] = {}
-    for name, result in side.results.items():
-        value = how.value(result)
-        if value is None:
-            continue
-        fields = fields_of(result) if with_fields else {}
-        for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:
-            found.setdefault(key, {})[name] = float(score)
-    return found
 
 
 def _with_holm(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -1,11 +1,13 @@
-"""Two sides paired unit by unit: instances, or the records of those that hold many; and their fields path by path."""
+"""Two sides paired unit by unit: instances, or the records of those that hold many; their fields path by path, and whether scores moved."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from evalsuite.board.pairing import FieldNumbers, Pair, PairingOptions, fields_by_path
-from evalsuite.board.tested_differences import PairedDifference, paired_difference
+from evalsuite.board.pairing import FieldNumbers, Pair, PairingOptions, fields_by_path, fields_of
+from evalsuite.board.sides import Side
+from evalsuite.board.tested_differences import PairedDifference, ScoreShift, paired_difference, score_shift
 from evalsuite.outcome import ZERO
+from evalsuite.reveal import shows
 from evalsuite.stats.units import UnitScore, at_one_length, fields_of_units, units_of
 from evalsuite.types import Result
 
@@ -114,3 +116,34 @@ def field_differences(pairs: Sequence[Pair], *, alpha: float, clusters: Mapping[
 def _two_means(sides: Sequence[tuple[FieldNumbers, FieldNumbers]], at: int) -> tuple[float, float]:
     n = max(1, len(sides))
     return sum(a[at] for a, _ in sides) / n, sum(b[at] for _, b in sides) / n
+
+
+def score_shifts(base: Side, other: Side, how: PairingOptions) -> tuple[ScoreShift, ...]:
+    """The shift of each field's F1, or of each scorer's scores where no tree scorer judged."""
+    pairs = [(a, other.results[name]) for name, a in base.results.items() if name in other.results]
+    judged = [(a, b) for a, b in pairs if how.value(a) is not None and how.value(b) is not None]
+    by_fields = shows(how.level, "shape")
+    fields = fields_by_unit(judged) if by_fields else {}
+    if fields:
+        columns = {
+            path: ({str(at): a for at, a in enumerate(units.a)}, {str(at): b for at, b in enumerate(units.b)})
+            for path, units in fields.items()
+        }
+    else:
+        left, right = (_scores_by_column(side, how, with_fields=by_fields and not pairs) for side in (base, other))
+        columns = {name: (left[name], right[name]) for name in left if name in right}
+    found = [score_shift(name, a, b) for name, (a, b) in columns.items()]
+    return tuple(sorted((one for one in found if one is not None), key=lambda one: one.p))
+
+
+def _scores_by_column(side: Side, how: PairingOptions, *, with_fields: bool) -> dict[str, dict[str, float]]:
+    """Scorer (or path) -> instance id -> score of one side alone."""
+    found: dict[str, dict[str, float]] = {}
+    for name, result in side.results.items():
+        value = how.value(result)
+        if value is None:
+            continue
+        fields = fields_of(result) if with_fields else {}
+        for key, score in {path: numbers[2] for path, numbers in fields.items()}.items() if fields else [(result.scorer or "", value)]:
+            found.setdefault(key, {})[name] = float(score)
+    return found

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
 
-from evalsuite.board.repeats import ModelSamples, models_of
+from evalsuite.board.repeats import ModelSamples, models_of, newest_samples
 from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, what_forbids_ranking
 from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
@@ -127,6 +127,8 @@ def make_leaderboard(
     """
     of_model: Mapping[str, ModelSamples] = {}
     if samples:
+        entries, left_out = newest_samples(entries)
+        notes = (*notes, *left_out)
         if alike := [entry.scores for entry in entries if entry.scores is not None]:
             _refuse_unlike(alike, force=force)
         entries, of_model = models_of(entries)

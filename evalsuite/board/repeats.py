@@ -1,10 +1,11 @@
 """Several runs of one model: its answers are samples of the same questions."""
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from evalsuite.board.shared_instances import direction_of
 from evalsuite.board.sides import Side, load_sides, what_differs
@@ -14,10 +15,12 @@ from evalsuite.run.entries import Entry
 from evalsuite.stats.repeated_samples import Repeats, repeated
 from evalsuite.stats.units import by_unit, mean_unit_details, mean_units, units_of
 from evalsuite.store.history import RUNS_FOLDER, named_run
+from evalsuite.store.run_folder import RUN
 from evalsuite.store.run_scores import RunScores
 from evalsuite.types import Result, Rule
 
 SCHEMA_VERSION = 1
+_BEGAN: Final = re.compile(r"\d{8}-\d{6}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +121,40 @@ def unequal_samples(sides: Sequence[Side]) -> list[str]:
     return [f"fewer than {len(sides)} samples were judged of {', '.join(fewer[:5])}{more}"]
 
 
+def newest_samples(entries: Sequence[Entry]) -> tuple[list[Entry], list[str]]:
+    """(the entries, but of runs that scored one sample of a model the newest alone; a note on what was left out).
+
+    Answers that were scored twice are one sample: those of one content, from one folder, or named by the other's `rescored_from`.
+    """
+    from evalsuite.run.rescoring import FROM
+
+    runs = {Path(run.folder).name: run for entry in entries if (run := entry.scores) is not None and entry.is_run}
+    # The names of a history say when a run began; others say nothing.
+    all_say_when = all(_BEGAN.match(name) for name in runs)
+    newest: dict[Any, tuple[Any, str]] = {}
+    for entry in entries:
+        key, when = tuple[str, ...]((entry.name,)), ("", 0)
+        if (run := entry.scores) is not None and entry.is_run and run.submission_hash:
+            first, seen = run, set[str]()
+            while (before := str(first.metadata.get(FROM))) in runs and before not in seen:
+                seen.add(before)
+                first = runs[before]
+            key = (_model_of(entry), first.submission_hash, first.submission, str(first.metadata.get("sample")))
+            file = Path(run.folder) / RUN
+            when = (file.parent.name[:15] if all_say_when else "", file.stat().st_mtime_ns if file.exists() else 0)
+        if key not in newest or when > newest[key][0]:
+            newest[key] = (when, entry.name)
+    kept = {name for _, name in newest.values()}
+    older = [entry.name for entry in entries if entry.name not in kept]
+    notes = [f"{', '.join(older)}: scored again in a newer run, which is the sample that counts"] if older else []
+    return [entry for entry in entries if entry.name in kept], notes
+
+
+def _model_of(entry: Entry) -> str:
+    """The `model_name` that is said of an entry, by others or by its run; empty where none is."""
+    return str(entry.metadata.get("model_name") or (entry.scores and entry.scores.metadata.get("model_name")) or "")
+
+
 def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSamples]]:
     """(an entry a model, the samples by its name): entries that say one `model_name` are samples of it, and its scores their means.
 
@@ -125,7 +162,7 @@ def models_of(entries: Sequence[Entry]) -> tuple[list[Entry], dict[str, ModelSam
     """
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        said = entry.metadata.get("model_name") or (entry.scores.metadata.get("model_name") if entry.scores is not None else None)
+        said = _model_of(entry)
         groups.setdefault(f"model {said}" if said and entry.scores is not None else f"entry {entry.name}", []).append(entry)
     found, samples = [], dict[str, ModelSamples]()
     for key, own in groups.items():

@@ -222,6 +222,13 @@ def _list_of_texts(value: Any, what: str) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _clusters(value: Any, where: str) -> dict[str, Any]:
+    """The tags that part the instances into clusters, and the place where they stand."""
+    if not (tags := _list_of_texts(value, f"{where}: clusters")):
+        raise GoldError(f"{where}: clusters names no group", hint="name groups, or leave the key out where instances are independent")
+    return {"clusters": tags, "clusters_at": where}
+
+
 def _defaults(value: Any, where: str) -> dict[str, Any]:
     """Parameters by scorer name; each must be one the scorer knows."""
     defaults = _mapping(value, "defaults", where)
@@ -254,6 +261,6 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "fail_under": _fail_under,
     "connections": lambda value, where: {"connections": _mapping(value, "connections", where)},
     "judge": _judge,
-    "clusters": lambda value, where: {"clusters": _list_of_texts(value, f"{where}: clusters"), "clusters_at": where},
+    "clusters": _clusters,
     "hidden": _hidden,
 }

@@ -130,7 +130,7 @@ def _candidate_suite(comparison: "Comparison", candidate: "Candidate") -> Suite:
     total = candidate.total
     properties = [("baseline", comparison.baseline), ("rules", comparison.rules), ("verdict", candidate.verdict)]
     properties += [
-        ("points", own_points(total)),
+        ("difference" if total.is_raw else "points", own_points(total)),
         ("p", "" if total.p_adjusted is None else f"{total.p_adjusted:.6g}"),
     ]
     properties += [("won / tied / lost", f"{total.wins} / {total.ties} / {total.losses}"), ("signature", candidate.signature)]
@@ -154,6 +154,9 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
     """The parts of the page; `sections` are those of every form for people."""
     one = comparison.candidates[0] if len(comparison.candidates) == 1 else None
     large = own_points(one.total) if one else f"{len(comparison.candidates)} candidates"
+    is_raw = any(row.total.is_raw for row in comparison.candidates)
+    better = "right of the dashed line is better"
+    scale = f"on the metric's own scale against {comparison.baseline}" if is_raw else f"in points against {comparison.baseline}; {better}"
     overview = differences_picture([one.total for one in comparison.candidates], comparison, title=f"Difference to {comparison.baseline}")
     yield Section(
         look="hero",
@@ -162,11 +165,11 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
             f"baseline {comparison.baseline} · rules {comparison.rules} · {pairs_in_words(comparison)} paired",
             candidates_in_words(comparison),
         ],
-        pictures=[Picture("", overview, f"in points against {comparison.baseline}; right of the dashed line is better")],
+        pictures=[Picture("", overview, scale)],
         values={
             "about": "comparison",
             "headline": large,
-            "unit": "points" if one and large != "-" else "",
+            "unit": "points" if one and large != "-" and not one.total.is_raw else "",
             "tab": f"{candidates_in_words(comparison)} · {comparison.suite}",
         },
     )

@@ -58,7 +58,7 @@ def candidates_in_words(comparison: "Comparison") -> str:
 
 def _candidate_in_words(candidate: "Candidate") -> str:
     judged = (
-        f" ({own_points(candidate.total)} points, p {p_value(candidate.total.p_adjusted)})"
+        f" ({own_points(candidate.total)}{'' if candidate.total.is_raw else ' points'}, p {p_value(candidate.total.p_adjusted)})"
         if candidate.verdict in ("better", "worse")
         else ""
     )
@@ -81,7 +81,7 @@ def comparison_sections(comparison: "Comparison", *, everything: bool = False, d
 def _totals_section(comparison: "Comparison") -> Section:
     has_errata = comparison.corrected is not None or any(one.corrected is not None for one in comparison.candidates)
     columns: list[Column[Candidate]] = [
-        *_difference_columns(comparison, "candidate", lambda one: one.total, family=len(comparison.candidates)),
+        *_difference_columns(comparison, "candidate", comparison.candidates, lambda one: one.total, family=len(comparison.candidates)),
         Column(name="d_z", words=lambda one: _signed(one.total.effect), is_number=True),
         Column(name="won / tied / lost", words=lambda one: f"{one.total.wins} / {one.total.ties} / {one.total.losses}", is_number=True),
         *([Column(name="corrected", words=lambda one: _corrected_words(comparison, one), is_number=True)] if has_errata else []),
@@ -171,9 +171,8 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
         rows: Sequence[PairedDifference] = getattr(candidate, attribute)
         if any(row.n < candidate.total.n for row in rows):
-            columns = _difference_columns(
-                comparison, name, lambda row: row, family=sum(len(getattr(c, attribute)) for c in comparison.candidates)
-            )
+            family = sum(len(getattr(c, attribute)) for c in comparison.candidates)
+            columns = _difference_columns(comparison, name, rows, lambda row: row, family=family)
             yield Section(
                 title=f"{label} by {name}", kind=name, of=candidate.label, table=Table(columns=columns, rows=rows), is_folded=True
             )
@@ -182,7 +181,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
         shown = ordered if everything else ordered[:MOST_FIELDS]
         family = sum(len(c.fields) for c in comparison.candidates)
         by_field: list[Column[FieldDifference]] = [
-            *_difference_columns(comparison, "field (F1)", lambda field: field.f1, family=family),
+            *_difference_columns(comparison, "field (F1)", shown, lambda field: field.f1, family=family),
             Column(name="precision", words=lambda f: _signed(f.precision[1] - f.precision[0]), is_number=True),
             Column(name="recall", words=lambda f: _signed(f.recall[1] - f.recall[0]), is_number=True),
         ]
@@ -245,9 +244,10 @@ def how_it_was_made(comparison: "Comparison") -> Iterator[tuple[str, str]]:
 
 
 def _difference_columns(
-    comparison: "Comparison", name: str, row_of: "Callable[[Any], PairedDifference]", *, family: int
+    comparison: "Comparison", name: str, rows: Sequence[Any], row_of: "Callable[[Any], PairedDifference]", *, family: int
 ) -> list[Column[Any]]:
     """The columns of paired differences; Holm's stands only where there is more than one row in the family."""
+    difference = "difference" if any(row_of(one).is_raw for one in rows) else "points"
     second = "score" if name == "candidate" or len(comparison.candidates) > 1 else clean(comparison.candidates[0].label)
 
     def number(key: str, title: str, words: "Callable[[PairedDifference], str]") -> Column[Any]:
@@ -258,7 +258,7 @@ def _difference_columns(
         number("n", "n", lambda row: str(row.n)),
         number("baseline", clean(comparison.baseline), lambda row: _own_mean(row, row.a)),
         number("score", second, lambda row: _own_mean(row, row.b)),
-        number("difference", "points", lambda row: own_points(row)),
+        number("difference", difference, lambda row: own_points(row)),
         number("interval", f"{(1 - comparison.alpha) * 100:g} % CI", lambda row: _interval_in_words(row.low, row.high, row)),
         number("p", "p", lambda row: p_value(row.p)),
         *([number("p_adjusted", f"p (Holm, {family})", lambda row: p_value(row.p_adjusted))] if family > 1 else []),

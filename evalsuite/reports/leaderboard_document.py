@@ -1,14 +1,14 @@
 """A leaderboard as a document: one row a submission, and what is needed to repeat it."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from evalsuite import __version__
 from evalsuite.errors import FAULTS
-from evalsuite.outcome import KINDS
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
-from evalsuite.reports.words import counted, interval_words, percent
+from evalsuite.reports.leaderboard_columns import CSV_NUMBERS, faults_words, mapping_column, number_column, parquet_table, ranked_table
+from evalsuite.reports.words import counted, percent
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from evalsuite.board.ranking import Leaderboard, RankedRow
 
 MOST_DRAWN = 24
-_SHOWN_METADATA = ("model_name", "model_version", "foundation_model")
-_ABSENT = "-"
 
 
 def leaderboard_document(board: "Leaderboard") -> Document:
@@ -26,17 +24,17 @@ def leaderboard_document(board: "Leaderboard") -> Document:
     named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
     columns: list[Column[RankedRow]] = [
-        *(_number_column(board, name, named.get(name, name)) for name in _CSV_NUMBERS),
+        *(number_column(board, name, named.get(name, name)) for name in CSV_NUMBERS),
         Column(name="faults", value=lambda row: faults_words(row.faults) if row.faults else None),
-        *(_mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
-        *(_mapping_column("metadata", key, key) for key in keys),
+        *(mapping_column("by", name, f"{name} ({way} is better)") for name, way in board.by_direction.items()),
+        *(mapping_column("metadata", key, key) for key in keys),
     ]
     return Document(
         name=board.suite,
         title=board_heading(board),
         sections=lambda form: _board_page_sections(board) if form == "html" else _board_sections(board, form),
         last_line=board_last_line(board),
-        tables={"csv": Table(columns=columns, rows=board.rows), "parquet": _parquet_table(board)},
+        tables={"csv": Table(columns=columns, rows=board.rows), "parquet": parquet_table(board)},
         whole=board.to_json(),
         suites=lambda: [_board_suite(board)],
         width=160,
@@ -64,155 +62,6 @@ def _board_page_sections(board: "Leaderboard") -> Iterator[Section]:
     yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking_picture(board), note)])
     yield Section(table=ranked_table(board))
     yield Section(look="foot", pairs=[*board_facts(board), ("made with", f"evalsuite {__version__}")])
-
-
-def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
-    """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some."""
-
-    def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
-        def cell(row: "RankedRow") -> str:
-            return words(row) if not row.fault else _ABSENT
-
-        return Column(name=title, short=short, words=cell, wraps=wraps, is_number=not wraps)
-
-    def model(row: "RankedRow") -> str:
-        return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
-
-    def part(name: str) -> "Column[RankedRow]":
-        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: value_words(board, row.by.get(name)), short=name)
-
-    models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
-    faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
-    has_errata = any(row.corrected is not None for row in board.rows)
-    corrected = [column("corrected", lambda row: value_words(board, row.corrected))] if has_errata else []
-    columns: list[Column[RankedRow]] = [
-        Column(name="rank", words=lambda row: rank_words(row) if row.rank is not None else _ABSENT, role="name"),
-        Column(name="submission", words=lambda row: row.name, role="name"),
-        *models,
-        column(board.score_title, lambda row: score_words(board, row), short="score"),
-        column("95 % CI", lambda row: _words_of_interval(board, row.interval)),
-        column("official", lambda row: value_words(board, row.official)),
-        column("strict", lambda row: value_words(board, row.strict)),
-        *corrected,
-        column("handed in", lambda row: f"{row.n_handed_in}/{board.n_instances}"),
-        column("rank interval", _own_places),
-        *_sample_columns(board),
-        *faults,
-        *map(part, board.by_direction),
-    ]
-    return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", is_long=True)
-
-
-def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":
-    """How many samples a model has, and its chances at the most samples that all models have; none where rows are no models."""
-    least = [row.samples["n_samples"][0] for row in board.rows if row.samples]
-    if not least:
-        return []
-    k = min(least)
-
-    def chance(name: str) -> "Callable[[RankedRow], str]":
-        def words(row: "RankedRow") -> str:
-            found = row.samples["passes"][k - 1] if row.samples else None
-            error = found[f"{name}_se"] if found else None
-            return _ABSENT if found is None else percent(found[name]) + ("" if error is None else f" ± {100 * error:.1f}")
-
-        return words
-
-    def n_samples(row: "RankedRow") -> str:
-        return "-".join(map(str, dict.fromkeys(row.samples["n_samples"]))) if row.samples else _ABSENT
-
-    return [
-        Column(name="samples", words=n_samples, is_number=True),
-        Column(name=f"pass@{k}", words=chance("any"), is_number=True),
-        Column(name=f"pass^{k}", words=chance("all"), is_number=True),
-    ]
-
-
-# Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.
-_BOARD_NUMBERS: "Final[Mapping[str, tuple[str, Callable[[Leaderboard, RankedRow], Any]]]]" = {
-    "suite": ("VARCHAR", lambda board, _: board.suite),
-    "rules": ("VARCHAR", lambda board, _: board.rules),
-    "direction": ("VARCHAR", lambda board, _: board.direction),
-    "submission": ("VARCHAR", lambda _, row: row.name),
-    "run": ("VARCHAR", lambda _, row: row.run),
-    "rank": ("BIGINT", lambda _, row: row.rank),
-    "shared_rank_from": ("BIGINT", lambda _, row: (row.shared_ranks or (None, None))[0]),
-    "shared_rank_to": ("BIGINT", lambda _, row: (row.shared_ranks or (None, None))[1]),
-    "rank_low": ("BIGINT", lambda _, row: (row.rank_interval or (None, None))[0]),
-    "rank_high": ("BIGINT", lambda _, row: (row.rank_interval or (None, None))[1]),
-    "p_first": ("DOUBLE", lambda _, row: row.p_first),
-    "score": ("DOUBLE", lambda _, row: row.score),
-    "ci_low": ("DOUBLE", lambda _, row: (row.interval or (None, None))[0]),
-    "ci_high": ("DOUBLE", lambda _, row: (row.interval or (None, None))[1]),
-    "n_judged": ("BIGINT", lambda _, row: row.n_judged),
-    "score_if_unjudged_were_right": ("DOUBLE", lambda _, row: row.score_high),
-    "official": ("DOUBLE", lambda _, row: row.official),
-    "strict": ("DOUBLE", lambda _, row: row.strict),
-    "corrected": ("DOUBLE", lambda _, row: row.corrected),
-    "n_handed_in": ("BIGINT", lambda _, row: row.n_handed_in),
-    "n_instances": ("BIGINT", lambda board, _: board.n_instances),
-    "fault": ("VARCHAR", lambda _, row: row.fault or None),
-    "faults": ("MAP(VARCHAR, BIGINT)", lambda _, row: dict(row.faults)),
-    "by": ("MAP(VARCHAR, DOUBLE)", lambda _, row: dict(row.by)),
-    "metadata": ("MAP(VARCHAR, VARCHAR)", lambda _, row: dict(row.metadata)),
-}
-_CSV_NUMBERS: Final = (
-    "rank", "submission", "score", "ci_low", "ci_high", "score_if_unjudged_were_right", "official", "strict", "corrected", "n_handed_in",
-    "n_instances", "shared_rank_from", "shared_rank_to", "rank_low", "rank_high", "p_first", "fault", "run",
-)  # fmt: skip
-
-
-def _parquet_table(board: "Leaderboard") -> "Table[RankedRow]":
-    return Table(columns=[_number_column(board, name) for name in _BOARD_NUMBERS], rows=board.rows)
-
-
-def _number_column(board: "Leaderboard", name: str, title: str = "") -> "Column[RankedRow]":
-    type_, value = _BOARD_NUMBERS[name]
-    return Column(name=title or name, type=type_, value=lambda row: value(board, row))
-
-
-def _mapping_column(attribute: str, key: str, title: str) -> "Column[RankedRow]":
-    return Column(name=title, value=lambda row: getattr(row, attribute).get(key))
-
-
-def rank_words(row: "RankedRow") -> str:
-    """`2 (1-4)`: the rank by score, and the places that the tests leave open where that is more than one."""
-    first, last = row.shared_ranks or (row.rank, row.rank)
-    return f"{row.rank}" if first == last else f"{row.rank} ({first}-{last})"
-
-
-def _own_places(row: "RankedRow") -> str:
-    """`2-5`: where its true rank lies with 95 % confidence."""
-    if row.rank_interval is None:
-        return _ABSENT
-    return "-".join(str(place) for place in dict.fromkeys(row.rank_interval))
-
-
-def score_words(board: "Leaderboard", row: "RankedRow") -> str:
-    """The score in percent, with what it may be over all instances where something was not judged; a dash where nothing was.
-
-    A mean on the metric's own scale as it is.
-    """
-    if board.is_raw or row.score is None or row.score_low is None or row.score_high is None:
-        return value_words(board, row.score)
-    low, high = sorted((row.score_low, row.score_high))
-    return percent(row.score) if high - low < 1e-12 else f"{percent(row.score)} [{percent(low, '')}, {percent(high, '')}]"
-
-
-def _words_of_interval(board: "Leaderboard", ends: "tuple[float, float] | None") -> str:
-    if board.is_raw and ends is not None:
-        return f"[{ends[0]:.4g}, {ends[1]:.4g}]"
-    return interval_words(ends) or _ABSENT
-
-
-def faults_words(faults: Mapping[str, int]) -> str:
-    """`2 submission faults, 1 timeout`, or a dash."""
-    return ", ".join(KINDS[name].counted(count) for name, count in faults.items()) or _ABSENT
-
-
-def value_words(board: "Leaderboard", value: float | None) -> str:
-    """A share in percent, a value on the metric's own scale as it is, a dash for none."""
-    return _ABSENT if value is None else f"{value:.4g}" if board.is_raw else percent(value)
 
 
 def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:

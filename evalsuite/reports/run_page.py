@@ -165,7 +165,7 @@ def run_figures(record: "Record") -> Iterator[Picture]:
 
 def _rows_picture(title: str, table: Mapping[str, Mapping[str, Any]]) -> "Markup":
     from evalsuite.reports.pictures import IntervalRow, draw_intervals
-    from evalsuite.summary import Mean
+    from evalsuite.stats.means import Mean
 
     rows = []
     for name, found in list(table.items())[:MOST_ROWS_DRAWN]:

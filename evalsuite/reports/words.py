@@ -9,7 +9,8 @@ from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
-    from evalsuite.summary import Mean, Summary
+    from evalsuite.stats.means import Mean
+    from evalsuite.summary import Summary
     from evalsuite.types import Result, Rule
 
 MOST_IDS = 8

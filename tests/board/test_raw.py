@@ -74,6 +74,9 @@ def test_a_suite_without_a_range_gives_values(scorer: Any, place: Path, capsys: 
     board = json.loads("\n".join(called(capsys, ["leaderboard", *runs, "--json"])))
     assert [row["score"] for row in board["rows"]] == pytest.approx(sorted(means, reverse=True))
     assert [row["rank"] for row in board["rows"]] == [1, 2]
+    table = called(capsys, ["compare", "easy", "hard"])
+    assert any("difference" in line and "baseline" not in line for line in table), table
+    assert not any("points" in line for line in table), table
     shown = [
         *called(capsys, ["runs", "list"]),
         *called(capsys, ["compare", "easy", "hard"]),

@@ -53,6 +53,17 @@ def total_wrong_too(i: int, record: dict[str, Any]) -> dict[str, Any]:
     return vendor_wrong(i, record) | ({"total": -1} if i % 4 == 1 else {})
 
 
+def test_a_group_counts_its_records(tmp_path: Path) -> None:
+    """A group of one file of records has n = 1 instance and its records for units, and the interval of the whole run."""
+    done = invoices(tmp_path, vendor_wrong, id_field="id")
+    summary = summarise(done.results, rules="strict", groups={"inv0": ("pdf",)})
+    row = summary.by_group["pdf"]
+    assert (row["n"], row["n_units"], summary.n_units) == (1, N, N)
+    assert row["interval_95"] == list(summary.interval or ())
+    plain = [result(f"q{i}", 1.0) for i in range(3)]
+    assert summarise([*done.results, *plain], rules="strict", groups={"q0": ("a",), "q1": ("a",)}).by_group["a"]["n_units"] == 2
+
+
 @pytest.mark.parametrize("func", ["tree_match", "tree_score"])
 def test_a_broken_field_among_200_records_is_seen(tmp_path: Path, func: str) -> None:
     """One JSONL of 200 records: n is 200, the broken field and the whole are worse beyond doubt, the others are not."""

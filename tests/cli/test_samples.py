@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.run.scoring import Options, run
 
 ANSWERS = {"a0": "yynn", "a1": "yyyn", "b0": "nnnn", "b1": "nynn"}
 
@@ -145,3 +146,24 @@ def test_a_board_of_models_ranks_the_means_of_their_samples(several: Path, capsy
     assert "75.0 % ± 25.0" in shown
     plain = json.loads(told(capsys, [*asked[:-3], "--isolation", "none", "--json"]))["rows"]
     assert {(row["name"], row["samples"]) for row in plain} == {(name, None) for name in ANSWERS}
+
+
+@pytest.mark.parametrize("moved", [False, True])
+def test_a_sample_that_was_scored_again_counts_once(place: Path, capsys: pytest.CaptureFixture[str], moved: bool) -> None:
+    """In a folder of runs the newest run of a submission is its sample, and a note names the older one; also where its folder moved."""
+    for at in range(2):
+        how = Options(out=Path(f"runs/s{at}"), isolation="none", metadata={"model_name": "A"})
+        run(Path(f"a{at}"), Path("gold"), how)
+    asked = ["leaderboard", "runs/s0", "runs/s1", "--samples", "--gold", "gold", "--json"]
+    before = json.loads(told(capsys, asked))
+    if moved:
+        Path("a0").rename("elsewhere")
+    more = ["--submission", "elsewhere"] if moved else []
+    told(capsys, ["rescore", "runs/s0", *more, "--runs", "again", "--isolation", "none"])
+    (again,) = Path("again").iterdir()
+    after = json.loads(told(capsys, [*asked, str(again)]))
+    assert after["rows"][0]["samples"]["runs"] == ["s1", again.name]
+    assert [note for note in after["notes"] if note.startswith("s0: scored again")]
+    for board in (before, after):
+        assert board["rows"][0]["samples"]["passes"] == before["rows"][0]["samples"]["passes"]
+        assert board["rows"][0]["samples"]["n_samples"] == [2, 2]

@@ -106,6 +106,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
         ("{a: [q0], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q2' is in none of the clusters"),
         ("{a: [q0, q1, q2], b: [q1]}", "[a, b]", "suite.yaml:2: instance 'q1' is in a and b of the clusters"),
         ("{a: [q0, q1, q2]}", "[a, c]", "suite.yaml:2: the cluster 'c' is no group"),
+        ("{a: [q0, q1, q2]}", "[]", "suite.yaml:2: clusters names no group"),
     ],
 )
 def test_clusters_that_do_not_part_gold_are_refused(tmp_path: Path, groups: str, clusters: str, said: str) -> None:
