@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, get_type_hints
 from evalsuite.errors import OutputError, UsageError
 from evalsuite.readers.json_text import check_depth
 from evalsuite.registry import fits, readable
+from evalsuite.run.handed_in import walled_columns
 from evalsuite.store.history import METADATA_KEYS, RunEntry, read_run, refuse_submission
 from evalsuite.store.run_files import RESULT_KEYS, is_intact, json_safe
 from evalsuite.store.run_folder import RESULTS, RUN
@@ -103,9 +104,10 @@ class Claims:
         return RunEntry(folder=self.folder, run=self.run, tags=())
 
 
-def read_claims(folder: Path) -> tuple[list[Finding], Claims | None]:
+def read_claims(folder: Path, isolation: str = "process") -> tuple[list[Finding], Claims | None]:
     """What is to be said of the two files by themselves, and what they claim; None where that is nothing to go by.
 
+    A `units.parquet` beside them is parsed in a worker, unless the `isolation` is none.
     Raises `UsageError` where there is no finished run.
     """
     refuse_submission(folder)
@@ -127,7 +129,9 @@ def read_claims(folder: Path) -> tuple[list[Finding], Claims | None]:
     if wrong or wrong_rows:
         return [_formed(RUN, wrong), _formed(RESULTS, wrong_rows)], None
     try:
-        return found, Claims(folder=folder, run=said, rows=tuple(whole_units(folder, rows)))
+        return found, Claims(
+            folder=folder, run=said, rows=tuple(whole_units(folder, rows, read=None if isolation == "none" else walled_columns))
+        )
     except OutputError as error:
         return [*found, Finding(name=UNITS, good=False, says="is not what was written", differs=(error.message,))], None
 

@@ -23,7 +23,8 @@ def only_trusted(places: Sequence[Place], gold: Path, *, key: Path | None, isola
     found = []
     for place in places:
         why = _why_not(place.folder, gold, key, isolation) if place.is_run and not place.fault else ""
-        found.append(replace(place, fault=f"not verified: {why}") if why else place)
+        foreign = replace(place, is_foreign=place.is_run and isolation != "none")
+        found.append(replace(foreign, fault=f"not verified: {why}") if why else foreign)
     return found
 
 
@@ -34,7 +35,7 @@ def _why_not(folder: Path, gold: Path, key: Path | None, isolation: str) -> str:
             wrong = [one.name for one in verified.findings if not one.good]
             left = f"{len(verified.left_out)} rows could not be scored again" if verified.left_out else ""
             return ", ".join(wrong) or left
-        findings, claims = read_claims(folder)
+        findings, claims = read_claims(folder, isolation)
         if claims is None:
             return ", ".join(f"{one.name} {one.says}" for one in findings if not one.good)
         if why := why_not_signed(folder, read_public_key(key)):

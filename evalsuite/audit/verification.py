@@ -98,7 +98,7 @@ def verify(
         UsageError: no finished run there, or a folder of either side is gone.
     """
     signer = read_public_key(key) if key is not None else None
-    found, claims = read_claims(folder)
+    found, claims = read_claims(folder, isolation)
     if signer is not None:
         why = why_not_signed(folder, signer)
         found.append(Finding(name="signature", good=not why, says=why or f"made with the key of {key}"))

@@ -18,7 +18,7 @@ from evalsuite.readers.gold_files import find_spec, gold_hash, gold_inodes, is_a
 from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.paths import why_no_folder
 from evalsuite.readers.submission_files import known_hash, submission_hash
-from evalsuite.run.handed_in import HandedInReader
+from evalsuite.run.handed_in import HandedInReader, walled_columns
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import RUN, STARTED, holds_run, is_submission
@@ -34,12 +34,16 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """A folder to rank: a submission to score or a finished run, by the name it goes by; or one that cannot be read, with its `fault`."""
+    """A folder to rank: a submission to score or a finished run, by the name it goes by; or one that cannot be read, with its `fault`.
+
+    The files of a run that `is_foreign` were written by others, and are parsed behind walls.
+    """
 
     name: str
     folder: Path
     is_run: bool = False
     fault: str = ""
+    is_foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,7 +175,7 @@ def score_places(
             if place.fault:
                 entries.append(Entry(name=place.name, scores=None, fault=place.fault, metadata=own))
             elif place.is_run or scoring is None:
-                scores = run_scores(place.folder, memo)
+                scores = run_scores(place.folder, memo, read=walled_columns if place.is_foreign else None)
                 fault = "" if scores is not None else f"{RUN} or the results beside it cannot be read"
                 entries.append(Entry(name=place.name, scores=scores, fault=fault, is_run=True, metadata=own))
             else:

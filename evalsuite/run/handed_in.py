@@ -6,12 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
-from evalsuite.errors import FAULTS, FaultError, SubmissionError, UsageError, describe
+from evalsuite.errors import FAULTS, FaultError, OutputError, SubmissionError, UsageError, describe
 from evalsuite.gold.layouts import read_gold, read_submission
-from evalsuite.readers.limits import Limits
+from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot
+from evalsuite.registry import fits
+from evalsuite.store.unit_files import Row
 from evalsuite.types import METADATA, Answer, Fault, Gold, Submission
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.start import Zygote, forking
@@ -19,6 +21,8 @@ from evalsuite.workers.start import Zygote, forking
 # Answers that are told at once.
 _AT_ONCE = 256
 _TELL = f"{__name__}:tell_handed_in"
+_COLUMN = list[float | None]
+_UNITS = "evalsuite.store.unit_files:unit_columns"
 
 
 def read_handed_in(
@@ -106,3 +110,22 @@ def _answer(name: str, row: Sequence[Any]) -> Answer:
     if from_root:
         answer = replace(answer, value=FromRoot(value))
     return replace(answer, fault=Fault(code=fault[0], detail=fault[1], where=fault[2])) if fault else answer
+
+
+def walled_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
+    """The columns of an instance in the `units.parquet` of somebody else's run, parsed in a worker.
+
+    Raises `OutputError` where the worker dies or takes too long.
+    """
+    path, n_bytes = file.absolute(), os.fstat(handle.fileno()).st_size
+    try:
+        with Calls(readable=[path], hostile=path.parent, limits=resolve_limits()) as calls:
+            for row in calls.stream(_UNITS, str(path), instance_id, copy=handle, n_bytes=n_bytes):
+                # What the file made of the worker is not known either.
+                match row:
+                    case [str(name), list(scores), official] if fits(scores, _COLUMN) and fits(official, _COLUMN | None):
+                        yield name, scores, official
+                    case _:
+                        raise FaultError("WORKER_DIED", "the worker told no columns")
+    except FaultError as error:
+        raise OutputError(f"{file}: {describe(error.fault)}", hint="score the submission again") from None

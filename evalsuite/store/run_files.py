@@ -3,7 +3,6 @@
 import hashlib
 import json
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -11,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from evalsuite.store.unit_files import whole_units
+from evalsuite.store.unit_files import SEAL, Reader, whole_units
 from evalsuite.types import Result
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
@@ -19,7 +18,6 @@ _BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
 # Nearly every answer is a text, of which no file is read.
 _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
-_SEAL: Final = re.compile(rb'"digests": \{\s*"results": "(?P<results>[0-9a-f]{64})",\s*"run": "(?P<run>[0-9a-f]{64})"\s*\}\s*\}\s*\Z')
 
 
 def result_line(result: Result) -> str:
@@ -39,10 +37,10 @@ def whole_line(result: Result) -> str:
     return f'{line[:-1]}, "digests": {json.dumps(dict(result.digests))}}}' if result.digests else line
 
 
-def read_results(path: Path) -> Iterator[Result]:
-    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it."""
+def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
+    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it, which `read` parses."""
     with path.open(encoding="utf-8") as lines:
-        yield from whole_units(path.parent, map(result_of, lines))
+        yield from whole_units(path.parent, map(result_of, lines), read=read)
 
 
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
@@ -133,12 +131,12 @@ def _as_written(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "") -> str:
+def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units: str = "") -> str:
     """The text of `run.json` with `digests` at its end: the SHA-256 of `results.jsonl`, and its own, taken with zeros in its place.
 
-    `results` is the text of `results.jsonl` where its `digest` is not known.
+    `results` is the text of `results.jsonl` where its `digest` is not known; `units` the digest of `units.parquet`, empty without one.
     """
-    digests = {"results": digest or _digest(_as_written(results)), "run": _BLANK}
+    digests = {"results": digest or _digest(_as_written(results)), **({"units": units} if units else {}), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
     text = json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe) + "\n"
     before, _, after = text.rpartition(_BLANK)
@@ -147,13 +145,13 @@ def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "") -> st
 
 def seal_of(run: bytes) -> str | None:
     """The digest that a `run.json` gives itself, None where it gives none: it holds that of `results.jsonl` too."""
-    found = _SEAL.search(run)
+    found = SEAL.search(run)
     return None if found is None else found["run"].decode()
 
 
 def is_intact(run: bytes, results: bytes) -> tuple[bool, bool] | None:
     """Whether `run.json` and `results.jsonl` hold the bytes that were written, each by itself; None where there is no seal."""
-    found = _SEAL.search(run)
+    found = SEAL.search(run)
     if found is None:
         return None
     own = _digest(run[: found.start("run")] + _BLANK.encode() + run[found.end("run") :])

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 from evalsuite.errors import OutputError, cannot_write
 from evalsuite.outcome import is_ungraded
 from evalsuite.store.run_files import keep_out_of_git, read_json, result_line, result_of, sealed, whole_line, write_atomically
-from evalsuite.store.unit_files import UNITS, set_apart, whole_units
+from evalsuite.store.unit_files import UNITS, set_apart, units_digest, whole_units
 from evalsuite.types import METADATA, Result
 
 RESULTS, RUN = "results.jsonl", "run.json"
@@ -187,7 +187,7 @@ class RunFolder:
             self._close_journal()
             lines = (result_line(result) + "\n" for result in set_apart(self.path, results))
             digest = write_atomically(self.path / RESULTS, lines)
-            write_atomically(self.path / RUN, sealed(run, digest=digest))
+            write_atomically(self.path / RUN, sealed(run, digest=digest, units=units_digest(self.path)))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
             raise _cannot_write(self.path, error, begun=True) from error

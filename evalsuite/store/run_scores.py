@@ -13,6 +13,7 @@ from evalsuite.stats.units import units_of
 from evalsuite.store.history import part_asked_for, read_run
 from evalsuite.store.run_files import read_results
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run
+from evalsuite.store.unit_files import Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,15 +51,18 @@ class RunScores:
     errata: str = ""
 
 
-def run_scores(folder: Path, memo: Memo) -> RunScores | None:
-    """The columns of the run in a folder, from the memo where its two files did not change; None where there is no finished run."""
+def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunScores | None:
+    """The columns of the run in a folder, from the memo where its two files did not change; None where there is no finished run.
+
+    `read` is what parses its `units.parquet`, see `whole_units`.
+    """
     stamp, key = _stamp_of_run(folder), str(folder.resolve())
     if stamp is None:
         return None
     known = memo.get("run", key)
     if known is not None and known["stamp"] == stamp:
         return _lean(RunScores(**known["columns"]))
-    found = _read_columns(folder)
+    found = _read_columns(folder, read)
     if found is not None and _stamp_of_run(folder) == stamp:
         memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(found, name) for name in RunScores.__slots__}})
         memo.put("run-key", key, {"stamp": stamp, "key": run_key(found) if found.is_whole else ""})
@@ -119,12 +123,12 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     return [2, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
-def _read_columns(folder: Path) -> RunScores | None:
+def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
     entry = read_run(folder)
     if entry is None:
         return None
     try:
-        results = list(read_results(folder / RESULTS))
+        results = list(read_results(folder / RESULTS, read=read))
     except (OSError, ValueError, TypeError, OutputError):
         return None
     raw = [own_value(result) for result in results]

@@ -1,6 +1,8 @@
 """Many units stand in Parquet beside the lines, and everybody who reads a run gets them back, or is told that they are gone."""
 
+import hashlib
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import duckdb
@@ -13,10 +15,18 @@ from evalsuite.errors import OutputError
 from evalsuite.stats.units import unit_details
 from evalsuite.store import unit_files
 from evalsuite.store.history import one_run, remove_run
-from evalsuite.store.unit_files import UNITS, set_apart, whole_units
+from evalsuite.store.run_files import sealed
+from evalsuite.store.unit_files import UNITS, Row, set_apart, units_digest, whole_units
 from tests.board.made import result
 
 scores = st.none() | st.sampled_from([0.0, 1.0, 0.1, 2 / 3]) | st.floats(0, 1)
+
+
+def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Units that strict rules judged and official ones did not are no units without official scores."""
+    monkeypatch.setattr(unit_files, "MOST_IN_LINE", 2)
+    row = result("q", 0.5, details=unit_details([None, 1.0, 0.0], official=[None, None, None]))
+    assert [one.details for one in whole_units(tmp_path, list(set_apart(tmp_path, [row])))] == [row.details]
 
 
 @given(st.data())
@@ -113,3 +123,34 @@ def test_units_that_are_not_what_was_written_are_told(runs: Path, capsys: pytest
     assert "units.parquet" in capsys.readouterr().out
     with pytest.raises(OutputError):
         one_run("b", runs).results()
+
+
+def no_parsing(*_: object) -> Iterator[Row]:
+    """What stands in for the parsing of units in this process."""
+    raise AssertionError("parsed in this process")
+
+
+def test_bytes_that_the_seal_does_not_know_are_not_parsed(runs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run.json` holds the digest of the file: one byte more, and no parser sees it."""
+    file = runs / "b" / UNITS
+    assert json.loads((runs / "b" / "run.json").read_text())["digests"]["units"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    monkeypatch.setattr(unit_files, "_columns_in", no_parsing)
+    with pytest.raises(AssertionError, match="in this process"):
+        one_run("b", runs).results()
+    with file.open("ab") as more:
+        more.write(b"x")
+    with pytest.raises(OutputError, match="not what the run wrote"):
+        one_run("b", runs).results()
+
+
+def test_units_of_others_are_parsed_in_a_worker(runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """verify and `leaderboard --receipts` read them behind walls; a file that is no Parquet but well sealed is told by its name."""
+    monkeypatch.setattr(unit_files, "_columns_in", no_parsing)
+    assert main(["verify", "runs/b"]) == 0, capsys.readouterr()
+    assert main(["leaderboard", "runs/b", "--receipts", "--gold", "gold", "--no-cache"]) == 0, capsys.readouterr()
+    (runs / "b" / UNITS).write_bytes(b"PAR1" + b"\xff" * 99)
+    said = json.loads((runs / "b" / "run.json").read_text())
+    (runs / "b" / "run.json").write_text(sealed(said, (runs / "b" / "results.jsonl").read_text(), units=units_digest(runs / "b")))
+    capsys.readouterr()
+    assert main(["verify", "runs/b"]) == 1
+    assert "units.parquet" in capsys.readouterr().out
