@@ -4,8 +4,6 @@ Three signs, none of them a proof: submissions that have nothing to do with each
 submission is right; the better submissions do worse than the rest.
 """
 
-import hashlib
-import json
 import math
 import statistics
 from collections import defaultdict
@@ -14,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
+from evalsuite.audit.collected_answers import ANSWER, COLLECT, by_record
 from evalsuite.audit.expected_ranks import Outlook, outlook, worth_of_a_look
 from evalsuite.audit.posterior import GOLD, posteriors
 from evalsuite.errors import EvalsuiteError, UsageError
@@ -26,26 +25,22 @@ from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.run.rescoring import place_of
+from evalsuite.stats.units import units_of
 from evalsuite.store.history import RunEntry
-from evalsuite.texts.number_reading import find_numbers, read_number
-from evalsuite.texts.numbers import exact_of
-from evalsuite.types import METADATA, Fault, Result, Rule, Table, Task
+from evalsuite.types import METADATA, Result, Rule
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early
-from evalsuite.workers.stages import Prediction
 
-ORDER: Final = "evalsuite.audit.suspects:collect_answer"
 # An item-rest correlation of fewer runs is mostly chance.
 FEWEST_RUNS: Final = 4
 WORTH_NAMING: Final = 0.1
-_KEY: Final = "answer"
-_SHOWN: Final = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspect:
-    """An instance with what speaks against its gold. `rank_value` in [0, 2.5] adds up the three signs, see `suspects`.
+    """An instance, or a record of one (`inv#17`), with what speaks against its gold.
 
+    `rank_value` in [0, 2.5] adds up the three signs, see `suspects`.
     `p_wrong` in [0, 1] is P(gold is wrong), which the list is sorted by; `worth` in [0, 1] what a look is worth (see `expected_ranks`).
     `n_voices` independent submissions were scored on it, `n_right` of them right; `agreeing` are the runs of the largest group with one
     wrong answer, `shown` that answer. `item_rest` in [-1, 1] is None where it is not defined.
@@ -69,28 +64,36 @@ class Suspect:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Suspects:
-    """The suspects, the most suspicious first, and notes on what could not be looked at."""
+    """The suspects, the most suspicious first, and notes on what could not be looked at. `n_units` counts records one by one."""
 
     suspects: tuple[Suspect, ...]
     n_instances: int
     n_runs: int
     n_voices: int
+    n_units: int
     notes: tuple[str, ...]
     outlook: Outlook = field(default_factory=Outlook)
 
     def to_json(self) -> dict[str, Any]:
         """The list as data."""
-        rest = {name: getattr(self, name) for name in ("n_instances", "n_runs", "n_voices")}
+        rest = {name: getattr(self, name) for name in ("n_instances", "n_units", "n_runs", "n_voices")}
         return {"suspects": [one.to_json() for one in self.suspects], **rest, "notes": list(self.notes), "outlook": self.outlook.to_json()}
 
 
 def suspects(
-    entries: Sequence[RunEntry], *, rules: Rule | None = None, gold: Path | None = None, isolation: str = "process", jobs: int = 1
+    entries: Sequence[RunEntry],
+    *,
+    rules: Rule | None = None,
+    gold: Path | None = None,
+    isolation: str = "process",
+    jobs: int = 1,
+    records: bool = True,
 ) -> Suspects:
     """What k runs of one gold say of its instances, the answers read again from the submissions where they still lie.
 
     Runs are one voice where they scored the same files, or name the same model. `rank_value` adds: the share of the other voices that
     join the first in one wrong answer; 0.5 where nobody is right; and how far the item-rest correlation lies below 0.
+    Of an instance with many records each is looked at by itself (`inv#17`: gold's 17th), unless `records` is off.
     Listed are those with a sign, and those whose gold is wrong with a probability of 0.1 or more; the likeliest first.
 
     Raises `UsageError` for fewer than two voices, and for runs of different golds.
@@ -102,9 +105,14 @@ def suspects(
     if len(set(voices)) < 2:
         raise UsageError("suspects needs runs of at least two independent submissions", hint="runs of one model count once")
     firsts = [entry for i, entry in enumerate(entries) if voices[i] not in voices[:i]]
-    scores = {entry.name: {result.instance_id: _score_under(result, rules) for result in entry.results()} for entry in firsts}
+    results = {entry.name: entry.results() for entry in firsts}
+    scores = {run: {result.instance_id: _score_under(result, rules) for result in own} for run, own in results.items()}
     notes: list[str] = []
     answers = {entry.name: _answers(entry, gold, scores[entry.name], notes, isolation=isolation, jobs=jobs) for entry in firsts}
+    n_instances = len({name for own in scores.values() for name in own})
+    if records:
+        units = {run: {result.instance_id: units_of(result, rules) for result in own} for run, own in results.items()}
+        scores, answers = by_record(scores, answers, units, notes)
     ids = list(dict.fromkeys(name for entry in firsts for name in scores[entry.name]))
     correlations = item_rest(scores, ids)
     if len(firsts) < FEWEST_RUNS:
@@ -124,7 +132,8 @@ def suspects(
     listed = sorted(named, key=lambda one: (-round(one.p_wrong, 9), -one.rank_value, one.instance_id))
     return Suspects(
         suspects=tuple(listed),
-        n_instances=len(ids),
+        n_instances=n_instances,
+        n_units=len(ids),
         n_runs=len(entries),
         n_voices=len(firsts),
         notes=tuple(dict.fromkeys(notes)),
@@ -241,60 +250,9 @@ def _answers(
     known = {instance.instance_id for instance in read.instances}
     wrong = [name for name, value in scores.items() if value is not None and value < 1 and name in known]
     tasks = [task for task in plan(read, submission, rules=None, limits=limits, only=wrong) if not is_batch(task)] if wrong else []
-    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=ORDER)
+    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(read.folder), order=COLLECT)
     try:
         results = list(pool.results([task for task in tasks if settle_early(task) is None]))
     finally:
         pool.close()
-    return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(_KEY), list)}
-
-
-def collect_answer(task: Task, prediction: Prediction) -> Result:
-    """A result whose details hold the digest and the words of an answer. Runs in a worker; gold is not opened."""
-    form = next((form for form in prediction.forms.values() if not isinstance(form, Fault)), None)
-    name = task.instance.instance_id
-    bare = Result(instance_id=name, status="scored", score=None, official=None, strict=None, scorer=None, reason="", fault=None)
-    if form is None:
-        return bare
-    content, words = _content(form, numbers=any(_is_numeric(check.parameters.get("gold")) for check in task.instance.checks))
-    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:16]
-    return replace(bare, details={_KEY: [digest, words]})
-
-
-def _is_numeric(gold: Any) -> bool:
-    """Whether every accepted answer is a number, so that the words around one do not count."""
-    try:
-        return all(read_number(item) is not None for item in (gold if isinstance(gold, list) else [gold]))
-    except (ValueError, TypeError, ArithmeticError, AttributeError):
-        return False
-
-
-def _content(form: Any, *, numbers: bool) -> tuple[str, str]:
-    """(what two equal answers share, the answer in a few words): neither order of rows and columns nor headers nor spelling of numbers."""
-    if isinstance(form, Table):
-        columns = sorted(([_cell_text(value) for value in column] for column in form.columns), key=lambda column: (sorted(column), column))
-        rows = sorted(zip(*columns, strict=True))
-        return json.dumps(rows), f"a table of {form.n_rows} rows, {len(form.columns)} columns"
-    if isinstance(form, str):
-        written = [number for number in find_numbers(form) if not number.context] if numbers else []
-        bare = ("".join(c for c in word if c.isalnum() or c in ".,-%").strip(".,-") for word in form.casefold().split())
-        shared = sorted({format(float(exact_of(number.readings[0])), ".10g") for number in written}) or filter(None, bare)
-        return " ".join(shared), form.strip()[:_SHOWN]
-    if isinstance(form, Mapping) and all(isinstance(value, Table | Fault) for value in form.values()):
-        return json.dumps([[name.lower(), *_content_of(form[name])] for name in sorted(form)]), f"{len(form)} tables"
-    if isinstance(form, list) and all(isinstance(value, Table | Fault) for value in form):
-        return json.dumps([_content_of(value) for value in form]), f"{len(form)} tables"
-    return json.dumps(form, sort_keys=True, default=str), "a tree"
-
-
-def _content_of(table: Table | Fault) -> list[str]:
-    return [_content(table, numbers=False)[0]] if isinstance(table, Table) else [table.code]
-
-
-def _cell_text(value: Any) -> str:
-    """A cell as text that other spellings of it share: numbers by 10 significant digits."""
-    text = "" if value is None else str(value).strip()
-    try:
-        return format(float(text), ".10g")
-    except ValueError:
-        return text.casefold()
+    return {result.instance_id: (found[0], found[1]) for result in results if isinstance(found := result.details.get(ANSWER), list)}

@@ -136,7 +136,8 @@ def gold_review(
     entries = [one_run(name, runs) for name in run]
     read = read_gold(gold or Path(str(entries[0].run.get("gold", {}).get("folder", "gold"))))
     how = one_of(isolation, ("process", "none"), "--isolation")
-    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how)
+    # An entry of gold.errata.yaml is about a whole instance.
+    found = suspects(entries, rules=rule(rules), gold=gold, isolation=how, records=False)
     known = read_errata(read)
     done = {one.id for one in known.entries} if known is not None else set()
     listed = [one for one in sorted(found.suspects, key=lambda one: (-one.worth, one.instance_id)) if one.instance_id not in done][:most]

@@ -227,7 +227,9 @@ def suspects_document(suspects: "Suspects", *, most: int = 20) -> Document:
             table = Table(columns=columns, rows=suspects.suspects[:most], lines=lambda one: list(lines(one)))
             yield Section(look="lines", table=table, below=[f"     ... {more} more"] if more > 0 else ())
         n_voices = f"{suspects.n_voices} independent submissions in {suspects.n_runs} runs"
-        said = f"{len(suspects.suspects)} of {suspects.n_instances} instances to look at, from {n_voices}"
+        n_units, n_instances = suspects.n_units, suspects.n_instances
+        among = f"{n_units} records in {counted(n_instances, 'instance')}" if n_units > n_instances else f"{n_instances} instances"
+        said = f"{len(suspects.suspects)} of {among} to look at, from {n_voices}"
         expected = [f"expected: {suspects.outlook.says}"] if suspects.outlook.says else []
         yield Section(look="lines", lines=[*(f"note: {note}" for note in suspects.notes), *expected, said])
 

@@ -203,3 +203,41 @@ def test_one_key_writes_the_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert main(words) == 0
     assert entry["instance_id"] not in capsys.readouterr().out
     assert main([*words[:-3], "nowhere", "--isolation", "none"]) == 2
+
+
+def test_each_record_of_a_file_is_looked_at_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One file of 30 records and a plain question: the record whose gold is wrong stands first by its place, in words and as data."""
+    monkeypatch.chdir(tmp_path)
+    records = [{"id": f"r{i}", "total": i} for i in range(30)]
+    specs = [
+        {"instance_id": "inv", "evaluation": {"func": "tree_match", "parameters": {"gold": "r.jsonl", "id_field": "id"}}},
+        {"instance_id": "q", "evaluation": {"func": "string_match", "parameters": {"gold": ["y"]}}},
+    ]
+    Path("gold/inv").mkdir(parents=True)
+    Path("gold/inv/r.jsonl").write_text("\n".join(map(json.dumps, records)))
+    Path("gold/x_eval.jsonl").write_text("\n".join(map(json.dumps, specs)))
+    for run in range(FEWEST_RUNS):
+        # Gold's 8th record is wrong for all, another one for each alone; the first run invents a record.
+        own = [record | ({"total": -1} if i == 7 else {"total": -2 - run} if i == 10 + run else {}) for i, record in enumerate(records)]
+        Path(f"s{run}/inv").mkdir(parents=True)
+        Path(f"s{run}/inv/r.jsonl").write_text("\n".join(map(json.dumps, own + [{"id": "new", "total": 0}] * (run == 0))))
+        rows = [
+            {"instance_id": "inv", "answer_type": "file", "answer_or_path": "r.jsonl"},
+            {"instance_id": "q", "answer_type": "answer", "answer_or_path": "y"},
+        ]
+        Path(f"s{run}/results_metadata.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        assert main(["run", f"s{run}", "--gold", "gold", "--out", f"runs/{run}", "--quiet", "--isolation", "none"]) == 0
+    asked = ["gold", "suspects", *(f"runs/{run}" for run in range(FEWEST_RUNS)), "--isolation", "none"]
+    capsys.readouterr()
+    assert main([*asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["n_instances"], found["n_units"]) == (2, 31)
+    first, *others = found["suspects"]
+    assert (first["instance_id"], first["n_right"], first["n_voices"]) == ("inv#8", 0, FEWEST_RUNS)
+    assert all(one["p_wrong"] < first["p_wrong"] for one in others)
+    assert main(asked) == 0
+    assert "31 records in 2 instances to look at" in capsys.readouterr().out
+    whole = suspects([one_run(f"runs/{run}") for run in range(FEWEST_RUNS)], isolation="none", records=False)
+    assert [one.instance_id for one in whole.suspects] == ["inv"]
