@@ -257,7 +257,7 @@ def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:
     pairs = pair_numbers(bucket)
     return {
         "n": raw["n"] if raw else chosen.n,
-        "n_units": n_units(bucket),
+        "n_units": raw["n"] if raw else n_units(bucket),
         "n_judged": chosen.n_judged if chosen.value is not None else 0,
         "n_right": sum(r.score == 1 for r in bucket),
         "n_right_official": None if official.value is None else sum(r.official == 1 for r in bucket),
