@@ -21,7 +21,7 @@ from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import known_hash, submission_hash
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
-from evalsuite.store.run_scores import find_scored
+from evalsuite.store.run_scores import find_scored, key_of
 from evalsuite.types import Submission
 from evalsuite.workers.lane import Lane
 from evalsuite.workers.start import Worker
@@ -158,7 +158,7 @@ def said(finished: Run) -> dict[str, Any]:
 def found_again(finished: Run, folder: Path) -> bool:
     """Whether the saved run stands for the submission as it lies in the folder now."""
     assert finished.folder is not None
-    key = f"{finished.signature}|submission:{plain(folder)}"
+    key = key_of(finished.signature, "", plain(folder))
     return bool(find_scored(finished.folder.parent, {key}, Memo(None)))
 
 

@@ -54,7 +54,7 @@ def test_fits_by_columns_equal_fits_by_rows(gold: Any, extracted: Any) -> None:
                 rows: list[Any] = []
                 walk.pair(items, g, e, "", (), rows)
                 counts = tally(rows)
-                assert abs(fits[i][j] - (counts.f1 if compat else walk.worth(counts))) < 1e-12
+                assert abs(fits[i][j] - (counts.f1 if compat else walk.gain_of(counts))) < 1e-12
 
 
 def annotated(schema: Any) -> Any:

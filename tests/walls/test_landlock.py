@@ -11,7 +11,7 @@ from evalsuite.errors import UsageError
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
-from evalsuite.walls.landlock import around, landlock_version
+from evalsuite.walls.landlock import landlock_version, parts_without
 from evalsuite.workers.lane import set_up
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -129,11 +129,11 @@ def test_around_leaves_out_what_is_hidden(tmp_path: Path) -> None:
     (tmp_path / "a/link").symlink_to("/")
     root = tmp_path.resolve()
     secret = str(root / "a/b/secret")
-    assert around(str(tmp_path / "a/b/open"), [secret]) == [str(root / "a/b/open")]
-    assert around(str(tmp_path), [secret]) == [str(root / "a/b/open"), str(root / "a/file")]
-    assert around(secret, [secret]) == []
-    assert around(f"{secret}/below", [secret]) == [f"{secret}/below"]
-    assert around(str(tmp_path), []) == [str(root)]
+    assert parts_without(str(tmp_path / "a/b/open"), [secret]) == [str(root / "a/b/open")]
+    assert parts_without(str(tmp_path), [secret]) == [str(root / "a/b/open"), str(root / "a/file")]
+    assert parts_without(secret, [secret]) == []
+    assert parts_without(f"{secret}/below", [secret]) == [f"{secret}/below"]
+    assert parts_without(str(tmp_path), []) == [str(root)]
 
 
 def test_where_links_of_gold_lead(tmp_path: Path) -> None:
