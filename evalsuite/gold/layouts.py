@@ -145,7 +145,7 @@ class Original:
             return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
-        if folder.is_dir() and not os.path.lexists(folder / METADATA):
+        if not os.path.lexists(folder / METADATA):
             from evalsuite.readers.dbt_projects import read_projects
 
             if (projects := read_projects(folder, limits, ids)) is not None:

@@ -1,6 +1,7 @@
 """A folder of dbt projects as agents leave them: `<instance>/<name>.duckdb` and no results_metadata.jsonl; the database is the answer."""
 
 from collections.abc import Collection
+from fnmatch import fnmatch
 from pathlib import Path
 
 from evalsuite.readers.limits import Limits
@@ -12,19 +13,18 @@ _SHOWN = 3
 
 
 def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> Submission | None:
-    """The submission in such a folder, of answers to other `ids` but their number; None where no subfolder holds a database.
+    """The submission in such a folder, of answers to other `ids` but their number; None where no subfolder that can be read holds one.
 
     Where several lie in one folder nobody can say which is meant: that instance is a fault of the submission.
     """
-    if any(folder.glob(SPEC_PATTERN)):
+    places = _names_in(folder)
+    if any(fnmatch(name, SPEC_PATTERN) for name in places):
         # Gold, which has databases too.
         return None
     answers: dict[str, Answer] = {}
-    for place in sorted(folder.iterdir()):
-        if place.is_dir() and not place.name.startswith("."):
-            names = sorted(item.name for item in place.iterdir() if item.name.endswith(_ENDING) and not item.name.startswith("."))
-            if names:
-                answers[place.name] = _answer(place.name, names)
+    for place in places:
+        if names := [name for name in _names_in(folder / place) if name.endswith(_ENDING)]:
+            answers[place] = _answer(place, names)
     unknown = [(answer.where, name) for name, answer in answers.items() if ids is not None and name not in ids]
     for _, name in unknown:
         del answers[name]
@@ -39,6 +39,14 @@ def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> 
         n_objects=len(answers) + len(unknown),
         limit_bytes=limits["file_bytes"],
     )
+
+
+def _names_in(folder: Path) -> list[str]:
+    """What lies open in a folder, in order; nothing where it is none or cannot be read, which others say better."""
+    try:
+        return sorted(item.name for item in folder.iterdir() if not item.name.startswith("."))
+    except OSError:
+        return []
 
 
 def _answer(name: str, files: list[str]) -> Answer:

@@ -108,6 +108,10 @@ COMMANDS = (
     Command("runs show first", whole=("first",)),
     Command("runs tag model_a --add good", last="#good", writes=True),
     Command("runs rm model_a", last="deleted ", writes=True),
+    Command("runs prune --keep 1"),
+    Command("export model_a log.json", last="done: wrote 40 samples to log.json", writes=True),
+    Command("judge test --judge judge.yaml", 4, "failed: nobody"),
+    Command("judge probe --judge judge.yaml", 4, "failed: nobody"),
     Command("compare model_a model_b", last="done: model_b: worse", whole=("model_a", "model_b"), main=True, set=True),
     Command(f"compare first '{SPACED}' --all", last="done: ", whole=(SPACED, TABLE), set=True),
     Command('sql "select scorer, count(*) as n, avg(strict) as strict from results group by all"', whole=("string_match",)),
@@ -146,6 +150,7 @@ def make_place(folder: Path) -> Path:
     write_lines(folder / "schema.json", {"type": "object", "properties": {"method": {"type": "string"}}})
     shutil.copy(folder / "docs" / "example" / "model_b.csv", folder / "model_c.csv")
     (folder / "labels.csv").write_text(f"instance_id,label\n{RIGHT},1\n{FLIPPED},0\n", encoding="utf-8")
+    (folder / "judge.yaml").write_text("base_url: http://127.0.0.1:9/v1\nmodel: nobody\nretries: 0\n", encoding="utf-8")
     (folder / "databases").mkdir()
     (folder / "tables").mkdir()
     (folder / "tables" / "cities.csv").write_text(CITIES, encoding="utf-8")
