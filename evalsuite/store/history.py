@@ -146,19 +146,20 @@ def named_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry | None:
     for folder in (Path(name), root / name):
         if (entry := read_run(folder)) is not None:
             return entry
-    suite, _, own = name.rpartition("/")
-    began = f"{own}-" if _BEGAN.fullmatch(own) else None
-    named = [
-        entry
-        for entry in _all(root)
-        if suite in ("", entry.suite)
-        and (entry.metadata.get("run_name") == own or (began and entry.name.startswith(began)) or (suite and entry.name == own))
-    ]
+    named = [entry for entry in _all(root) if _is_called(entry, name)]
     if len(named) > 1:
         suites = Counter(entry.suite for entry in named)
-        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{own}" for entry in named[:5]]
+        own = {entry.suite: name.removeprefix(f"{entry.suite}/") for entry in named}
+        by_suite = [entry.name if suites[entry.suite] > 1 else f"{entry.suite}/{own[entry.suite]}" for entry in named[:5]]
         raise UsageError(f"{len(named)} runs are named {name!r}", hint=f"say which: {', '.join(by_suite)}")
     return named[0] if named else None
+
+
+def _is_called(entry: RunEntry, name: str) -> bool:
+    """Whether the name is the one that the run was given (which may hold a slash itself), or means it with its suite or its second."""
+    own = name.removeprefix(f"{entry.suite}/")
+    began = _BEGAN.fullmatch(own) is not None and entry.name.startswith(f"{own}-")
+    return entry.metadata.get("run_name") in (name, own) or began or (own != name and entry.name == own)
 
 
 def last_suite_of(names: Collection[str], root: Path = RUNS_FOLDER) -> str | None:
