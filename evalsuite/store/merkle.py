@@ -34,7 +34,8 @@ def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str
         for path in [answer.value] if isinstance(answer.value, str) else answer.value:
             # A path that is refused as such is never opened.
             with suppress(FaultError):
-                handed_in.append(result.digests.get(path) or contents.get(inside(name, path)))
+                file = inside(name, path)
+                handed_in.append(result.digests.get(path) or contents.get(file))
     # A row that was read back says 1 where it was 1.0.
     numbers = [None if value is None else float(value) for value in (result.score, result.official, result.strict)]
     verdict = [result.status, *numbers, result.fault]
