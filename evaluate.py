@@ -5,4 +5,5 @@ import sys
 from evalsuite.cli import main
 
 if __name__ == "__main__":
-    raise SystemExit(main(["run", *sys.argv[1:]]))
+    sys.argv.insert(1, "run")
+    raise SystemExit(main())

@@ -11,11 +11,11 @@ _ALLOCATIONS = 100_000
 
 
 def main(argv: "Sequence[str] | None" = None) -> int:
-    """The exit code of one command line; see `gate` for what happens on the way."""
+    """The exit code of one command line, by default of the process, which it ends; see `gate` for what happens on the way."""
     from evalsuite.cli.output_streams import ended, steady_streams
 
     steady_streams()
-    return ended(_answered(list(sys.argv[1:] if argv is None else argv)))
+    return ended(_answered(list(sys.argv[1:] if argv is None else argv), ends_process=argv is None))
 
 
 def _look_seldom_for_garbage() -> None:
@@ -36,7 +36,7 @@ def _leave_in_place() -> None:
         gc.freeze()
 
 
-def _answered(arguments: list[str]) -> int:
+def _answered(arguments: list[str], *, ends_process: bool) -> int:
     if arguments in (["--version"], ["-V"]):
         from evalsuite import __version__
 
@@ -52,4 +52,4 @@ def _answered(arguments: list[str]) -> int:
     from evalsuite.cli.gate import guarded
 
     _look_seldom_for_garbage()
-    return guarded(arguments)
+    return guarded(arguments, ends_process=ends_process)

@@ -1,6 +1,5 @@
 """The single place where errors become messages and exit codes, and signals an interruption."""
 
-import atexit
 import os
 import re
 import signal
@@ -22,8 +21,11 @@ _COMMAND = re.compile(r"`[a-z][^`]*`|\bevalsuite [a-z].*")
 _EVERYWHERE = frozenset({"--debug", "--help", "--version"})
 
 
-def guarded(arguments: list[str]) -> int:
-    """The exit code of one command line; prints `error:` and `hint:` lines on stderr where the user has to act."""
+def guarded(arguments: list[str], *, ends_process: bool) -> int:
+    """The exit code of one command line; prints `error:` and `hint:` lines on stderr where the user has to act.
+
+    Where it `ends_process`, nothing comes after it, and signals are no longer heard.
+    """
     debug = "--debug" in arguments
     if debug:
         arguments.remove("--debug")
@@ -33,7 +35,7 @@ def guarded(arguments: list[str]) -> int:
         for noisy in ("asyncio", "urllib3"):
             logging.getLogger(noisy).setLevel(logging.WARNING)
     try:
-        with _stopped_by_signals():
+        with _stopped_by_signals(ends_process=ends_process):
             return _dispatch(arguments)
     except EvalsuiteError as error:
         _complain(error.message, error.hint, arguments)
@@ -75,7 +77,7 @@ def _stands_nowhere() -> bool:
 
 
 @contextmanager
-def _stopped_by_signals() -> Iterator[None]:
+def _stopped_by_signals(*, ends_process: bool) -> Iterator[None]:
     """Inside, SIGTERM and SIGHUP (a closed terminal) end the command as Ctrl-C does; what the caller has ignored or caught stays so."""
     last: list[float] = []
 
@@ -98,22 +100,15 @@ def _stopped_by_signals() -> Iterator[None]:
             # would end the process by a signal instead of our exit code, until the next `exec` is over.
             exec("")
         else:
-            for stop, before in caught.items():
-                signal.signal(stop, before)
             # All is done and saved: what arrives while the interpreter takes itself down is too late, and must not hide the exit code.
-            atexit.unregister(_ignore_signals)
-            atexit.register(_ignore_signals)
+            for stop, before in caught.items():
+                signal.signal(stop, signal.SIG_IGN if ends_process else before)
 
 
 def _by_default() -> dict[signal.Signals, Any]:
     """The signals that ask a command to stop and that nobody has ignored or caught, each with its handler."""
     stops = [signal.Signals[name] for name in ("SIGINT", "SIGTERM", "SIGHUP") if name in signal.Signals.__members__]
     return {stop: before for stop in stops if (before := signal.getsignal(stop)) in (signal.SIG_DFL, signal.default_int_handler)}
-
-
-def _ignore_signals() -> None:
-    for stop in _by_default():
-        signal.signal(stop, signal.SIG_IGN)
 
 
 def _dispatch(arguments: list[str]) -> int:
