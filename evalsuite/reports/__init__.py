@@ -9,7 +9,7 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,14 +59,19 @@ def check_writable(path: Path, *, hint: str = LOOK) -> None:
         raise cannot_write(path, error, hint=hint) from error
 
 
+def encoded(document: "Document", ending: str) -> Iterator[bytes]:
+    """The pieces of a file that holds a document in the format of an ending of `FORMATS`."""
+    rendered: Rendered = FORMATS[ending].load()(document)
+    pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
+    return (piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace") for piece in pieces)
+
+
 def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
-    rendered: Rendered = FORMATS[path.suffix].load()(document)
-    pieces = [rendered] if isinstance(rendered, str | bytes) else rendered
+    pieces = encoded(document, path.suffix)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("wb") as file:
-            for piece in pieces:
-                file.write(piece if isinstance(piece, bytes) else piece.encode("utf-8", "backslashreplace"))
+            file.writelines(pieces)
     except OSError as error:
         raise cannot_write(path, error) from error

@@ -1,5 +1,6 @@
 """A scored run as Python code and notebooks have it: as a frame, as a written report, in one line, as HTML."""
 
+from abc import ABC, abstractmethod
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +21,14 @@ if TYPE_CHECKING:
 _MOST_ROWS = 20
 
 
-class Readable:
+class Readable(ABC):
     """What can be read as a run: `to_frame()`, `write("x.html")`, a short `repr`, and an HTML one."""
 
     __slots__ = ()
 
+    @abstractmethod
     def _own_run(self) -> "Run":
-        raise NotImplementedError
+        """The run that is read."""
 
     def record(self, reveal: str | None = None) -> Record:
         """What a report is made of, cut to what may be seen of gold."""

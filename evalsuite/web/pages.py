@@ -189,16 +189,14 @@ def give_report(state: "State", request: "Request") -> "Response":
     """The run's report as a file to save, in one of the forms of `evalsuite report`."""
     from starlette.responses import Response
 
-    from evalsuite.reports import FORMATS
+    from evalsuite.reports import encoded
     from evalsuite.reports.run_document import run_document
 
     shown, ending = state.library.run(request.path_params["run_id"]), f".{request.path_params['ending']}"
     if ending not in REPORTS:
         raise NotThereError(f"no report {ending[:20]!r}", hint=f"known: {', '.join(REPORTS)}")
-    rendered = FORMATS[ending].load()(run_document(shown.record()))
-    text = rendered if isinstance(rendered, str) else "".join(rendered)
     headers = {"content-disposition": f'attachment; filename="{shown.id}{ending}"'}
-    return Response(text.encode("utf-8", "backslashreplace"), media_type=REPORTS[ending], headers=headers)
+    return Response(b"".join(encoded(run_document(shown.record()), ending)), media_type=REPORTS[ending], headers=headers)
 
 
 def show_comparison(state: "State", request: "Request") -> "Response":
