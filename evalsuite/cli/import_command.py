@@ -1,6 +1,7 @@
 """`evalsuite import` and `evalsuite export`: what another tool logged becomes a suite with runs, its verdicts kept as labels, and back."""
 
 import json
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -57,9 +58,10 @@ def import_command(
     for row in found["runs"]:
         theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
         print(clean(f" {row['name']}: {counted(row['n'], 'sample')}, {theirs} by {log.format}"))
-    names = [json.dumps(run.name, ensure_ascii=False) for run in log.runs]
-    step = f"agree {names[0]} {json.dumps(ours[0])}" if ours else f"compare {names[0]} {names[1]}" if names[1:] else f"report {names[0]}"
-    print(clean(f"next: evalsuite {step}"))
+    names = [run.name for run in log.runs]
+    step = ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
+    step = ["agree", *(f"{log.suite}/{name}" for name in (names[0], ours[0]))] if ours else step
+    print(clean(f"next: evalsuite {shlex.join(step)}"))
     again = "" if folders else "; all of it was there already"
     print(clean(f"done: imported suite {log.suite!r} from {log.format}, {counted(len(log.runs), 'run')}{again}"))
     return EXIT_OK

@@ -1,5 +1,6 @@
 """`evalsuite init` and `evalsuite example`: a suite without writing a spec, and one to play with."""
 
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -71,7 +72,7 @@ def init_command(
         print(clean(f"gold lint: {len(findings) - _MOST_FINDINGS} more, see `evalsuite gold lint {made.folder}`"))
     if not parameters:
         print("decide: ignore_order (now true), condition_cols (now all columns), abs_tol and rel_tol (now the rules' own)")
-    print(clean(f"next: evalsuite run SUBMISSION --gold {made.folder}"))
+    print(clean(f"next: evalsuite {shlex.join(['run', str(template), '--gold', str(made.folder)])}"))
     print(clean(f"done: {made.folder} is a suite of {n} instance{'s' * (n != 1)}"))
     return EXIT_OK
 
@@ -123,5 +124,5 @@ def example_command(
     except OSError as error:
         raise cannot_write(folder, error) from error
     print(clean(f"made {folder}: gold of 2 instances, and a submission that is right in one of them"))
-    print(clean(f"next: evalsuite run {handed_in} --gold {folder / 'gold'}"))
+    print(clean(f"next: evalsuite {shlex.join(['run', str(handed_in), '--gold', str(folder / 'gold')])}"))
     return EXIT_OK

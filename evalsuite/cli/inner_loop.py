@@ -3,8 +3,9 @@
 import json
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from evalsuite.cli.options import RUNS
 from evalsuite.errors import EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
+    from evalsuite.reports.record import Record
     from evalsuite.run.scoring import Options
 
 # A look at the files takes at most about a tenth of the time between two looks, however many there are.
@@ -95,15 +97,40 @@ def with_known_folder(options: "Options", label: str, spare: Path) -> "Options":
     return replace(options, save=True, out=new_folder(options.runs_folder, label) if options.save else spare)
 
 
-def watch(folders: Sequence[Path], once: Callable[[], int]) -> int:
-    """Call `once`, and again whenever a file of the folders changes, until the user stops it (KeyboardInterrupt) or nobody reads on.
+class Moves:
+    """What moved between two rounds of a watch. The first round has nothing to be held to."""
 
-    An error a person should see is printed, and the watch goes on: a half-written file is what a watch meets.
+    def __init__(self) -> None:
+        self._before: tuple[dict[str, str], str] | None = None
+
+    def since_last(self, record: "Record") -> list[str]:
+        """Lines for a person: the instances that are now something else (`moved: sales_004 wrong to right`), and the score."""
+        from evalsuite.outcome import kind_of, sign_of
+        from evalsuite.reports.words import score_words, some
+
+        kinds = [(result.instance_id, kind_of(result), result.score) for result in record.results]
+        now = {id_: sign_of(score) if kind.name == "partial" else kind.words for id_, kind, score in kinds}
+        score = score_words(record.summary)
+        last, self._before = self._before, (now, score)
+        if last is None:
+            return []
+        before, score_before = last
+        moved = [f"{id_} {before.get(id_, 'not asked')} to {words}" for id_, words in now.items() if before.get(id_) != words]
+        moved += [f"{id_} is gone" for id_ in before if id_ not in now]
+        return [f"moved: {some(moved)}", f"score: {score_before} to {score}"] if moved else ["moved: nothing"]
+
+
+def watch(places: Sequence[Path], once: Callable[[], int], *, written: Sequence[Path] = ()) -> int:
+    """Call `once`, and again whenever a file of the places changes, until the user stops it (KeyboardInterrupt) or nobody reads on.
+
+    What `once` writes itself, `written`, is no change. An error a person should see is printed, and the watch goes on: a half-written
+    file is what a watch meets.
     """
     from evalsuite.cli.output_streams import stdout_failure
     from evalsuite.reports.clean import clean
 
-    code, seen = EXIT_OK, snapshot(folders)
+    look = partial(snapshot, places, frozenset(map(os.path.realpath, written)))
+    code, seen = EXIT_OK, look()
     while True:
         try:
             code = once()
@@ -113,32 +140,46 @@ def watch(folders: Sequence[Path], once: Callable[[], int]) -> int:
             return code
         try:
             print("watching for changes; Ctrl-C stops", flush=True)
-            changed, seen = _next_change(folders, seen)
+            changed, seen = _next_change(look, seen)
         except KeyboardInterrupt:
             raise KeyboardInterrupt(f"stopped watching; the last run ended with exit code {code}") from None
         print(f"\nchanged: {clean(', '.join(changed[:3]))}{' ...' if len(changed) > 3 else ''}\n", flush=True)
 
 
-def snapshot(folders: Sequence[Path]) -> Snapshot:
-    """Path -> (time of change in ns, size in bytes) of every file below the folders; links are not followed."""
+def snapshot(places: Sequence[Path], but: Collection[str] = ()) -> Snapshot:
+    """Path -> (time of change in ns, size in bytes) of the files among the places and of every file below the folders among them.
+
+    Links are not followed; the real paths of `but` are left out, with all that lies below them.
+    """
     found: Snapshot = {}
-    for folder in folders:
-        for place, inner, names in os.walk(folder):
-            # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
-            inner[:] = [name for name in inner if not name.startswith(".")]
-            for path in (os.path.join(place, name) for name in names if not name.startswith(".")):  # noqa: PTH118 - asked often
-                with suppress(OSError):
-                    stat = os.lstat(path)
-                    found[path] = (stat.st_mtime_ns, stat.st_size)
+    for path in _files(places, but):
+        with suppress(OSError):
+            stat = os.lstat(path)
+            found[path] = (stat.st_mtime_ns, stat.st_size)
     return found
 
 
-def _next_change(folders: Sequence[Path], before: Snapshot) -> tuple[list[str], Snapshot]:
-    """Wait for a change and then for quiet: the paths that changed, and how the folders look then."""
+def _files(places: Sequence[Path], but: Collection[str]) -> Iterator[str]:
+    for one in places:
+        if not one.is_dir():
+            yield str(one)
+        for place, inner, names in os.walk(one):
+            real = os.path.realpath(place) if but else place
+            # Databases and editors leave files of their own beside what was handed in; hidden folders are nobody's answer.
+            inner[:] = [name for name in inner if not name.startswith(".") and os.path.join(real, name) not in but]  # noqa: PTH118
+            yield from (
+                os.path.join(place, name)  # noqa: PTH118 - asked often
+                for name in names
+                if not name.startswith(".") and os.path.join(real, name) not in but  # noqa: PTH118
+            )
+
+
+def _next_change(look: Callable[[], Snapshot], before: Snapshot) -> tuple[list[str], Snapshot]:
+    """Wait for a change and then for quiet: the paths that changed, and how the places look then."""
     last = before
     while True:
         started = time.monotonic()
-        now = snapshot(folders)
+        now = look()
         if now == last and now != before:
             return sorted(path for path in now.keys() | before.keys() if now.get(path) != before.get(path)), now
         last = now

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evalsuite.cli.inner_loop import FirstFailure, StopAtFirst, watch, with_known_folder
+from evalsuite.cli.inner_loop import FirstFailure, Moves, StopAtFirst, watch, with_known_folder
 from evalsuite.cli.options import GoldDir, Scoring
 from evalsuite.cli.run_options import Choice, Gates, Place, Printing, Reading, Saving, Upstream
 from evalsuite.cli.showing import ProgressBar, lost, run_report, with_lost, write_all
@@ -62,15 +62,27 @@ def run_command(
             refuse_with_samples(which, saving, shown)
             return score_samples(folder, gold, options, gates, shown, reading.samples)
         once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst, sign=saving.sign)
-        if saving.watch and options.origin:
+        if not saving.watch:
+            return once()
+        if options.origin:
             raise UsageError("--watch cannot look at a URL", hint="watch a folder")
-        return watch([folder, gold], once) if saving.watch else once()
+        beside = [place for place in (options.judge, options.questions) if place is not None]
+        written = [*(shown.output or ()), *([saving.out] if saving.out is not None else ())]
+        return watch([folder, gold, *beside], partial(once, moves=Moves()), written=written)
 
 
 def score_once(
-    folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, *, exitfirst: bool, sign: Path | None = None
+    folder: Path,
+    gold: Path,
+    options: "Options",
+    gates: Gates,
+    shown: Printing,
+    *,
+    exitfirst: bool,
+    sign: Path | None = None,
+    moves: Moves | None = None,
 ) -> int:
-    """Score, write and print as asked; the exit code."""
+    """Score, write and print as asked, with what moved where there are `moves`; the exit code."""
     from evalsuite.reports.record import record_of_run, revealed
     from evalsuite.store.signing import read_key, sign_run
 
@@ -95,13 +107,14 @@ def score_once(
         n_lost += lost(lambda: add_to_summary(revealed(record, shown.reveal)))
     code, line = with_lost(*gates.verdict(finished), n_lost)
     seen = revealed(record, shown.reveal)
+    moved = moves.since_last(seen) if moves is not None else []
     with _for_github(finished, seen, is_green=code == EXIT_OK) if shown.github else nullcontext():
         if shown.json_:
             print(json.dumps(seen.run, ensure_ascii=True, indent=2, default=str))
         elif shown.quiet:
-            print(line)
+            print(*map(clean, moved), line, sep="\n")
         else:
-            shown.print(seen, line)
+            shown.print(seen, line, moved)
     return code
 
 

@@ -46,13 +46,15 @@ class Showing:
         """Raise what `check_showing` raises."""
         check_showing(self.output or (), self.reveal)
 
-    def print(self, record: "Record", last_line: str | None) -> None:
-        """Print the report as wide as the terminal; `record` is what may be seen of it."""
+    def print(self, record: "Record", last_line: str | None, moved: Sequence[str] = ()) -> None:
+        """Print the report as wide as the terminal; `record` is what may be seen of it, `moved` stands above the last line."""
         from evalsuite.reports.run_document import run_document
-        from evalsuite.reports.terminal import show
+        from evalsuite.reports.terminal import print_line, show
 
-        document = run_document(record, verbose=self.verbose, failures=self.failures, durations=self.durations)
-        show(document, console(), last_line=last_line)
+        document, screen = run_document(record, verbose=self.verbose, failures=self.failures, durations=self.durations), console()
+        show(document, screen, last_line="" if moved else last_line)
+        for line in (*moved, last_line or "") if moved else ():
+            print_line(screen, line, "bold")
 
 
 def check_showing(outputs: Iterable[Path], reveal: str | None) -> None:

@@ -177,7 +177,8 @@ def suite_run(
         print(f"{n_refused} of {len(planned)} {what} could not be run (exit {exit_code})")
         return exit_code
     names = [run_name] if run_name is not None else [own_name for *_, own_name in planned]
-    print(clean(f"next: evalsuite {'compare' if names[1:] else 'report'} {shlex.join(names[:2])}"))
+    step = ["compare", *names[:2]] if names[1:] else ["report", f"{suite.name}/{names[0]}"]
+    print(clean(f"next: evalsuite {shlex.join(step)}"))
     return EXIT_UNSCORABLE if n_unscored and not allow_unscored else EXIT_OK
 
 

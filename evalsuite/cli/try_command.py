@@ -2,8 +2,9 @@
 
 import re
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,6 +12,10 @@ from evalsuite.cli.options import Json, Quiet, load_parameters
 from evalsuite.cli.showing import Outputs, check_showing, print_document, with_lost, write_all
 from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
+
+if TYPE_CHECKING:
+    from evalsuite.reports.document import Document
+    from evalsuite.run.scoring import Run
 
 _NUMBER = re.compile(r"[-+]?\d[\d,]*(\.\d+)?([eE][-+]?\d+)?")
 
@@ -40,13 +45,6 @@ def suite_try(
 
     Nothing is kept unless `--keep` names a suite.
     """
-    from evalsuite.board import compare
-    from evalsuite.board.sides import side_of
-    from evalsuite.gold.exchanges import exchanges_of
-    from evalsuite.reports.comparison_document import comparison_document
-    from evalsuite.reports.comparison_sections import comparison_verdict
-    from evalsuite.reports.record import record_of_run
-    from evalsuite.reports.run_document import run_document
     from evalsuite.suites.case_data import reference_data_of
     from evalsuite.suites.stored_suites import ROOT
     from evalsuite.suites.test_suite import TestSuite
@@ -69,16 +67,7 @@ def suite_try(
             root=ROOT if keep else scratch,
         )
         runs = [suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None).run for name in candidates]
-        if len(runs) > 1:
-            sides = [
-                side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission))
-                for name, run in zip(candidates, runs, strict=True)
-            ]
-            found = compare(sides, alpha=alpha)
-            document, line = comparison_document(found, everything=all_), comparison_verdict(found)
-        else:
-            document = run_document(record_of_run(runs[0]))
-            line = str(document.last_line)
+        document, line = _told(dict(zip(candidates, runs, strict=True)), alpha, everything=all_)
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs for result in run.results)
         code, line = with_lost(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))
         if json_:
@@ -89,7 +78,31 @@ def suite_try(
             by = "" if scorer else "; --scorer chooses another, `evalsuite scorers` lists them"
             print(clean(f"scored by {chosen}{by}"))
             print_document(document, last_line="")
-            again = f"evalsuite report {shlex.quote(candidates[0])}" if keep else f"--keep {shlex.quote(source.stem)} saves the runs"
-            print(clean(f"next: {again}"))
+            if keep is None:
+                asked = {"--input": [input_column], "--reference": [reference_column], "--candidate": candidates}
+                asked |= {"--scorer": [scorer] if scorer else [], "--parameter": parameters or [], "--keep": [source.stem]}
+                again = [word for option, values in asked.items() for one in values for word in (option, one)]
+                print(clean(f"next: evalsuite {shlex.join(['suite', 'try', str(source), *again])}"))
+            elif candidates[1:]:
+                # A run alone says by itself what comes next.
+                print(clean(f"next: evalsuite {shlex.join(['report', f'{keep}/{candidates[0]}'])}"))
             print(clean(line))
     return code
+
+
+def _told(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tuple[Document, str]":
+    """What there is to say of the runs by candidate, and its last line: how they compare, or the report of the only one."""
+    from evalsuite.board import compare
+    from evalsuite.board.sides import side_of
+    from evalsuite.gold.exchanges import exchanges_of
+    from evalsuite.reports.comparison_document import comparison_document
+    from evalsuite.reports.comparison_sections import comparison_verdict
+    from evalsuite.reports.record import record_of_run
+    from evalsuite.reports.run_document import run_document
+
+    if len(runs) == 1:
+        document = run_document(record_of_run(*runs.values()))
+        return document, str(document.last_line)
+    sides = [side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission)) for name, run in runs.items()]
+    found = compare(sides, alpha=alpha)
+    return comparison_document(found, everything=everything), comparison_verdict(found)

@@ -20,8 +20,8 @@ _INDENT = 3
 # A column of texts may wrap down to this many characters.
 _NARROWEST = 14
 _NUMBER = re.compile(r"[-+<]? ?[\d.]+(?:/\d+)?(?: %)?(?: \[.*\])?|\[.*\]|-")
-# A word with the spaces before it; an interval is one word, and so is a number with its %.
-_WORD = re.compile(r" *(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ ])+(?: %(?![^ \],;:)]))?")
+# A word with the spaces before it; an interval is one word, and so is a number with its %. What | parts are words, as in a signature.
+_WORD = re.compile(r" *(?:(?:\[[^\[\] ]+, [^\[\] ]+\]|[^ |])+(?: %(?![^ \],;:)]))?\|?|\|)")
 
 
 def as_text(document: Document, *, width: int | None = None) -> str:

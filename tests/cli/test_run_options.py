@@ -1,5 +1,6 @@
 """The options of `evalsuite run` for people who work on answers: what is shown, what is scored again, what GitHub reads."""
 
+import itertools
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.cli.inner_loop import snapshot
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, started
@@ -134,6 +136,36 @@ def test_watch_scores_again_on_change(place: Path) -> None:
         _, errors = process.communicate()
     assert (process.returncode, "stopped watching; the last run ended with exit code 0" in errors) == (130, True)
     assert runs(place) == []
+
+
+def test_watch_says_what_moved_and_does_not_watch_itself(place: Path) -> None:
+    """The rows that are now something else and both scores stand above the last line; what the run writes into the folder is no change."""
+    options = ["--failures", "-o", "sub/report.html", "--out", "sub/kept"]
+    command = [sys.executable, "-m", "evalsuite", "run", "sub", "--gold", "gold", "--watch", *options]
+    with started(command, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        lines = iter(process.stdout)
+        assert verdict(lines) == "done: 50.0 % (no gate set)"
+        text_submission(place / "sub", a="Lyon", b="Rome", c="Oslo")
+        shown = list(itertools.takewhile(lambda line: not line.startswith("watching"), lines))
+        process.send_signal(signal.SIGINT)
+        rest, _ = process.communicate()
+    assert "changed: sub/results_metadata.jsonl\n" in shown
+    assert shown[-3:] == ["moved: a right to wrong, b wrong to right\n", "score: 50.0 % to 50.0 %\n", "done: 50.0 % (no gate set)\n"]
+    assert (process.returncode, rest) == (130, "")
+    assert (place / "sub/report.html").exists()
+
+
+def test_a_watched_place_may_be_a_file(tmp_path: Path) -> None:
+    """Answers in one file (`pred.json`) are seen to change; hidden files and what is to be left out are not looked at."""
+    (tmp_path / "pred.json").write_text("{}")
+    for name in ("folder/a.csv", "folder/.hidden", "folder/out/b.csv"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("")
+    seen = snapshot([tmp_path / "pred.json", tmp_path / "folder", tmp_path / "absent"], {str(tmp_path / "folder/out")})
+    assert sorted(seen) == [str(tmp_path / name) for name in ("folder/a.csv", "pred.json")]
+    (tmp_path / "pred.json").write_text('{"0": ""}')
+    assert snapshot([tmp_path / "pred.json"]).items().isdisjoint(seen.items())
 
 
 def verdict(lines: Iterator[str]) -> str:

@@ -1,0 +1,79 @@
+"""Every `next:` line is a whole command: pasted into a shell, in the folder it was printed in, it does what it says."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import EXIT_OK
+from tests.conftest import ROOT
+from tests.processes import finished
+from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
+
+# As files and columns are called that nobody meant for a shell.
+FILE, ONE, OTHER = "my données $(1) it's.csv", 'model "a" $x', "it's `b`; -v"
+TRY = ["suite", "try", FILE, "--input", "question", "--candidate", ONE]
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file of questions with two columns of answers, tables to begin with, logs, and the example's folders."""
+    monkeypatch.chdir(tmp_path)
+    head = f'question,reference,"{ONE.replace(chr(34), chr(34) * 2)}",{OTHER}\n'
+    (tmp_path / FILE).write_text(head + "Capital of France?,Paris,Paris,Lyon\nCapital of Italy?,Rome,Rome,Rome\n")
+    (tmp_path / "ta bles").mkdir()
+    (tmp_path / "ta bles/q 1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "r.json").write_text(json.dumps(promptfoo()))
+    log = {**ABOUT, "samples": [inspect_sample(at, output) for at, output in enumerate(("Paris", "Milan", "Oslo"))]}
+    (tmp_path / "log of $HOME.json").write_text(json.dumps(log))
+    (tmp_path / "samples_geo.jsonl").write_text("".join(json.dumps(row) + "\n" for row in lm_eval()))
+    shutil.copytree(ROOT / "gold", tmp_path / "gold")
+    shutil.copytree(ROOT / "example_submission_folder", tmp_path / "my answers")
+    return tmp_path
+
+
+CREATE = ["suite", "create", "s", "--from", FILE, "--scorer", "string_match", "--input-column", "question"]
+CREATE += ["--reference-column", "reference"]
+BOTH = ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE, "--candidate-column", OTHER]
+
+
+@pytest.mark.parametrize(
+    ("commands", "begins"),
+    [
+        ([["run", "my answers", "--only", "sales_001,sales_004"]], ["explain", "sales_004"]),
+        ([["run", "my answers", "--only", "sales_001", "--out", "a run"]], ["report", "a run"]),
+        ([["run", "my answers", "--only", "sales_004", "--reveal", "none"]], ["report"]),
+        ([["example", "it's play"]], ["run", "it's play/submission"]),
+        ([["init", "--gold-from", "ta bles", "--to", "go ld"]], ["run", "submission_template", "--gold", "go ld"]),
+        ([TRY], [*TRY[:5], "--reference", "reference", *TRY[5:], "--keep"]),
+        ([[*TRY, "--candidate", OTHER, "--scorer", "exact_match"]], [*TRY[:5], "--reference", "reference", *TRY[5:], "--candidate", OTHER]),
+        ([[*TRY, "--candidate", OTHER, "--keep", "ü x"], [*TRY, "--candidate", OTHER, "--keep", "kept"]], ["report", f"kept/{ONE}"]),
+        ([[*TRY, "--candidate", OTHER, "--keep", "kept"], [*TRY, "--keep", "it's"]], ["report"]),
+        ([CREATE, BOTH], ["compare", ONE, OTHER]),
+        ([CREATE, ["suite", "run", "s", "--from", FILE, "--candidate-column", ONE]], ["report", f"s/{Path(FILE).stem}"]),
+        ([["import", "r.json"]], ["compare", "small", "large"]),
+        ([["import", "r.json", "--scorer", "string_match", "--name", "one $1"]], ["agree", "one $1/small"]),
+        ([["import", "log of $HOME.json"]], ["report", "geo/log of $HOME (mock/model)"]),
+        ([["import", "samples_geo.jsonl"]], ["compare", "geo-strict", "geo-flexible"]),
+    ],
+    ids=lambda value: " ".join(value[-1])[:40] if isinstance(value[0], list) else None,
+)
+def test_what_comes_next_can_be_pasted(commands: list[list[str]], begins: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """The last command's line, read by a shell, is a command that ends well; it names what was just made, whatever else there is."""
+    for command in commands:
+        assert main(command) == EXIT_OK, command
+        out = capsys.readouterr().out
+    [line] = [line.strip().removeprefix("next: ") for line in out.splitlines() if line.strip().startswith("next: ")]
+    words = pasted(line)
+    assert words[: len(begins)] == begins
+    assert main(words) == EXIT_OK, capsys.readouterr().err
+
+
+def pasted(line: str) -> list[str]:
+    """What a shell makes of the line, which has to be a call of evalsuite, as the words behind that name."""
+    done = finished(["bash", "-c", "evalsuite() { printf '%s\\0' \"$@\"; }\n" + line], seconds=20)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("\0")
+    return done.stdout.removesuffix("\0").split("\0")
