@@ -93,6 +93,9 @@ FAULTS: dict[str, FaultKind] = {
     "MISSING_FILE": FaultKind(message="the file is not there", hint="paths are relative to <submission>/<instance_id>/"),
     "NOT_REGULAR_FILE": FaultKind(message="not a regular file", hint="hand in a plain file: no folder, link, pipe or device"),
     "TOO_LARGE": FaultKind(message="the file is larger than the limit", hint="hand in a smaller file, or raise the limit by its name"),
+    "BAD_ARCHIVE": FaultKind(
+        message="the archive cannot be unpacked", hint="pack plain files anew, as .zip, .tar or .tar.gz, without a password"
+    ),
     "LIMIT": FaultKind(
         message="a limit was reached", hint="the reason names the limit; set it in suite.yaml or by `evalsuite run --limit`"
     ),

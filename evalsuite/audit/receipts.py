@@ -8,7 +8,7 @@ from evalsuite.audit.claims import read_claims
 from evalsuite.audit.verification import verify
 from evalsuite.errors import EvalsuiteError
 from evalsuite.readers.gold_files import find_spec, gold_hash
-from evalsuite.run.entries import Place
+from evalsuite.run.places import Place
 from evalsuite.store.signing import read_public_key, why_not_signed
 
 

@@ -184,7 +184,8 @@ def leaderboard_command(
     from evalsuite.reports.data_files import as_json
     from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
     from evalsuite.reports.terminal import show
-    from evalsuite.run.entries import Settings, find_places, score_places
+    from evalsuite.run.entries import Settings, score_places
+    from evalsuite.run.places import find_places
     from evalsuite.store.history import named_run
 
     how.load()

@@ -23,6 +23,8 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "files": (1000, "files that one answer names"),
     "line_bytes": (8 * MIB, "bytes of one line, or of one object over several lines, of a JSONL file"),
     "metadata_bytes": (512 * MIB, "bytes of results_metadata.jsonl, and of gold's *_eval.jsonl"),
+    "archive_bytes": (1 << 30, "bytes of a submission that is one archive, packed and unpacked"),
+    "archive_members": (50_000, "files and folders of such an archive"),
     "notes": (100, "notes kept on how a submission had to be read"),
     "seconds": (10, "wall clock of one instance"),
     "run_seconds": (604_800, "wall clock of a whole run; what is left then is timeout"),

@@ -1,5 +1,7 @@
 """What a ranking needs of a finished run, kept apart from the run so that a board of many never parses all their results again."""
 
+import hashlib
+import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,7 +24,8 @@ class RunScores:
 
     `submission_hash` is empty for runs that did not record it, or have a verdict that may be one on other bytes. `groups` maps tags to
     instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
-    was scored, not some instances of it; `n_instances` are those of all of gold, 0 where nobody knows.
+    was scored, not some instances of it; `only` is a digest of these where they were asked for by their ids alone. `n_instances` are those
+    of all of gold, 0 where nobody knows.
     `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after gold's errata, `n_unapplied` how
     many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
     """
@@ -49,6 +52,7 @@ class RunScores:
     corrected: float | None = None
     n_unapplied: Mapping[str, int] = field(default_factory=dict)
     errata: str = ""
+    only: str = ""
 
 
 def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunScores | None:
@@ -65,12 +69,12 @@ def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunSc
     found = _read_columns(folder, read)
     if found is not None and _stamp_of_run(folder) == stamp:
         memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(found, name) for name in RunScores.__slots__}})
-        memo.put("run-key", key, {"stamp": stamp, "key": run_key(found) if found.is_whole else ""})
+        memo.put("run-key", key, {"stamp": stamp, "key": run_key(found)})
     return found if found is None else _lean(found)
 
 
 def find_scored(root: Path, wanted: set[str], memo: Memo) -> dict[str, Path]:
-    """`run_key` -> the newest finished run folder under `root` that scored the whole of gold under it, for the keys that are wanted."""
+    """`run_key` -> the newest finished run folder under `root` that scored under it, for the keys that are wanted."""
     found: dict[str, Path] = {}
     for folder in sorted(root.iterdir()) if root.is_dir() and wanted else ():
         stamp = _stamp_of_run(folder)
@@ -79,20 +83,30 @@ def find_scored(root: Path, wanted: set[str], memo: Memo) -> dict[str, Path]:
         known = memo.get("run-key", str(folder.resolve()))
         if known is None or known["stamp"] != stamp:
             scores = run_scores(folder, memo)
-            known = {"key": run_key(scores) if scores is not None and scores.is_whole else ""}
+            known = {"key": run_key(scores) if scores is not None else ""}
         if known["key"] in wanted:
             found[known["key"]] = folder
     return found
 
 
 def run_key(run: RunScores) -> str:
-    """What two runs share whose numbers must be the same: signature, errata, submission hash; empty where the last one is not known."""
-    return key_of(run.signature, run.errata, run.submission_hash) if run.submission_hash else ""
+    """What two runs share whose numbers must be the same: signature, errata, instances, submission hash.
+
+    Empty where the last one is not known, and for a part of gold that was not asked for by ids.
+    """
+    is_known = run.submission_hash and (run.is_whole or run.only)
+    return key_of(run.signature, run.errata, run.submission_hash, only=run.only) if is_known else ""
 
 
-def key_of(signature: str, errata: str, submission_hash: str) -> str:
-    """The `run_key` of a run with that signature, those errata and that submission."""
-    return f"{signature}|errata:{errata}|submission:{submission_hash}"
+def key_of(signature: str, errata: str, submission_hash: str, *, only: str = "") -> str:
+    """The `run_key` of a run with that signature, those errata and that submission, over the instances of a `digest_of_ids`."""
+    return f"{signature}|errata:{errata}{'|only:' * bool(only)}{only}|submission:{submission_hash}"
+
+
+def digest_of_ids(ids: Iterable[str]) -> str:
+    """Instances asked for by their ids in one word, in whatever order; empty for none."""
+    names = sorted(set(ids))
+    return hashlib.sha256(json.dumps(names).encode()).hexdigest()[:32] if names else ""
 
 
 def errata_line(content: str, applied: Iterable[str]) -> str:
@@ -120,7 +134,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     except OSError:
         return None
     # The first number goes up with each new layout of `RunScores`.
-    return [2, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
+    return [3, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
@@ -132,6 +146,7 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
     except (OSError, ValueError, TypeError, OutputError):
         return None
     raw = [own_value(result) for result in results]
+    is_sample = str(entry.run.get("options", {}).get("mode", "")).startswith("sample ")
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
     submission, corrections = run.get("submission", {}), run.get("corrections") or {}
     return RunScores(
@@ -142,7 +157,8 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
         suite=entry.suite,
         rules=str(options.get("rules", "")),
         # Of the samples of one submission each has the same files.
-        is_whole=not part_asked_for(options) and not str(options.get("mode", "")).startswith("sample "),
+        is_whole=not (part := part_asked_for(options)) and not is_sample,
+        only=digest_of_ids(part["only"]) if list(part) == ["only"] and not is_sample else "",
         metadata=dict(entry.metadata),
         groups={tag: list(ids) for tag, ids in run.get("groups", {}).items()},
         clusters=list(gold.get("clusters", ())),

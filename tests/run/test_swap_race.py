@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from evalsuite.memo import Memo
-from evalsuite.run.entries import Place, Settings, score_places
+from evalsuite.run.entries import Settings, score_places
+from evalsuite.run.places import Place
 from evalsuite.run.scoring import Options, run
 
 HONEST, WRONG = "n\n1\n", "n\n2\n"

@@ -1,0 +1,191 @@
+"""Submissions in one file: what a `.zip`, `.tar` or `.tar.gz` holds, file by file, and why nothing of it is taken."""
+
+import gzip
+import stat
+import tarfile
+import unicodedata
+import zipfile
+import zlib
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import IO, Final
+
+from evalsuite.errors import FaultError
+from evalsuite.readers.limits import Limits
+from evalsuite.readers.paths import split_path
+
+# The longest first: what a name ends in is cut off.
+ENDINGS: Final = (".tar.gz", ".tgz", ".tar", ".zip")
+# What people hand in by mistake: archives of forms that are not read.
+OTHER_ENDINGS: Final = (".7z", ".bz2", ".gz", ".rar", ".tar.bz2", ".tar.xz", ".tar.zst", ".xz", ".zst")
+_MOST_FOLDERS = 32
+_PIECE = 1 << 20
+# What systems put beside the files of a person.
+_LITTER_FOLDER, _LITTER = "__MACOSX", (".DS_Store", "Thumbs.db", "desktop.ini")
+_BROKEN = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError, OSError, ValueError, LookupError, OverflowError)
+
+
+def is_archive(name: str) -> bool:
+    """Whether a file's name says that it is an archive that can be read."""
+    return name.casefold().endswith(ENDINGS)
+
+
+def without_ending(name: str) -> str:
+    """The name of what an archive holds: `team-1` of `team-1.tar.gz`."""
+    return next((name[: -len(ending)] for ending in ENDINGS if name.casefold().endswith(ending)), name) or name
+
+
+class Contents:
+    """The names that were met in an archive so far, each checked: what they may be, how many, and how much they hold together.
+
+    Who reads an archive and who writes what was read each hold one of their own: neither takes the other at its word.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._files: dict[str, str] = {}
+        self._folders: dict[str, str] = {}
+        self._n, self._bytes = 0, 0
+
+    def count(self) -> None:
+        """One more member. Raises LIMIT."""
+        self._n += 1
+        if self._n > (most := int(self._limits["archive_members"])):
+            raise FaultError("LIMIT", f"more than {most} members (limit archive_members)")
+
+    def hold(self, size: int, name: str, *, so_far: int = 0) -> None:
+        """So many bytes more of a file that had `so_far`. Raises TOO_LARGE of a file and LIMIT of the archive."""
+        if so_far + size > self._limits["file_bytes"]:
+            raise FaultError("TOO_LARGE", f"{name}: {so_far + size} bytes, the limit file_bytes is {int(self._limits['file_bytes'])}")
+        self._bytes += size
+        if self._bytes > (most := int(self._limits["archive_bytes"])):
+            raise FaultError("LIMIT", f"unpacked it holds more than {most} bytes (limit archive_bytes)")
+
+    def file(self, name: str) -> None:
+        """A file of that name. Raises BAD_PATH where the name is not allowed, or taken by another file or folder in any case of letters."""
+        *folders, _ = self._parts(name)
+        for n in range(1, len(folders) + 1):
+            self._folder("/".join(folders[:n]))
+        if (known := self._files.get(key := _folded(name))) is not None:
+            same = "stands twice" if known == name else f"differs from {known!r} in the case of letters alone"
+            raise FaultError("BAD_PATH", f"{name!r} {same}")
+        if key in self._folders:
+            raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
+        self._files[key] = name
+
+    def folder(self, name: str) -> None:
+        """A folder of that name. Raises BAD_PATH as for a file; a folder may stand twice."""
+        parts = self._parts(name)
+        for n in range(1, len(parts) + 1):
+            self._folder("/".join(parts[:n]))
+
+    def _folder(self, name: str) -> None:
+        key = _folded(name)
+        if key in self._files:
+            raise FaultError("BAD_PATH", f"{name!r} is a file and a folder")
+        if (known := self._folders.setdefault(key, name)) != name:
+            raise FaultError("BAD_PATH", f"{name!r} differs from {known!r} in the case of letters alone")
+
+    @staticmethod
+    def _parts(name: str) -> list[str]:
+        try:
+            parts = split_path(name)
+        except FaultError as error:
+            raise FaultError("BAD_PATH", f"{error.fault.detail}: {name[:80]!r}") from None
+        if len(parts) > _MOST_FOLDERS:
+            raise FaultError("BAD_PATH", f"a path of more than {_MOST_FOLDERS} folders: {name[:80]!r}")
+        return parts
+
+
+def tell_files(place: str, name: str, limits: Mapping[str, int | float], *, private: Path | None = None) -> Iterator[tuple[str, str]]:
+    """(path, piece in base64) of each file of the archive at `place` (or the `private` copy of it), the pieces of a file one by one.
+
+    The `name` says of which kind it is. Raises `FaultError`: BAD_PATH, NOT_REGULAR_FILE, TOO_LARGE, LIMIT, and BAD_ARCHIVE for what is
+    damaged, encrypted or no archive.
+    """
+    contents, kind = Contents(limits), name.casefold()
+    try:
+        with (private or Path(place)).open("rb") as handle:
+            if kind.endswith(".zip"):
+                yield from _zipped(handle, contents)
+            elif kind.endswith(".tar"):
+                yield from _tarred(handle, contents)
+            else:
+                with gzip.GzipFile(fileobj=handle) as unpacked:
+                    yield from _tarred(unpacked, contents)
+    except (NotImplementedError, RuntimeError):
+        raise FaultError("BAD_ARCHIVE", "it is packed in a way that cannot be read") from None
+    except _BROKEN:
+        raise FaultError("BAD_ARCHIVE", "it is damaged, or no archive of the kind that its name says") from None
+
+
+def _zipped(handle: IO[bytes], contents: Contents) -> Iterator[tuple[str, str]]:
+    with zipfile.ZipFile(handle) as archive:
+        found = []
+        # All is looked at before the first byte is unpacked.
+        for member in archive.infolist():
+            contents.count()
+            # `filename` ends at the first NUL.
+            name, kind = member.orig_filename, stat.S_IFMT(member.external_attr >> 16)
+            if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+                raise FaultError("NOT_REGULAR_FILE", f"a link or device: {name[:80]!r}")
+            if member.flag_bits & 0x1:
+                raise FaultError("BAD_ARCHIVE", f"it is encrypted: {name[:80]!r}")
+            if member.is_dir():
+                contents.folder(name.rstrip("/"))
+            elif not _is_litter(name):
+                contents.file(name)
+                contents.hold(member.file_size, name)
+                found.append(member)
+        for member in found:
+            with archive.open(member) as unpacked:
+                yield from _pieces(member.orig_filename, unpacked, member.file_size)
+
+
+def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[tuple[str, str]]:
+    is_empty = True
+    with tarfile.open(fileobj=handle, mode="r|") as archive:
+        for member in archive:
+            is_empty = False
+            contents.count()
+            # Else the members of an endless archive would all be kept.
+            archive.members = []  # type: ignore[attr-defined]
+            name = member.name.removeprefix("./")
+            if member.isdir():
+                if name not in ("", "."):
+                    contents.folder(name)
+            elif not member.isreg() or member.issparse():
+                raise FaultError("NOT_REGULAR_FILE", f"a link, device or file with holes: {name[:80]!r}")
+            elif not _is_litter(name):
+                contents.file(name)
+                contents.hold(member.size, name)
+                unpacked = archive.extractfile(member)
+                assert unpacked is not None, "it is a regular file"
+                yield from _pieces(name, unpacked, member.size)
+    if is_empty:
+        raise FaultError("BAD_ARCHIVE", "there is nothing in it")
+
+
+def _pieces(name: str, unpacked: IO[bytes], size: int) -> Iterator[tuple[str, str]]:
+    """The bytes of a file; one that holds more or less than it says is damaged."""
+    left = size
+    while piece := unpacked.read(min(_PIECE, left + 1)):
+        left -= len(piece)
+        if left < 0:
+            break
+        yield name, b64encode(piece).decode()
+    if left:
+        raise FaultError("BAD_ARCHIVE", f"{name[:80]!r} has not the {size} bytes that it says")
+    if not size:
+        yield name, ""
+
+
+def _is_litter(name: str) -> bool:
+    first, last = name.partition("/")[0], name.rpartition("/")[2]
+    return first == _LITTER_FOLDER or last in _LITTER or last.startswith("._")
+
+
+def _folded(name: str) -> str:
+    """The name as a file system that takes no heed of case or of composed letters has it."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())

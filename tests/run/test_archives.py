@@ -1,0 +1,284 @@
+"""Submissions as archives: the same score as the folder's, and every hostile kind refused by a line of its own while the others go on."""
+
+import gzip
+import io
+import json
+import os
+import stat
+import struct
+import tarfile
+import tracemalloc
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.errors import FaultError
+from evalsuite.memo import Memo
+from evalsuite.readers.archives import tell_files, without_ending
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.run.unpacked import Unpacker, _write
+from tests.cli.test_run import text_gold, text_submission
+
+METADATA = "results_metadata.jsonl"
+LINE = json.dumps({"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"}) + "\n"
+LIMITS = resolve_limits({"file_bytes": 1_000_000, "archive_bytes": 3_000_000, "archive_members": 1_000})
+
+
+def zipped(path: Path, *files: tuple[str, bytes], how: Callable[[zipfile.ZipInfo], None] = lambda _: None) -> Path:
+    """A zip of these files, names as they are."""
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files:
+            member = zipfile.ZipInfo(name)
+            member.filename = name
+            member.compress_type = zipfile.ZIP_DEFLATED
+            how(member)
+            archive.writestr(member, data)
+    return path
+
+
+def tarred(path: Path, *members: tuple[str, bytes, bytes, str]) -> Path:
+    """A tar of (name, type, content, where a link leads)."""
+    with tarfile.open(path, "w:gz" if path.name.endswith("gz") else "w") as archive:
+        for name, kind, data, link in members:
+            member = tarfile.TarInfo(name)
+            member.type, member.size, member.linkname = kind, len(data), link
+            archive.addfile(member, io.BytesIO(data))
+    return path
+
+
+def one_zip(name: str) -> Callable[[Path], Path]:
+    """A zip with one file of that name beside the metadata."""
+    return lambda folder: zipped(folder / "x.zip", (METADATA, LINE.encode()), (name, b"x"))
+
+
+def one_tar(kind: bytes, link: str = "") -> Callable[[Path], Path]:
+    """A tar with one member of that kind beside the metadata."""
+    return lambda folder: tarred(folder / "x.tar", (METADATA, tarfile.REGTYPE, LINE.encode(), ""), ("a/r.csv", kind, b"", link))
+
+
+def _link_in_a_zip(folder: Path) -> Path:
+    def linked(member: zipfile.ZipInfo) -> None:
+        member.external_attr = (stat.S_IFLNK | 0o777) << 16
+
+    return zipped(folder / "x.zip", ("a/r.csv", b"/etc/passwd"), how=linked)
+
+
+def _encrypted(folder: Path) -> Path:
+    path = zipped(folder / "x.zip", (METADATA, LINE.encode()))
+    data = bytearray(path.read_bytes())
+    at = data.index(b"PK\x01\x02")
+    for flags in (6, at + 8):
+        data[flags] |= 1
+    path.write_bytes(data)
+    return path
+
+
+def _bomb(folder: Path) -> Path:
+    return zipped(folder / "x.zip", *((f"a/{n}", bytes(900_000)) for n in range(4)))
+
+
+def _lying(folder: Path) -> Path:
+    """A file of 900,000 bytes that says it has ten."""
+    path = zipped(folder / "x.zip", ("a/r.csv", bytes(900_000)))
+    data = bytearray(path.read_bytes())
+    for place in (22, data.index(b"PK\x01\x02") + 24):
+        data[place : place + 4] = struct.pack("<I", 10)
+    path.write_bytes(data)
+    return path
+
+
+def _sparse(folder: Path) -> Path:
+    """A tar whose member says it has 900,000 bytes, all of them holes."""
+    member = tarfile.TarInfo("a/r.csv")
+    block = bytearray(member.tobuf(tarfile.GNU_FORMAT))
+    block[156:157] = tarfile.GNUTYPE_SPARSE
+    block[483:495] = b"00003335640\0"
+    block[148:156] = b" " * 8
+    block[148:156] = f"{sum(block):06o}\0 ".encode()
+    (folder / "x.tar").write_bytes(bytes(block) + bytes(1024))
+    return folder / "x.tar"
+
+
+def _cut(folder: Path) -> Path:
+    path = tarred(folder / "x.tar.gz", ("a/r.csv", tarfile.REGTYPE, os.urandom(50_000), ""))
+    path.write_bytes(path.read_bytes()[:20_000])
+    return path
+
+
+def _many(folder: Path) -> Path:
+    return zipped(folder / "x.zip", *((f"a/{n}", b"") for n in range(2_000)))
+
+
+def _gzip_bomb(folder: Path) -> Path:
+    member = tarfile.TarInfo("a/r.csv")
+    member.size = 8 << 30
+    with gzip.open(folder / "x.tgz", "wb") as file:
+        file.write(member.tobuf())
+        file.write(bytes(5 << 20))
+    return folder / "x.tgz"
+
+
+def _no_archive(folder: Path) -> Path:
+    (folder / "x.zip").write_text("results, all right\n")
+    return folder / "x.zip"
+
+
+def _pipe(folder: Path) -> Path:
+    os.mkfifo(folder / "x.zip")
+    return folder / "x.zip"
+
+
+def _linked_archive(folder: Path) -> Path:
+    (folder / "x.zip").symlink_to("/etc/passwd")
+    return folder / "x.zip"
+
+
+HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
+    "absolute name": (one_zip("/etc/cron.d/x"), "BAD_PATH: the path is not relative"),
+    "way up": (one_zip("a/../../x"), "BAD_PATH: the path holds '..'"),
+    "way up, tar": (lambda f: tarred(f / "x.tar", ("../x", tarfile.REGTYPE, b"x", "")), "BAD_PATH: the path holds '..'"),
+    "drive": (one_zip("C:/x"), "BAD_PATH: the path names a drive"),
+    "backslash": (one_zip("a\\..\\x"), "BAD_PATH: the path holds a backslash"),
+    "NUL in a name": (one_zip("a/r.csv\0.png"), "BAD_PATH: the path holds a control character"),
+    "terminal code in a name": (one_zip("a/\x1b[2J"), "BAD_PATH: the path holds a control character"),
+    "long path": (one_zip("/".join(["x" * 100] * 12)), "BAD_PATH: the path is longer than 1024 bytes"),
+    "deep path": (one_zip("/".join("x" * 60)), "BAD_PATH: a path of more than 32 folders"),
+    "twice": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r", b"2")), "BAD_PATH: 'a/r' stands twice"),
+    "case of letters": (lambda f: zipped(f / "x.zip", ("a/R", b"1"), ("a/r", b"2")), "differs from 'a/R' in the case of letters alone"),
+    "case of folders": (lambda f: zipped(f / "x.zip", ("A/r", b"1"), ("a/q", b"2")), "'a' differs from 'A' in the case of letters alone"),
+    "composed letters": (lambda f: zipped(f / "x.zip", ("a/\u00e9", b"1"), ("a/e\u0301", b"2")), "in the case of letters alone"),
+    "file and folder": (lambda f: zipped(f / "x.zip", ("a/r", b"1"), ("a/r/s", b"2")), "'a/r' is a file and a folder"),
+    "link, zip": (_link_in_a_zip, "NOT_REGULAR_FILE: a link or device"),
+    "link, tar": (one_tar(tarfile.SYMTYPE, "/etc/passwd"), "NOT_REGULAR_FILE: a link, device"),
+    "hard link": (one_tar(tarfile.LNKTYPE, METADATA), "NOT_REGULAR_FILE: a link, device"),
+    "device": (one_tar(tarfile.CHRTYPE), "NOT_REGULAR_FILE: a link, device"),
+    "pipe": (one_tar(tarfile.FIFOTYPE), "NOT_REGULAR_FILE: a link, device"),
+    "holes": (_sparse, "NOT_REGULAR_FILE: a link, device or file with holes"),
+    "bomb": (_bomb, "LIMIT: unpacked it holds more than 3000000 bytes (limit archive_bytes)"),
+    "gzip bomb": (_gzip_bomb, "TOO_LARGE: a/r.csv: 8589934592 bytes, the limit file_bytes is 1000000"),
+    "lies about its size": (_lying, "BAD_ARCHIVE"),
+    "many members": (_many, "LIMIT: more than 1000 members (limit archive_members)"),
+    "encrypted": (_encrypted, "BAD_ARCHIVE: it is encrypted"),
+    "cut off": (_cut, "BAD_ARCHIVE: it is damaged"),
+    "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or no archive"),
+    "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: there is nothing in it"),
+    "a pipe of that name": (_pipe, "NOT_REGULAR_FILE"),
+    "a link of that name": (_linked_archive, "BAD_PATH: the path goes through a link"),
+}
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Gold of two texts and an empty folder of submissions; commands run here."""
+    monkeypatch.chdir(tmp_path)
+    text_gold(tmp_path / "gold", a="Paris", b="Rome")
+    (tmp_path / "subs").mkdir()
+    return tmp_path
+
+
+def test_every_hostile_kind_is_refused_and_the_others_go_on(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each archive of the table stands on the board without a rank and with its own reason; the honest one is ranked; nothing is left."""
+    text_submission(place / "subs" / "honest", a="Paris", b="Rome")
+    for name, (make, _) in HOSTILE.items():
+        (place / "made").mkdir()
+        made = make(place / "made")
+        made.rename(place / "subs" / f"{name}{made.name.removeprefix('x')}")
+        (place / "made").rmdir()
+    limits = [f"--limit={name}={LIMITS[name]}" for name in ("file_bytes", "archive_bytes", "archive_members")]
+    for _ in range(2):
+        assert main(["leaderboard", "subs", "--json", *limits]) == 1
+        said = capsys.readouterr()
+        rows = {row["name"]: row for row in json.loads(said.out)["rows"]}
+        assert rows.pop("honest")["rank"] == 1
+        assert set(rows) == set(HOSTILE)
+        for name, (_, why) in HOSTILE.items():
+            assert rows[name]["rank"] is None
+            assert why in rows[name]["fault"], name
+            assert rows[name]["fault"].startswith(name)
+    assert not list((place / ".evalsuite" / "cache").glob("unpacked-*"))
+    assert not list((place / ".evalsuite" / "cache").glob(".new-*"))
+
+
+@pytest.mark.parametrize("pack", ["zip", "zip in a folder", "tar", "tar of .", "tar.gz", "TGZ", "mac"])
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_an_archive_is_worth_what_its_folder_is(pack: str, isolation: str, place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever it was packed with, at its top or in a folder of its own, named by itself or found in a folder; known the second time."""
+    files = [(METADATA, LINE.encode()), ("a/note.txt", b""), ("b/r.csv", b"n\n1\n")]
+    inner = [(f"team/{name}", data) for name, data in files]
+    as_tar = [(name, tarfile.REGTYPE, data, "") for name, data in files]
+    if pack in ("zip", "zip in a folder"):
+        zipped(place / "subs" / "team.zip", *(files if pack == "zip" else inner))
+    elif pack == "mac":
+        zipped(place / "subs" / "team.zip", *inner, ("__MACOSX/team/._a", b"x"), ("team/.DS_Store", b"x"))
+    elif pack == "tar of .":
+        dotted = [(f"./{name}", kind, data, link) for name, kind, data, link in as_tar]
+        tarred(place / "subs" / "team.tar", (".", tarfile.DIRTYPE, b"", ""), *dotted)
+    else:
+        ending = pack.lower()
+        tarred(place / "subs" / f"team.{ending}", *as_tar).rename(place / "subs" / f"team.{pack}")
+    ask = ["leaderboard", "--isolation", isolation, "--json"]
+    assert main([*ask, "subs"]) == 0
+    board = json.loads(capsys.readouterr().out)
+    assert [(row["name"], row["score"]) for row in board["rows"]] == [("team", 0.5)]
+    assert main([*ask, *map(str, (place / "subs").iterdir())]) == 0
+    assert json.loads(capsys.readouterr().out)["n_reused"] == 1
+
+
+def test_an_archive_exchanged_while_it_is_read_gives_nobody_elses_answers(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is unpacked lies under the digest of the very bytes that were unpacked, however the file changes between two looks at it."""
+    from evalsuite.run import unpacked
+
+    honest = zipped(place / "honest.zip", (METADATA, b"honest"))
+    mallory = zipped(place / "mallory.zip", (METADATA, b"honest"))
+    copied = unpacked.unnamed_copy
+
+    def exchanged(handle: io.BufferedReader, limit: int) -> object:
+        mallory.write_bytes(zipped(place / "other.zip", (METADATA, b"mallory")).read_bytes())
+        return copied(handle, limit)
+
+    monkeypatch.setattr(unpacked, "unnamed_copy", exchanged)
+    memo = Memo(place / "memo")
+    unpacker = Unpacker(memo, LIMITS, "none")
+    assert (unpacker.folder_of(mallory) / METADATA).read_bytes() == b"mallory"
+    assert (unpacker.folder_of(honest) / METADATA).read_bytes() == b"honest"
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        ([["../x", "eA=="]], "BAD_PATH"),
+        ([["a", "eA=="], ["b", "eA=="], ["a", "eA=="]], "BAD_PATH"),
+        ([["a", "no base64!"]], "WORKER_DIED"),
+        ([["a", 5]], "WORKER_DIED"),
+        ([["a", "eHh4" * 250_000]] * 2, "TOO_LARGE"),
+        ([[f"f{n}", "eA=="] for n in range(1_001)], "LIMIT"),
+    ],
+)
+def test_what_a_worker_says_is_not_believed(told: list[object], code: str, tmp_path: Path) -> None:
+    """A worker that an archive took over cannot make the parent write elsewhere, twice, or without end."""
+    with pytest.raises(FaultError) as caught:
+        _write(tmp_path, told, LIMITS)
+    assert caught.value.fault.code == code
+
+
+def test_other_archives_are_named(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A form that is not read stands among the notes, whatever else is there."""
+    text_submission(place / "subs" / "honest", a="Paris")
+    (place / "subs" / "late.rar").write_bytes(b"Rar!")
+    assert main(["leaderboard", "subs", "--isolation", "none"]) == 0
+    assert "late.rar left out: an archive is .zip, .tar, .tar.gz or .tgz" in capsys.readouterr().out
+    assert without_ending("a.tar.GZ") == "a"
+
+
+@pytest.mark.slow
+def test_a_hundred_thousand_members_cost_little(tmp_path: Path) -> None:
+    """They are refused under the default limits, before a file is unpacked, in little memory."""
+    path = zipped(tmp_path / "x.zip", *((str(n), b"") for n in range(100_000)))
+    tracemalloc.start()
+    with pytest.raises(FaultError, match="more than 50000 members"):
+        list(tell_files(str(path), path.name, resolve_limits()))
+    assert tracemalloc.get_traced_memory()[1] < 200 << 20
+    tracemalloc.stop()
