@@ -79,7 +79,8 @@ def _differently_written(gold: Column, predicted: Column, evidence: Evidence, or
     only_gold, only_predicted = Counter(map(str, a)) - Counter(map(str, b)), Counter(map(str, b)) - Counter(map(str, a))
     if not (only_gold and only_predicted):
         return None
-    return tuple(next(cell for cell in side if str(cell) == min(only)) for side, only in ((a, only_gold), (b, only_predicted)))
+    least = min(only_gold), min(only_predicted)
+    return tuple(next(cell for cell in side if str(cell) == text) for side, text in zip((a, b), least, strict=True))
 
 
 def kind_of_form(gold: Cell, predicted: Cell, written: tuple[Any, Any], *, ordered: bool, own_tolerance: bool) -> TableCause:

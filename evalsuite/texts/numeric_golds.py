@@ -34,11 +34,9 @@ def number_gold(gold: str) -> Decimal | None:
     return None if match is None else _value(match["digits"], match["sign"])
 
 
-def names_number(answer: str, number: Decimal, golds: Sequence[str] = ()) -> bool:
-    """Whether a numeric token of the answer has the number's value. Groups parted by spaces are one number, unless one is itself a gold."""
-    text = digits_only(answer)
-    groups = {gold.strip() for gold in golds}
-    return any(value == number for value in _tokens(text, groups))
+def numbers_named(answer: str, golds: Sequence[str] = ()) -> frozenset[Decimal]:
+    """The values of the answer's numeric tokens. Groups parted by spaces are one number, unless one is itself a gold."""
+    return frozenset(_tokens(digits_only(answer), {gold.strip() for gold in golds}))
 
 
 def _tokens(text: str, golds: set[str]) -> Iterator[Decimal]:

@@ -8,12 +8,14 @@ A gold that is a number is named by its value (`numeric_golds`). Excluded texts 
 """
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
+from decimal import Decimal
+from functools import cache
 from typing import Any, Final, Literal
 
 from evalsuite.texts.characters import is_joined, is_spaceless, visible
 from evalsuite.texts.exclusions import excluded_token
-from evalsuite.texts.numeric_golds import names_number, number_gold
+from evalsuite.texts.numeric_golds import number_gold, numbers_named
 from evalsuite.texts.verdict import Strict
 from evalsuite.types import Score
 
@@ -83,7 +85,9 @@ def match_text_strictly(
         return Strict(value=0.0, reason=f"the answer holds the excluded text {_cut(forbidden)!r}", kind="exclude")
     golds = [gold] if isinstance(gold, str) else list(gold)
     text = fold(answer)
-    missing = [item for item in golds if not _names(answer, text, item, golds)]
+    # Looked for once, and only where a gold is a number: both lists can have hundreds of them.
+    numbers = cache(lambda: numbers_named(answer, golds))
+    missing = [item for item in golds if not _names(text, item, numbers)]
     details: dict[str, Any] = {"n_missing": len(missing), "n_golds": len(golds)}
     if not missing or (conj == "or" and len(missing) < len(golds)):
         met = [item for item in golds if item not in missing]
@@ -99,10 +103,10 @@ def match_text_strictly(
     return Strict(value=0.0, reason=f"the answer lacks {_lacking(missing, golds, conj)}", kind="lacking", details=details)
 
 
-def _names(answer: str, folded: str, gold: str, golds: Sequence[str]) -> bool:
+def _names(folded: str, gold: str, numbers: Callable[[], Collection[Decimal]]) -> bool:
     """Whether the answer names one gold: by its value where it is a number, else as whole tokens."""
     number = number_gold(gold)
-    return holds(folded, fold(gold)) if number is None else names_number(answer, number, golds)
+    return holds(folded, fold(gold)) if number is None else number in numbers()
 
 
 def fold(text: str) -> str:
