@@ -1,8 +1,8 @@
 """What an outcome is, once: every kind with its words, its sign, whose side it is on, what it is worth and whether it may be kept."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
 from evalsuite.errors import FAULTS, Side
@@ -100,6 +100,35 @@ def own_value(result: Result) -> float | None:
     return float(raw) if is_number and raw is not None else None
 
 
+# In `details`, what each further scorer of the suite says: by its name these keys, as a result has them.
+BESIDE: Final = "beside"
+BESIDE_KEYS: Final = ("status", "score", "official", "strict", "reason", "fault", "details")
+
+
+def results_beside(result: Result) -> dict[str, Result]:
+    """The result as each further scorer of the suite gives it, by scorer; empty where the suite has one scorer."""
+    return {name: replace(result, scorer=name, **said) for name, said in (result.detail(BESIDE) or {}).items()}
+
+
+def result_by(result: Result, name: str, *, first: str) -> Result | None:
+    """The result as one scorer of a suite of several gives it, whose `first` makes the score; None where it has no say.
+
+    What was not handed in, or could not be read, no scorer saw: it is worth 0 to each.
+    """
+    if name == result.scorer:
+        return result
+    beside = results_beside(result)
+    if not beside and result.status in ZERO and result.scorer == first:
+        return replace(result, scorer=name)
+    return beside.get(name)
+
+
+def scorers_of(results: Iterable[Result]) -> tuple[str, ...]:
+    """The scorers of a suite of several, the one that makes the score first; empty where there is only one."""
+    several = [result for result in results if result.detail(BESIDE)]
+    return tuple(dict.fromkeys(name for result in several for name in (result.scorer or "", *result.details[BESIDE])))
+
+
 def sign_of(value: float | None) -> str:
     """✓ for 1, ✗ for 0, two decimals between (never rounded to 0 or 1), a dash for none."""
     if value is None:
@@ -130,6 +159,11 @@ def failing_rule(result: Result, chosen: Rule) -> Rule | None:
 def is_ungraded(result: Result) -> bool:
     """Whether nobody judged the result because the grader's side is absent or failed: it is in no mean, never as a 0."""
     return result.score is None and result.status in UNGRADED
+
+
+def is_left_open(result: Result) -> bool:
+    """Whether the result, or a further scorer's, is one that nobody judged for want of something: a resumed run has it judged."""
+    return is_ungraded(result) or any(map(is_ungraded, results_beside(result).values()))
 
 
 def lacks_setup(result: Result) -> bool:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.errors import FAULTS, UsageError, did_you_mean
-from evalsuite.outcome import ZERO
+from evalsuite.outcome import BESIDE, BESIDE_KEYS, ZERO, results_beside
 from evalsuite.types import Gold, Result, Suite
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")
@@ -70,6 +70,8 @@ def reveal(result: Result, level: str) -> Result:
 
 def _details(result: Result, level: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
+    if beside := results_beside(result):
+        kept[BESIDE] = {name: {key: getattr(reveal(one, level), key) for key in BESIDE_KEYS} for name, one in beside.items()}
     if shows(level, "class") and result.details.get("flip"):
         kept["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):

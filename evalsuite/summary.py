@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsuite.errors import GoldError
-from evalsuite.outcome import STATUSES, is_ungraded, raw_value
+from evalsuite.outcome import STATUSES, is_ungraded, raw_value, result_by, scorers_of
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 from evalsuite.stats.means import Mean, mean_under
 from evalsuite.stats.pooled_fields import pooled_fields
@@ -30,6 +30,8 @@ class Summary:
     equal bins over [0, 1], the last one closed; None where all scores are 0 or 1. `over_budget` counts the instances for which nothing
     was left of what the whole run might take, by limit (run_seconds, run_bytes). `pairs` is what `stats.query_rewards` says of answers that
     are queries, by group too; empty where there is none.
+
+    `scorers` are those of a suite of several, the one that makes the score first, else empty; `by_scorer` has a row for each of them.
 
     What a metric without a fixed range measured is in no score. `raw` is what there is in the score's place where nothing else was asked
     for: {scorer, n, n_measured, mean, se, interval_95} on the metric's own scale, over what was measured; None else.
@@ -60,6 +62,7 @@ class Summary:
     over_budget: Mapping[str, int]
     pairs: Mapping[str, Any]
     raw: Mapping[str, Any] | None = None
+    scorers: tuple[str, ...] = ()
 
     @property
     def is_part(self) -> bool:
@@ -104,6 +107,7 @@ class Summary:
             "n_gold": self.n_gold,
             "n_submitted": self.n_submitted,
             **({"raw": dict(self.raw)} if self.raw else {}),
+            **({"scorers": list(self.scorers)} if self.scorers else {}),
             **({"pairs": dict(self.pairs)} if self.pairs else {}),
             **({"over_budget": dict(self.over_budget)} if self.over_budget else {}),
             "flips": [dict(flip) for flip in self.flips],
@@ -129,6 +133,7 @@ def summarise(
     """
     handed_in = {r.instance_id for r in results if r.status != "missing"} if submitted is None else set(submitted)
     all_results, results = results, _with_range(results)
+    scorers = scorers_of(all_results)
     chosen = mean_under(results, "score")
     strict_known = any(r.strict is not None and r.status == "scored" for r in results) or not results
     reference = [r for r in results if r.instance_id in handed_in and not is_ungraded(r)]
@@ -155,12 +160,13 @@ def summarise(
         else None,
         n_reference=len(reference),
         flips=tuple(_flips(results)),
-        by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()),
+        by_scorer=_by(all_results, lambda r: (r.scorer,) if r.scorer else ()) | _by_further(all_results, scorers),
         by_group=_by(all_results, lambda r: (groups or {}).get(r.instance_id, ())),
         by_field=pooled_fields(all_results),
         over_budget=Counter(str(r.detail("budget")) for r in all_results if r.status == "timeout" and "budget" in r.details),
         pairs=pair_numbers(all_results),
         raw=_raw(all_results) if not results else None,
+        scorers=scorers,
     )
 
 
@@ -248,6 +254,11 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
         for key in keys(r):
             buckets.setdefault(key, []).append(r)
     return {key: _row_of_bucket(bucket) for key, bucket in buckets.items()}
+
+
+def _by_further(results: Sequence[Result], scorers: Sequence[str]) -> dict[str, dict[str, Any]]:
+    seen = {name: [one for r in results if (one := result_by(r, name, first=scorers[0])) is not None] for name in scorers[1:]}
+    return {name: _row_of_bucket(bucket) for name, bucket in seen.items()}
 
 
 def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:

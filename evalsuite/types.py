@@ -103,7 +103,8 @@ class Score:
 class Check:
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
-    `computed` is the folder of its gold where that was computed for this run, in place of gold's own folder.
+    `computed` is the folder of its gold where that was computed for this run, in place of gold's own folder. One that stands `beside` the
+    score is of a further scorer of the suite: it fills that scorer's column, and moves no score.
     """
 
     scorer: str
@@ -112,6 +113,7 @@ class Check:
     extra: Mapping[str, Any] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     computed: Path | None = None
+    beside: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +129,11 @@ class GoldInstance:
     extra: Mapping[str, Any] = field(default_factory=dict)
     groups: tuple[str, ...] = ()
     asked: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def own_checks(self) -> tuple[Check, ...]:
+        """The checks that make the score: without those of the suite's further scorers."""
+        return tuple(check for check in self.checks if not check.beside)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

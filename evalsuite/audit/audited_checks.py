@@ -58,7 +58,7 @@ def all_golds(gold: Gold) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """The texts and the numbers, as text, that the checks of a suite accept, each once, in the order of the file."""
     texts, numbers = dict[str, None](), dict[str, None]()
     for instance in gold.instances:
-        for check in instance.checks:
+        for check in instance.own_checks:
             given = check.parameters.get("gold")
             items = given if isinstance(given, list) else [given]
             if check.scorer == "string_match":

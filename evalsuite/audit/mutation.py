@@ -59,7 +59,7 @@ def audit_gold(
     """
     gold = with_patches(read_gold(folder))
     check_ids(gold, only)
-    work = [(one, check) for one in gold.instances for check in one.checks if not only or one.instance_id in only]
+    work = [(one, check) for one in gold.instances for check in one.own_checks if not only or one.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
     until = None if seconds is None else time.monotonic() + seconds

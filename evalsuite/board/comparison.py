@@ -15,8 +15,9 @@ from evalsuite.board.pairing import (
     difference_bounds,
     flipped_instances,
     is_lower_better,
-    on_own_scale,
+    judged_by,
     paired_instances,
+    pairs_by_further_scorer,
     pairs_by_group,
     pairs_by_scorer,
     with_texts,
@@ -174,8 +175,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
-    how = on_own_scale(shared, how)
-    pairs = [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None]
+    pairs, how = judged_by(shared, how)
     ids = [a.instance_id for a, _ in pairs]
     cluster_of = cluster_of_each(base, how, ids) if pairs else None
     groups = base.groups or other.groups
@@ -211,6 +211,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         by_scorer=(
             *(part(name, chosen) for name, chosen in pairs_by_scorer(pairs).items()),
             *(paired(name, chosen, replace(how, raw=True)) for name, chosen in pairs_by_scorer(beside).items()),
+            *(paired(name, *judged_by(chosen, how)) for name, chosen in pairs_by_further_scorer(shared).items()),
         ),
         by_group=tuple(part(tag, chosen) for tag, chosen in pairs_by_group(pairs, groups).items()),
         # The paths of a schema are places in gold.

@@ -8,7 +8,7 @@ from evalsuite.board.shared_instances import raw_direction_of
 from evalsuite.board.sides import Side
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.gold.exchanges import NOTHING, Exchange
-from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value
+from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value, result_by, scorers_of
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 
@@ -79,6 +79,12 @@ def on_own_scale(shared: Sequence[Pair], how: PairingOptions) -> PairingOptions:
     return replace(how, raw=any(raw_value(result) is not None for pair in shared for result in pair))
 
 
+def judged_by(shared: Sequence[Pair], how: PairingOptions) -> tuple[list[Pair], PairingOptions]:
+    """The pairs that both sides were judged on, and the options with the scale that they are compared on."""
+    how = on_own_scale(shared, how)
+    return [(a, b) for a, b in shared if how.value(a) is not None and how.value(b) is not None], how
+
+
 def is_lower_better(pairs: Sequence[Pair], *, raw: bool = False) -> bool:
     """Whether less is better of every stored score, as a run from elsewhere may say (`details.better`), or on the scorers' own scale."""
     if raw and raw_direction_of(a.scorer or b.scorer or "" for a, b in pairs) == "lower":
@@ -91,6 +97,18 @@ def pairs_by_scorer(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
     found: dict[str, list[Pair]] = {}
     for a, b in pairs:
         found.setdefault(a.scorer or b.scorer or "", []).append((a, b))
+    return found
+
+
+def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Scorer beside the score -> its pairs, in gold order; empty where the suite has one scorer."""
+    names = tuple(dict.fromkeys(name for side in zip(*shared, strict=True) for name in scorers_of(side)))
+    found: dict[str, list[Pair]] = {name: [] for name in names[1:]}
+    for a, b in shared if found else ():
+        for name, chosen in found.items():
+            x, y = (result_by(side, name, first=names[0]) for side in (a, b))
+            if x is not None and y is not None:
+                chosen.append((x, y))
     return found
 
 

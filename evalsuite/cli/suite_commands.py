@@ -3,7 +3,7 @@
 import shlex
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -33,12 +33,15 @@ class About:
 def suite_create(
     name: SuiteName,
     source: Annotated[Path, typer.Option("--from", help="a CSV, TSV, JSONL, JSON, Parquet or Excel file with a row per test case")],
-    scorer: Annotated[str, typer.Option(help="the scorer, see `evalsuite scorers`")],
+    scorers: Annotated[
+        list[str], typer.Option("--scorer", help="the scorer, see `evalsuite scorers`; of several the first makes the score")
+    ],
     input_column: Annotated[str, typer.Option(help="the column of inputs")] = "input",
     reference_column: Annotated[str, typer.Option(help="the column of reference outputs")] = "reference_output",
     description: Annotated[str, typer.Option(help="kept and shown")] = "",
     parameters: Annotated[
-        list[str] | None, typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer; may be repeated")
+        list[str] | None,
+        typer.Option("--parameter", metavar="NAME=VALUE", help="a parameter of the scorer, of several SCORER.NAME=VALUE; may be repeated"),
     ] = None,
     judge: JudgeFile = None,
     allow_empty: Annotated[bool, typer.Option("--allow-empty", help="take blank cells as empty texts")] = False,
@@ -54,18 +57,31 @@ def suite_create(
         raise SuiteError(f"there is a suite {name!r} already", hint="choose another name, or `evalsuite suite delete` the old one")
     made = TestSuite(
         name,
-        scorer,
+        scorers,
         description,
         reference_data_path=source,
         input_column=input_column,
         reference_column=reference_column,
-        config=load_parameters(parameters) if parameters else None,
+        config=_by_scorer(load_parameters(parameters), scorers) if parameters else None,
         judge=None if judge is None else judge_section(judge),
         allow_empty=allow_empty,
     )
     n = len(made.suite.test_cases)
-    print(f"made suite {name!r}: {n} test case{'s' * (n != 1)}, scored by {scorer}, in {folder_of(name)}")
+    print(f"made suite {name!r}: {n} test case{'s' * (n != 1)}, scored by {', '.join(scorers)}, in {folder_of(name)}")
     return EXIT_OK
+
+
+def _by_scorer(parameters: dict[str, Any], scorers: list[str]) -> dict[str, Any]:
+    """The parameters of the only scorer as they are, those of several by scorer."""
+    if len(scorers) == 1:
+        return parameters
+    found: dict[str, Any] = {}
+    for key, value in parameters.items():
+        scorer, _, name = key.rpartition(".")
+        if scorer not in scorers:
+            raise UsageError(f"--parameter {key}: which scorer's is it?", hint=f"{scorers[0]}.{name}=...")
+        found.setdefault(scorer, {})[name] = value
+    return found
 
 
 def suite_list() -> int:
@@ -78,7 +94,9 @@ def suite_list() -> int:
     for suite in suites:
         own = [run for run in runs if run.metadata.get("suite_id") == suite.id]
         latest = f", latest {own[-1].name}" if own else ""
-        print(clean(f"{suite.name}: {suite.scorer}, {len(suite.test_cases)} cases, {len(own)} run{'s' * (len(own) != 1)}{latest}"))
+        print(
+            clean(f"{suite.name}: {', '.join(suite.scorers)}, {len(suite.test_cases)} cases, {len(own)} run{'s' * (len(own) != 1)}{latest}")
+        )
     if not suites:
         print("no suites; `evalsuite suite create NAME --from FILE --scorer NAME` makes one")
     return EXIT_OK
@@ -90,8 +108,13 @@ def suite_show(name: SuiteName) -> int:
     from evalsuite.suites.stored_suites import folder_of, load_suite
 
     suite = load_suite(name)
-    rows = [("name", suite.name), ("id", suite.id), ("description", suite.description), ("scorer", suite.scorer)]
-    rows += [("config", str(dict(suite.scoring_method.get("config", {})))), ("created", suite.created_at), ("updated", suite.updated_at)]
+    rows = [("name", suite.name), ("id", suite.id), ("description", suite.description), ("scorer", ", ".join(suite.scorers))]
+    configs = {scorer: dict(suite.method(scorer).get("config", {})) for scorer in suite.scorers}
+    rows += [
+        ("config", str(configs if len(configs) > 1 else configs[suite.scorer])),
+        ("created", suite.created_at),
+        ("updated", suite.updated_at),
+    ]
     rows += [("cases", str(len(suite.test_cases))), ("folder", str(folder_of(name)))]
     for label, text in rows:
         print(f" {label:<12} {clean(text)}")

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Final, Literal
 
 from evalsuite.errors import FaultError, GoldError, did_you_mean
-from evalsuite.gold.spec import MOST_COMPARED, check_of
+from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
 from evalsuite.gold.suite_yaml import yaml_nodes
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.types import Check, Gold, GoldInstance
@@ -117,7 +117,7 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     """
     said = {
         "instance_id": instance.instance_id,
-        "checks": [[check.scorer, dict(check.parameters), dict(check.extra)] for check in instance.checks],
+        "checks": [[check.scorer, dict(check.parameters), dict(check.extra)] for check in instance.own_checks],
         "extra": dict(instance.extra),
     }
     own = gold.folder / instance.instance_id
@@ -217,12 +217,12 @@ def _judged(fields: Mapping[str, Any], lines: Mapping[str, str], gold: Gold, ins
 def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action: str) -> GoldInstance:
     """The instance with its check's parameters changed (`patch`), or with other checks (`evaluation`)."""
     if action == "patch":
-        if len(instance.checks) != 1:
+        if len(instance.own_checks) != 1:
             hint = "write the whole `evaluation` instead"
-            raise GoldError(f"{where}: {instance.instance_id!r} has {len(instance.checks)} checks, and patch fits one", hint=hint)
+            raise GoldError(f"{where}: {instance.instance_id!r} has {len(instance.own_checks)} checks, and patch fits one", hint=hint)
         if not isinstance(value, dict) or not value:
             raise GoldError(f"{where}: patch must be a mapping of parameters, found {value!r}", hint="patch: {gold: 48215.75}")
-        old = instance.checks[0]
+        (old,) = instance.own_checks
         evaluations: list[Any] = [{"func": old.scorer, "parameters": {**old.parameters, **value}, **old.extra}]
     else:
         evaluations = value if isinstance(value, list) else [value]
@@ -231,7 +231,7 @@ def _patched(value: Any, where: str, gold: Gold, instance: GoldInstance, action:
     checks = tuple(_moved(check_of(one, instance.instance_id, where, gold.suite), gold, instance.instance_id) for one in evaluations)
     for problem in (problem for check in checks for problem in check.problems if problem.blocks):
         raise GoldError(f"{where}: {problem.message}", hint=problem.hint)
-    return replace(instance, checks=checks, where=where)
+    return replace(instance, checks=with_further_scorers(checks, instance.instance_id, where, gold.suite), where=where)
 
 
 def _moved(check: Check, gold: Gold, instance_id: str) -> Check:

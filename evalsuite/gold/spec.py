@@ -24,6 +24,8 @@ GOLD_QUERY = "gold.sql"
 # What a scorer reads whose gold can be a query: tables from gold's files, or texts and numbers, whose gold stands in the parameters.
 TABLES, TEXTS = frozenset({"table", "tables"}), frozenset({"text", "number"})
 CHECK_KEYS = ("func", "parameters", "temporal")
+# The parameters that say what a case is: all scorers of a suite get the same.
+CASE_KEYS = frozenset({"gold", "question", "input", "context", "text"})
 # How many ids of gold a word is compared with to find the one that was meant.
 MOST_COMPARED = 2000
 # Nearly every instance has no key of its own: one empty object stands for all.
@@ -78,7 +80,7 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
     evaluations = given if isinstance(given, list) else [given]
     if not evaluations:
         _refuse(where, f"{id_}: evaluation is empty", "give one {func, parameters} or a list of them")
-    checks = tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations)
+    checks = with_further_scorers(tuple(check_of(evaluation, id_, where, suite) for evaluation in evaluations), id_, where, suite)
     extra = {key: value for key, value in entry.items() if key not in ("instance_id", "evaluation")} or _NONE
     return GoldInstance(instance_id=id_, checks=checks, where=where, extra=extra, groups=groups_of(id_, suite), asked=_NONE)
 
@@ -154,6 +156,27 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
     return replace(check, problems=tuple(problems)) if problems else check
+
+
+def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite: Suite) -> tuple[Check, ...]:
+    """The checks with one of each further scorer that suite.yaml lists, beside the score.
+
+    One that the instance does not give itself gets what those it gives hold of the case: gold, question, context. An instance that none
+    of the listed scorers scores stays as it is.
+    """
+    names: tuple[str, ...] = suite.extra.get("scorers", ())
+    given = next((check.scorer for check in checks if check.scorer in names), None)
+    if given is None:
+        return checks
+    rest = [check for check in checks if check.scorer not in names]
+    for name in names:
+        own = [check for check in checks if check.scorer == name]
+        for check in [] if own else [check for check in checks if check.scorer == given]:
+            known = SCORERS.load(name).parameters
+            case = {key: value for key, value in check.parameters.items() if key in CASE_KEYS and key in known}
+            own.append(check_of({"func": name, "parameters": case}, id_, where, suite))
+        rest += own if name == names[0] else [replace(check, beside=True) for check in own]
+    return tuple(rest)
 
 
 def names_queries(check: Check) -> bool:

@@ -16,6 +16,8 @@ from evalsuite.types import RULES, Suite
 
 # The scorers whose official rules `reference` names.
 TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
+# What a scorer reads that can stand beside others in a list.
+TEXT_FORMS = frozenset({"text", "number", "batch"})
 
 
 def read_suite(folder: Path) -> Suite:
@@ -30,6 +32,8 @@ def read_suite(folder: Path) -> Suite:
         fail_under: 0.8
         clusters: [hr, sales]   # groups whose instances are not independent; each is in exactly one
         hidden: true            # gold is secret: reports show classes of differences, no cells
+        scorers: [f1, bleu]     # a column each, over the same gold
+        score: f1               # which of them is the score; else the first
 
     Raises:
         GoldError: the file is no YAML mapping, or a key or value cannot be meant; the message names file and line.
@@ -39,14 +43,20 @@ def read_suite(folder: Path) -> Suite:
     if not file.is_file():
         return Suite(name=name)
     where = f"{name}/{SUITE_FILE}"
-    fields: dict[str, Any] = {"name": name, "extra": {}}
+    fields, listed = dict[str, Any](name=name, extra={}), tuple[str, ...]()
     for key, value, place in top_level(file, where):
         if key == "scorers":
-            _bring_scorers(value, place, folder)
+            listed = _bring_scorers(value, place, folder)
         elif key in _FIELDS:
             fields.update(_FIELDS[key](value, place))
         else:
             raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
+    if (score := fields.pop("score", None)) is not None:
+        if score not in listed:
+            raise GoldError(f"{where}: score names {score!r}, which scorers does not list", hint=did_you_mean(score, listed))
+        listed = (score, *(other for other in listed if other != score))
+    if listed[1:]:
+        fields["scorers"] = listed
     # What has no field of its own is for later rooms.
     for key in [key for key in fields if key not in Suite.__dataclass_fields__ and key != "reference"]:
         fields["extra"][key] = fields.pop(key)
@@ -60,26 +70,52 @@ def read_suite(folder: Path) -> Suite:
     return Suite(**fields)
 
 
-def _bring_scorers(value: Any, where: str, folder: Path) -> None:
-    """Load the scorers that a suite brings: `{shout: "python:my.py:shout"}`, files relative to the gold folder, or a metric's options:
+def _bring_scorers(value: Any, where: str, folder: Path) -> tuple[str, ...]:
+    """The scorers that every instance has a column of, where `scorers` is a list; those that a suite brings are loaded.
 
-    `{quality: {composite: {parts: [{f1: {}, weight: 0.3}, {llm_judge: {}, weight: 0.7}]}}}`
+    Brought is one as `{shout: "python:my.py:shout"}`, files relative to the gold folder, or with a metric's options:
+    `{quality: {composite: {parts: [{f1: {}, weight: 0.3}, {llm_judge: {}, weight: 0.7}]}}}`; in a list such an entry stands for its name.
     """
-    for name, target in _mapping(value, "scorers", where).items():
-        if isinstance(target, dict):
-            try:
-                SCORERS.bring_metric(str(name), target)
-            except EvalsuiteError as error:
-                raise GoldError(f"{where}: scorer {name!r}: {error.message}", hint=error.hint) from error
-            continue
-        kind, _, rest = str(target).partition(":")
-        file, _, attribute = (part.strip() for part in rest.rpartition(":"))
-        if kind != "python" or not file or not attribute:
-            raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
+    names = []
+    for entry in value if isinstance(value, list) else [value]:
+        brought = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
+        for name, target in brought.items():
+            if target is not None:
+                _bring_scorer(name, target, where, folder)
+            names.append(name)
+    if not isinstance(value, list):
+        return ()
+    if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
+        raise GoldError(f"{where}: scorers lists {twice!r} twice", hint="a scorer has one column")
+    for name in names:
+        if (reads := _known(name, where).marker.reads) not in TEXT_FORMS:
+            hint = "list scorers of texts and numbers; one of files or records scores instances of its own"
+            raise GoldError(f"{where}: {name} reads a {reads}, and the scorers of a list read one text", hint=hint)
+    return tuple(names)
+
+
+def _known(name: str, where: str) -> registry.Scorer:
+    try:
+        return SCORERS.load(name)
+    except EvalsuiteError as error:
+        raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+
+
+def _bring_scorer(name: str, target: Any, where: str, folder: Path) -> None:
+    if isinstance(target, dict):
         try:
-            SCORERS.bring(str(name), folder / file, attribute)
+            SCORERS.bring_metric(name, target)
         except EvalsuiteError as error:
-            raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
+            raise GoldError(f"{where}: scorer {name!r}: {error.message}", hint=error.hint) from error
+        return
+    kind, _, rest = str(target).partition(":")
+    file, _, attribute = (part.strip() for part in rest.rpartition(":"))
+    if kind != "python" or not file or not attribute:
+        raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
+    try:
+        SCORERS.bring(name, folder / file, attribute)
+    except EvalsuiteError as error:
+        raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
 
 
 def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
@@ -233,10 +269,7 @@ def _defaults(value: Any, where: str) -> dict[str, Any]:
     """Parameters by scorer name; each must be one the scorer knows."""
     defaults = _mapping(value, "defaults", where)
     for name, parameters in defaults.items():
-        try:
-            entry = SCORERS.load(name)
-        except EvalsuiteError as error:
-            raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+        entry = _known(name, where)
         for key in _mapping(parameters, f"defaults of {name}", where):
             if key not in entry.parameters and key not in registry.CONNECTION_PARAMETERS:
                 raise GoldError(f"{where}: unknown parameter {key!r} of {name}", hint=did_you_mean(key, entry.parameters))
@@ -263,4 +296,5 @@ _FIELDS: dict[str, Callable[[Any, str], dict[str, Any]]] = {
     "judge": _judge,
     "clusters": _clusters,
     "hidden": _hidden,
+    "score": _text_field("score"),
 }

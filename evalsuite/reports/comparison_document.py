@@ -199,7 +199,8 @@ def comparison_figures(comparison: "Comparison") -> list[Picture]:
         matrix = flips_picture(one, comparison.baseline)
         found.append(Picture(f"{label}Who is right", matrix, "of the instances that both were judged on"))
         for name, rows in (("scorer", one.by_scorer), ("group", one.by_group), ("field", [field.f1 for field in one.fields])):
-            if any(row.n < one.total.n for row in rows) or (name == "field" and rows):
+            rows = [row for row in rows if row.is_raw == one.total.is_raw]
+            if len(rows) > 1 or any(row.n < one.total.n for row in rows) or (name == "field" and rows):
                 title = f"{label}Difference by {name}"
                 more = f"; {len(rows) - MOST_DRAWN} more in the table" if len(rows) > MOST_DRAWN else ""
                 found.append(Picture(title, differences_picture(rows, comparison, title=title), f"in points, with Holm's p{more}"))

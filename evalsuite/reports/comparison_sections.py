@@ -170,7 +170,7 @@ def _part_sections(comparison: "Comparison", candidate: "Candidate", everything:
     label = clean(candidate.label)
     for name, attribute in (("scorer", "by_scorer"), ("group", "by_group")):
         rows: Sequence[PairedDifference] = getattr(candidate, attribute)
-        if any(row.n < candidate.total.n for row in rows):
+        if len({row.name for row in rows}) > 1 or any(row.n < candidate.total.n for row in rows):
             family = sum(len(getattr(c, attribute)) for c in comparison.candidates)
             columns = _difference_columns(comparison, name, rows, lambda row: row, family=family)
             yield Section(

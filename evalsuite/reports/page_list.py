@@ -110,7 +110,7 @@ def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict
     s = record.summary
     return {
         "kind": kinds,
-        "scorer": [(name, f"{name} ({found['n']})") for name, found in s.by_scorer.items()],
+        "scorer": [(name, f"{name} ({found['n']})") for name, found in s.by_scorer.items() if name not in s.scorers[1:]],
         "group": [(name, f"{name} ({found['n']})") for name, found in s.by_group.items()],
     }
 

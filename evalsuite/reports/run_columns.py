@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.errors import FAULTS
 from evalsuite.gold.exchanges import NOTHING, Exchange
-from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, sign_under
+from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, result_by, sign_under
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
 from evalsuite.reports.words import coverage, percent, why_of
 
@@ -65,6 +65,29 @@ def _exchange_column(name: str) -> Column[ReportRow]:
         return getattr(row.exchange, name) or None
 
     return Column(name=name, value=text, words=lambda row: Code(text(row) or ""), forms=frozenset({"csv", "markdown", "html"}))
+
+
+def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
+    """A column for each scorer of a suite of several: its score, or what it measured on a scale of its own."""
+    taken = {column.name for column in COLUMNS}
+
+    def column(scorer: str) -> Column[ReportRow]:
+        def seen(row: ReportRow) -> "Result | None":
+            return result_by(row.result, scorer, first=scorers[0])
+
+        def value(row: ReportRow) -> float | None:
+            one = seen(row)
+            return None if one is None else _whole(one.score if one.score is not None else raw_value(one))
+
+        def words(row: ReportRow) -> Own:
+            one = seen(row)
+            raw = None if one is None else raw_value(one)
+            return Own("" if one is None else sign_under(one, one.score) if raw is None else f"{raw:.4g}")
+
+        name = f"{scorer}_score" if scorer in taken else scorer
+        return Column(name=name, short=scorer[:6], type="DOUBLE", value=value, words=words, is_number=True)
+
+    return map(column, scorers)
 
 
 EXCHANGE_COLUMNS: tuple[Column[ReportRow], ...] = tuple(map(_exchange_column, Exchange._fields))
@@ -150,12 +173,18 @@ class _Rows:
 def results_table(record: "Record", results: "Sequence[Result] | None" = None) -> Table[ReportRow]:
     """The results, by default all in gold order, as a table."""
     return Table(
-        columns=[*COLUMNS, CORRECTED] if record.run.get("corrections") else COLUMNS,
+        columns=_columns_of(record),
         rows=_Rows(record.results if results is None else results, record),
         is_listed=True,
         is_long=True,
         below=_texts_below,
     )
+
+
+def _columns_of(record: "Record") -> list[Column[ReportRow]]:
+    after = next(at for at, column in enumerate(COLUMNS) if column.name == "strict") + 1
+    corrected = [CORRECTED] if record.run.get("corrections") else []
+    return [*COLUMNS[:after], *scorer_columns(record.summary.scorers), *COLUMNS[after:], *corrected]
 
 
 def _texts_below(row: ReportRow) -> list[tuple[str, str, str]]:
@@ -189,7 +218,7 @@ def results_suite(record: "Record", places: Mapping[str, str]) -> Suite:
     score = [("score", percent(record.summary.score))] if record.summary.score is not None else []
     numbers = [*score, ("coverage", coverage(record.summary))]
     properties = [("submission", record.submission), ("rules", record.rules), *numbers, ("signature", str(record.run["signature"]))]
-    columns = [column for column in COLUMNS if "junit" in column.forms]
+    columns = [column for column in _columns_of(record) if "junit" in column.forms]
     cases = [_result_case(record.suite, row, columns, places) for row in results_table(record).rows]
     return Suite(name=record.suite, cases=cases, properties=properties)
 

@@ -208,7 +208,8 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         yield "reference ratio", f"{right}/{s.n_reference} = {percent(s.reference_ratio)}  (over what was handed in; for comparison only)"
     for label, rows in (("by scorer", s.by_scorer), ("by group", s.by_group)):
         if rows:
-            yield label, " · ".join(row_words(name, row, s.rules) for name, row in rows.items())
+            the_score = dict.fromkeys(s.scorers[:1] if rows is s.by_scorer else (), " (the score)")
+            yield label, " · ".join(row_words(name, row, s.rules) + the_score.get(name, "") for name, row in rows.items())
     yield from pair_lines(s)
     if reached := ceiling_words(record):
         yield "gold reaches", reached
@@ -242,28 +243,33 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
 
 
 def _worst_group_sections(record: "Record") -> Iterator[Section]:
-    """A table of the groups, or of the scorers where the suite has no groups, the worst first."""
+    """A table of the groups, and of the scorers where the suite has several or has no groups, the worst first."""
     s = record.summary
-    name, rows = ("group", s.by_group) if s.by_group else ("scorer", s.by_scorer)
-    if len(rows) < 2:
-        return
+    if len(s.by_scorer) > 1 and (s.scorers or not s.by_group):
+        yield _worst_first("scorer", s.by_scorer)
+    if len(s.by_group) > 1:
+        yield _worst_first("group", s.by_group)
+
+
+def _worst_first(name: str, rows: Mapping[str, Mapping[str, Any]]) -> Section:
     worst = sorted(rows.items(), key=lambda item: (item[1]["score"] or 0.0, -item[1]["n"]))
 
     def right(item: tuple[str, Any]) -> Own:
         return Own("not judged" if item[1]["score"] is None else f"{item[1]['n_right']}/{item[1]['n']}")
 
+    def score(item: tuple[str, Any]) -> Own:
+        score, raw = item[1]["score"], item[1].get("raw")
+        return Own(percent(score) if score is not None else "" if raw is None else f"mean {raw:.4g}")
+
     columns: list[Column[tuple[str, Any]]] = [
         Column(name=name, words=lambda item: Code(item[0], 60)),
         Column(name="right", words=right, is_number=True),
-        Column(name="score", words=lambda item: Own("" if item[1]["score"] is None else percent(item[1]["score"])), is_number=True),
+        Column(name="score", words=score, is_number=True),
         Column(name="95 % CI", words=lambda item: Own(interval_words(item[1].get("interval_95")))),
     ]
-    rest = len(worst) - WORST_GROUPS
-    yield Section(
-        prose=(Strong(f"{name.capitalize()}s, worst first"),),
-        table=Table(columns=columns, rows=worst[:WORST_GROUPS]),
-        below=[f"... {rest} more"] if rest > 0 else (),
-    )
+    rest = [f"... {len(worst) - WORST_GROUPS} more"] if len(worst) > WORST_GROUPS else ()
+    table = Table(columns=columns, rows=worst[:WORST_GROUPS])
+    return Section(prose=(Strong(f"{name.capitalize()}s, worst first"),), table=table, below=rest)
 
 
 def _folded_sections(record: "Record") -> Iterator[Section]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import FaultError
+from evalsuite.outcome import BESIDE, BESIDE_KEYS, results_beside
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.scorers import SCORERS
@@ -64,7 +65,7 @@ class Batches:
 
             self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder), ledger=self._ledger)
             for result in score_batches(batched, self._judge, self._gold_inodes):
-                yield _as_wrong(result) if self._invalid_as == "zero" and result.fault == "NO_VERDICT" else result
+                yield _as_wrong(result) if self._invalid_as == "zero" else result
 
     def spent(self) -> dict[str, Any] | None:
         """What the judge was asked in this run, all its tries together, what it cost, and what a probe found of it; None for nothing."""
@@ -77,7 +78,12 @@ class Batches:
 
 
 def _as_wrong(result: Result) -> Result:
-    """The result with 0 where there is no verdict: it counts, and still says why."""
+    """The result with 0 where there is no verdict: it counts, and still says why. So too of a scorer beside the score."""
+    if beside := results_beside(result):
+        rows = {name: {key: getattr(_as_wrong(one), key) for key in BESIDE_KEYS} for name, one in beside.items()}
+        result = result.with_detail(BESIDE, rows)
+    if result.fault != "NO_VERDICT":
+        return result
     numbers: dict[str, Any] = {which: getattr(result, which) or 0.0 for which in ("score", "official", "strict")}
     return replace(result, status="scored", **numbers)
 

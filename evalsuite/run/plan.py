@@ -1,12 +1,13 @@
 """Gold + submission -> tasks: one task per gold instance, in gold order, nothing opened yet."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any
 
 from evalsuite.errors import UsageError, did_you_mean, listed
 from evalsuite.gold.judge_file import judge_line
 from evalsuite.gold.spec import check_ids
+from evalsuite.outcome import UNJUDGED, results_beside
 from evalsuite.readers.limits import moved_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
@@ -111,4 +112,15 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
     said = [f"{one.instance_id}: {text}" for one in results for text in one.detail("warnings") or () if text not in known]
-    return [*gold.notes, *submission.notes, *unknown, *problems, *said]
+    return [*gold.notes, *submission.notes, *unknown, *problems, *said, *_columns_left_open(results)]
+
+
+def _columns_left_open(results: Sequence[Result]) -> Iterator[str]:
+    """What a column of a further scorer lacks, and why: the score lacks nothing."""
+    open_ones: dict[str, list[str]] = {}
+    for result in results:
+        for name, one in results_beside(result).items():
+            if one.status in UNJUDGED:
+                open_ones.setdefault(name, []).append(one.reason)
+    for name, reasons in open_ones.items():
+        yield f"{name}: {len(reasons)} of {len(results)} not judged: {reasons[0]}"

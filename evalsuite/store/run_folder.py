@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
-from evalsuite.outcome import is_ungraded
+from evalsuite.outcome import is_left_open
 from evalsuite.store.run_files import keep_out_of_git, read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.store.unit_files import UNITS, set_apart, units_digest, whole_units
 from evalsuite.types import METADATA, Result
@@ -111,7 +111,7 @@ class RunFolder:
             raise started_otherwise(self.path, ["submission"])
         if whole != data:
             self.notes.append(f"{RESULTS}: a half-written last line was dropped")
-        stay = {name: result for name, result in results.items() if not is_ungraded(result) and name not in unsure}
+        stay = {name: result for name, result in results.items() if not is_left_open(result) and name not in unsure}
         for part in _half_written(self.path):
             part.unlink()
         write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
@@ -136,7 +136,7 @@ class RunFolder:
         if not isinstance(run, dict):
             raise _no_unfinished(self.path, "is a finished run" if (self.path / RUN).exists() else "is not a run folder")
         rows = _parse_journal(self.path / RESULTS, (self.path / RESULTS).read_bytes()).values()
-        if not any(map(is_ungraded, rows)):
+        if not any(map(is_left_open, rows)):
             raise _no_unfinished(self.path, "is a finished run, of which every instance was judged")
         submission = run.get("submission", {})
         stopped = {row.instance_id for row in rows if row.status in ("timeout", "crashed")}

@@ -32,7 +32,7 @@ class SuiteError(EvalsuiteError, ValueError):
 
 def new_suite(
     name: str,
-    scorer: str,
+    scorer: str | Sequence[str],
     *,
     inputs: Sequence[str],
     references: Sequence[str | None] | None,
@@ -47,6 +47,8 @@ def new_suite(
 ) -> StoredSuite:
     """A suite made of n inputs and n references (or none); nothing is written yet.
 
+    Of several scorers the first makes the score, and `config` gives each its parameters by name.
+
     One from elsewhere (`foreign`) is taken as it is: its scorer may be one that is not here, which a run of it will say.
 
     Raises:
@@ -54,30 +56,50 @@ def new_suite(
         UsageError: a blank name, a scorer of files, references missing for a scorer that needs them, or parameters it cannot use.
     """
     _check_name(name)
-    if not foreign and kind_of(scorer) == "built_in" and SCORERS.load(scorer).marker.reads in _FILES:
-        hint = "take a scorer of texts; files are scored by `evalsuite run` against a gold folder"
-        raise UsageError(f"{scorer} compares files, the cases of a suite are texts", hint=hint)
-    if not foreign and references is None and needs_reference(scorer):
-        raise UsageError(f"{scorer} compares with a reference output, and none was given", hint="name the column with --reference-column")
+    configs = {scorer: dict(config or {})} if isinstance(scorer, str) else configs_of(scorer, config)
+    for one in () if foreign else configs:
+        if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in _FILES:
+            hint = "take a scorer of texts; files are scored by `evalsuite run` against a gold folder"
+            raise UsageError(f"{one} compares files, the cases of a suite are texts", hint=hint)
+        if references is None and needs_reference(one):
+            raise UsageError(f"{one} compares with a reference output, and none was given", hint="name the column with --reference-column")
     # Counted, not drawn: a report names cases by these. One whose data gives ids keeps those.
     ids = case_ids or counted_ids(len(inputs))
     outputs: Sequence[str | None] = references if references is not None else [None] * len(inputs)
     cases = tuple(Case(id=i, input=text, reference_output=out) for i, text, out in zip(ids, inputs, outputs, strict=True))
-    kind = kind_of(scorer)
-    if not foreign and cases and kind != "custom":
-        _check_config(scorer, config or {}, cases[0])
+    methods = {one: ScoringMethod(name=one, type=kind_of(one), config=dict(configs[one])) for one in configs}
+    for name_of_one, method in methods.items():
+        if not foreign and cases and method["type"] != "custom":
+            _check_config(name_of_one, method["config"], cases[0])
+    first, *further = methods
     now = created_at or _now()
     return StoredSuite(
         id=suite_id or str(uuid.uuid4()),
         name=name,
         description=description,
-        scoring_method=ScoringMethod(name=scorer, type=kind, config=dict(config or {})),
+        scoring_method=methods[first],
         test_cases=cases,
         created_at=now,
         updated_at=updated_at or now,
         data_hash=data_hash(inputs, references),
-        extra=dict(extra or {}),
+        extra={**(extra or {}), **({"further": {one: methods[one] for one in further}} if further else {})},
     )
+
+
+def configs_of(scorers: Sequence[str], config: Mapping[str, Any] | None) -> dict[str, dict[str, Any]]:
+    """Scorer -> its parameters; `config` is that of the only one, or gives those of several by name.
+
+    The reading ease is counted as Bench counts it, unless something else is asked for. Raises `UsageError` for a list that names a scorer
+    twice, and for parameters of none of them.
+    """
+    if len(set(scorers)) < len(scorers):
+        raise UsageError(f"scorers cannot be {', '.join(scorers)}", hint="name each once; the first makes the score")
+    by_name = {} if config is None else {scorers[0]: config} if len(scorers) == 1 else config
+    for name, given in by_name.items():
+        if name not in scorers or not isinstance(given, Mapping):
+            hint = did_you_mean(name, scorers) if name not in scorers else ""
+            raise UsageError(f"of several scorers config gives the parameters by name, found {name!r}", hint=hint or "{'f1': {...}}")
+    return {name: dict(by_name.get(name, {"variant": "upstream"} if name == "readability" else {})) for name in scorers}
 
 
 def counted_ids(n: int) -> list[str]:
@@ -109,16 +131,22 @@ def needs(scorer: str, parameter: str) -> bool:
 
 def _check_config(scorer: str, config: Mapping[str, Any], case: Case) -> None:
     """Raise `UsageError` for parameters the scorer cannot use; a context comes with each run."""
-    given = {**config, **({"context": ""} if needs(scorer, "context") else {}), **_own_parameters(scorer, case)}
+    given = {**config, **_own_parameters(scorer, case, "" if needs(scorer, "context") else None)}
     blocked = [p for p in check_parameters(SCORERS.load(scorer), given) if p.blocks]
     if blocked:
         hint = blocked[0].hint or f"config={{...}} gives a suite's scorer its parameters; `evalsuite scorers {scorer}` explains them"
         raise UsageError(blocked[0].message, hint=hint)
 
 
-def config_of(scorer: str | None, config: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The parameters of a new suite: the reading ease is counted as Bench counts it, unless something else is asked for."""
-    return {"variant": "upstream"} if scorer == "readability" and config is None else config
+def given_scorers(scoring_method: Any, config: Mapping[str, Any] | None) -> tuple[tuple[str, ...], Mapping[str, Any] | None]:
+    """The names of the scorers that were given, and their parameters: of the caller's own those that they were made with."""
+    several = isinstance(scoring_method, list | tuple)
+    methods = list(scoring_method) if several else [] if scoring_method is None else [scoring_method]
+    names = tuple(one if isinstance(one, str) else SCORERS.bring_object(one) for one in methods)
+    made = {name: settings_of(one) for name, one in zip(names, methods, strict=True) if not isinstance(one, str)}
+    if made and not several:
+        return names, made[names[0]]
+    return names, {**(config or {}), **made} if made else config
 
 
 def settings_of(scorer: Any) -> dict[str, Any]:
@@ -174,6 +202,7 @@ def save_suite(suite: StoredSuite, root: Path = ROOT) -> Path:
     keep_out_of_git(root)
     # JSON is YAML, so the texts need no quoting rules of their own.
     about = {"name": suite.name, "description": suite.description, "judge": suite.extra.get("judge")}
+    about |= {"scorers": list(suite.scorers)} if suite.scorers[1:] else {}
     lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items() if value)
     write_atomically(folder / "gold" / "suite.yaml", "".join(lines))
     _write_suite(suite, folder)
@@ -186,23 +215,25 @@ def _write_suite(suite: StoredSuite, folder: Path) -> None:
 
 def write_gold(suite: StoredSuite, folder: Path, contexts: Sequence[str] | None = None) -> None:
     """Write the gold entries of a suite, one per case: the input rides along as an extra key, a run's contexts as parameters."""
-    config = {} if suite.scoring_method.get("type") == "custom" else dict(suite.scoring_method.get("config", {}))
     rows = []
     told: Sequence[str | None] = contexts if contexts is not None else [None] * len(suite.test_cases)
     for case, context in zip(suite.test_cases, told, strict=True):
-        parameters = {**config, **_own_parameters(suite.scorer, case), **({} if context is None else {"context": context})}
-        rows.append({"instance_id": case.id, "input": case.input, "evaluation": {"func": suite.scorer, "parameters": parameters}})
+        checks = [
+            {"func": scorer, "parameters": {**suite.config_of(scorer), **_own_parameters(scorer, case, context)}}
+            for scorer in suite.scorers
+        ]
+        rows.append({"instance_id": case.id, "input": case.input, "evaluation": checks if checks[1:] else checks[0]})
     folder.mkdir(parents=True, exist_ok=True)
     write_atomically(folder / SPEC, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
 
 
-def _own_parameters(scorer: str, case: Case) -> dict[str, str]:
+def _own_parameters(scorer: str, case: Case, context: str | None = None) -> dict[str, str]:
     """What a case gives its scorer. One that is not there (a suite from elsewhere) gets the reference, so that its gold stays whole."""
     try:
         known = set(SCORERS.load(scorer).parameters)
     except UnknownScorerError:
         known = {"gold"}
-    given = {"gold": case.reference_output, "question": case.input, "input": case.input}
+    given = {"gold": case.reference_output, "question": case.input, "input": case.input, "context": context}
     return {key: text for key, text in given.items() if key in known and text is not None}
 
 

@@ -55,6 +55,21 @@ class StoredSuite:
         return str(self.scoring_method["name"])
 
     @property
+    def scorers(self) -> tuple[str, ...]:
+        """The names of all its scorers: that of the score first, then those that have a column beside it."""
+        return (self.scorer, *self.extra.get("further", {}))
+
+    def config_of(self, scorer: str) -> dict[str, Any]:
+        """The parameters of one of its scorers, the same for each case; empty for a scorer of the maker's own, which holds them itself."""
+        method = self.method(scorer)
+        return {} if method.get("type") == "custom" else dict(method.get("config", {}))
+
+    def method(self, scorer: str) -> Mapping[str, Any]:
+        """{name, type, config} of one of its scorers."""
+        found: Mapping[str, Any] = self.scoring_method if scorer == self.scorer else self.extra["further"][scorer]
+        return found
+
+    @property
     def input_texts(self) -> list[str]:
         """The inputs of the n cases."""
         return [case.input for case in self.test_cases]

@@ -1,11 +1,11 @@
 """`TestRun`: what `TestSuite.run` gives. The scores of a run with the names that Arthur Bench's code reads them by."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from evalsuite.outcome import own_value
+from evalsuite.outcome import own_value, result_by
 from evalsuite.reports.clean import clean
 from evalsuite.reports.readable import Readable
 from evalsuite.reports.words import verdict_line
@@ -23,7 +23,10 @@ ON_THEIR_OWN_SCALE: Final = frozenset({"hedging_language", "readability", "speci
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCase:
-    """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge."""
+    """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge.
+
+    `scores` has the score of each scorer by name.
+    """
 
     id: str
     input: str
@@ -32,6 +35,7 @@ class RunCase:
     score: float | None
     category: str | None
     reason: str
+    scores: Mapping[str, float | None] = field(default_factory=dict)
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -81,6 +85,16 @@ class TestRun(Readable):
         return [_score_of(result) for result in self.run.results]
 
     @property
+    def scores_by_scorer(self) -> dict[str, list[float | None]]:
+        """Scorer -> the score of each case, the suite's own score first."""
+        return {name: [self._scores_of(result)[name] for result in self.run.results] for name in self.suite.scorers}
+
+    def _scores_of(self, result: "Result") -> dict[str, float | None]:
+        first = self.suite.scorer
+        seen = {name: result_by(result, name, first=first) for name in self.suite.scorers[1:]}
+        return {first: _score_of(result), **{name: None if one is None else _score_of(one) for name, one in seen.items()}}
+
+    @property
     def categories(self) -> list[str | None]:
         """The category of each case for scorers that have them, else None."""
         return [result.details.get("category") for result in self.run.results]
@@ -98,6 +112,7 @@ class TestRun(Readable):
                 score=_score_of(result),
                 category=result.details.get("category"),
                 reason=result.reason,
+                scores=self._scores_of(result),
             )
             for case, output, result in cases
         ]

@@ -20,15 +20,15 @@ from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData,
 from evalsuite.suites.stored_suites import (
     ROOT,
     SuiteError,
-    config_of,
+    configs_of,
     data_hash,
     folder_of,
+    given_scorers,
     gold_of,
     load_suite,
     needs,
     new_suite,
     save_suite,
-    settings_of,
     slug,
     write_gold,
 )
@@ -42,14 +42,15 @@ class TestSuite:
     Args:
         name: any text; it is kept, and its slug is the folder.
         scoring_method: the name of a scorer, or a scorer of your own: an object with `run_batch` (as in Arthur Bench) or a function
-            `(answer, reference) -> number in [0, 1]`. May be left out when a suite with a named scorer is reloaded.
+            `(answer, reference) -> number in [0, 1]`. May be left out when a suite with a named scorer is reloaded. A list of several
+            gives a column for each; the first makes the score.
         description: kept and shown.
         reference_data: a data frame.
         reference_data_path: a CSV, TSV, JSONL, JSON, Parquet or Excel file; its column `id`, where it has one, names the cases.
         input_text_list: n inputs, with `reference_output_list` of n references.
         input_column, reference_column: their names in a frame or file.
         client: only None: there is no service, suites lie below `root`.
-        config: further parameters of the scorer, the same for each case.
+        config: further parameters of the scorer, the same for each case; of several scorers by their names.
         judge: the `judge` section of suite.yaml for scorers that ask a model: base_url, model, key_env, ...
         allow_empty: blank cells of a frame or file are empty texts and no error.
         root: where suites and runs are kept (`.evalsuite`).
@@ -83,19 +84,18 @@ class TestSuite:
         if client is not None:
             raise UsageError("there is no client: suites are kept in files", hint="leave `client` out; `root` says where they lie")
         self._root = root
-        own = scoring_method is not None and not isinstance(scoring_method, str)
-        scorer = SCORERS.bring_object(scoring_method) if own else scoring_method
-        config = settings_of(scoring_method) if own else config
+        scorers, config = given_scorers(scoring_method, config)
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
         extra = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
-        self._suite = self._reload(name, scorer, given, config, own=own) or self._create(
-            name, scorer, description or "", given, config_of(scorer, config), judge, extra
+        brought = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
+        self._suite = self._reload(name, scorers, given, config, brought) or self._create(
+            name, scorers, description or "", given, config, judge, extra
         )
 
     def __repr__(self) -> str:
-        return clean(f"<TestSuite {self.name!r}: {counted(len(self.test_cases), 'case')}, {self._suite.scorer}>")
+        return clean(f"<TestSuite {self.name!r}: {counted(len(self.test_cases), 'case')}, {', '.join(self._suite.scorers)}>")
 
     @property
     def suite(self) -> StoredSuite:
@@ -134,7 +134,7 @@ class TestSuite:
 
     @property
     def scorer(self) -> Scorer:
-        """The scorer itself. Raises `UnknownScorerError` where one of the maker's own is not here."""
+        """The scorer of the score. Raises `UnknownScorerError` where one of the maker's own is not here."""
         return SCORERS.load(self._suite.scorer)
 
     async def arun(self, run_name: str, *data: Any, **options: Any) -> TestRun:
@@ -212,14 +212,16 @@ class TestSuite:
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""
-        try:
-            takes = "context" in SCORERS.load(self._suite.scorer).parameters
-        except UnknownScorerError:
-            hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin where a file brings it"
-            raise SuiteError(f"the suite's scorer {self._suite.scorer!r} is not here", hint=hint) from None
+        takes = False
+        for name in (scorers := self._suite.scorers):
+            try:
+                takes |= "context" in SCORERS.load(name).parameters
+            except UnknownScorerError:
+                hint = f"TestSuite({self._suite.name!r}, your_scorer), or --plugin where a file brings it"
+                raise SuiteError(f"the suite's scorer {name!r} is not here", hint=hint) from None
         own = gold_of(self._suite.name, self._root)
-        if contexts is None and needs(self._suite.scorer, "context"):
-            raise UsageError(f"{self._suite.scorer} needs a context", hint="context_column or context_list; --context-column")
+        if contexts is None and (without := next((name for name in scorers if needs(name, "context")), None)):
+            raise UsageError(f"{without} needs a context", hint="context_column or context_list; --context-column")
         if contexts is None or not takes:
             return own
         copy = own.parent / "golds" / slug(run_name)
@@ -230,39 +232,43 @@ class TestSuite:
     def _reload(
         self,
         name: str,
-        scorer: str | None,
+        scorers: tuple[str, ...],
         given: CaseData | None,
         config: Mapping[str, Any] | None,
-        *,
-        own: bool,
+        brought: frozenset[str],
     ) -> StoredSuite | None:
-        """The stored suite of that name, or None; data or a scorer that differ from what is stored are an error, never ignored."""
+        """The stored suite of that name, or None; data or a scorer that differ from what is stored are an error, never ignored.
+
+        `brought` are the scorers that were given as objects.
+        """
         if not folder_of(name, self._root).exists():
             return None
         stored = load_suite(name, self._root)
         way_out = "take another name, or delete the suite first"
-        if scorer is not None and scorer != stored.scorer:
-            raise SuiteError(f"the suite {name!r} is scored by {stored.scorer}, not {scorer}", hint=way_out)
-        if scorer is not None and not own and stored.scoring_method.get("type") == "custom":
+        if scorers and scorers != stored.scorers:
+            raise SuiteError(f"the suite {name!r} is scored by {', '.join(stored.scorers)}, not {', '.join(scorers)}", hint=way_out)
+        if absent := next((one for one in scorers if one not in brought and stored.method(one).get("type") == "custom"), None):
             hint = "give the scorer itself, not its name"
-            raise SuiteError(f"the suite {name!r} is scored by a scorer of its maker, {stored.scorer}", hint=hint)
+            raise SuiteError(f"the suite {name!r} is scored by a scorer of its maker, {absent}", hint=hint)
         if given is not None and data_hash(given.inputs, given.references) != stored.data_hash:
             raise SuiteError(f"the suite {name!r} holds other data", hint=f"leave the data out to reload it, or {way_out}")
-        if config is not None and dict(config) != dict(stored.scoring_method.get("config", {})):
+        asked = {} if config is None else configs_of(stored.scorers, config)
+        named = stored.scorers if len(stored.scorers) == 1 else config or ()
+        if any(dict(stored.method(one).get("config", {})) != asked[one] for one in named if asked):
             raise SuiteError(f"the suite {name!r} has another configuration", hint=way_out)
         return stored
 
     def _create(
         self,
         name: str,
-        scorer: str | None,
+        scorers: tuple[str, ...],
         description: str,
         given: CaseData | None,
         config: Mapping[str, Any] | None,
         judge: Mapping[str, Any] | None,
         extra: Mapping[str, Any],
     ) -> StoredSuite:
-        if scorer is None:
+        if not scorers:
             raise UsageError(f"no suite {name!r}, and no scoring method to make one with", hint="`evalsuite scorers` lists them")
         if given is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
@@ -270,7 +276,7 @@ class TestSuite:
             read_settings(judge)
         suite = new_suite(
             name,
-            scorer,
+            scorers,
             inputs=given.inputs,
             references=given.references,
             case_ids=given.ids,
@@ -284,10 +290,8 @@ class TestSuite:
     def _write_submission(self, run_name: str, outputs: Sequence[str], contexts: Sequence[str] | None) -> Path:
         folder = folder_of(self._suite.name, self._root) / "submissions" / slug(run_name)
         folder.mkdir(parents=True, exist_ok=True)
-        rows = [
-            {"instance_id": case.id, "answer_type": "answer", "answer_or_path": output}
-            for case, output in zip(self._suite.test_cases, outputs, strict=True)
-        ]
+        cases = zip(self._suite.test_cases, outputs, strict=True)
+        rows = [{"instance_id": case.id, "answer_type": "answer", "answer_or_path": output} for case, output in cases]
         write_atomically(folder / "results_metadata.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         if contexts is not None:
             by_case = {case.id: context for case, context in zip(self._suite.test_cases, contexts, strict=True)}

@@ -88,7 +88,7 @@ def _kept_suite(suite: StoredSuite, root: Path, force_new_version: bool) -> Stor
     name, number = suite.name, 1
     while folder_of(name, root).exists():
         known = load_suite(name, root)
-        if (known.test_cases, known.scorer) == (suite.test_cases, suite.scorer):
+        if (known.test_cases, known.scorers) == (suite.test_cases, suite.scorers):
             return known
         if not force_new_version:
             hint = "--force-new-version keeps both, the new one under a name with a number"

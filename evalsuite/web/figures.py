@@ -4,9 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.outcome import kind_of
-from evalsuite.reports.document import Picture
+from evalsuite.reports.clean import clean
+from evalsuite.reports.document import Picture, text_of
 from evalsuite.reports.page_list import closed_row
 from evalsuite.reports.pictures import IntervalRow, Strip, draw_histogram, draw_intervals, draw_strips
+from evalsuite.reports.run_columns import ReportRow, scorer_columns
 from evalsuite.reports.run_page import outcome_tiles, receipt_pairs, run_figures, score_headline, score_picture, score_sentences
 from evalsuite.reports.words import faults_by_hint
 from evalsuite.web import views
@@ -89,9 +91,14 @@ def run_values(run: ShownRun, record: "Record") -> dict[str, Any]:
 
 
 def result_row(record: "Record", result: "Result") -> dict[str, Any]:
-    """A result as a row of the list, with the number that stands in it."""
+    """A result as a row of the list, with the number that stands in it, and that of each scorer of a suite of several."""
     found = closed_row(result, groups=record.groups.get(result.instance_id, ()))
-    return {**found, "value": value_of(result)}
+    row = ReportRow(result, record.name)
+    return {
+        **found,
+        "value": value_of(result),
+        "columns": [(column.head, clean(text_of(column.cell(row)))) for column in scorer_columns(record.summary.scorers)],
+    }
 
 
 def texts_of(suite: ShownSuite, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:

@@ -1,11 +1,11 @@
 """The outcomes of an instance's checks -> its one result: the best check wins, under each rule by itself."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.errors import FAULTS, Side, describe
-from evalsuite.outcome import UNJUDGED_BY
+from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 
 
@@ -29,7 +29,23 @@ class Outcome:
 
 
 def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Result:
-    """The result of an instance whose answer was read: per rule the best value, None where an unjudged check could still win."""
+    """The result of an instance whose answer was read: per rule the best value, None where an unjudged check could still win.
+
+    What the suite's further scorers say stands in its details, and decides nothing.
+    """
+    further: dict[str, list[Outcome]] = {}
+    for outcome in outcomes:
+        if outcome.check.beside:
+            further.setdefault(outcome.check.scorer, []).append(outcome)
+    result = _combined(task, [outcome for outcome in outcomes if not outcome.check.beside], seconds)
+    if not further:
+        return result
+    by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
+    rows = {name: {key: getattr(one, key) for key in BESIDE_KEYS} for name, one in by_name.items()}
+    return replace(result, details={**result.details, BESIDE: rows})
+
+
+def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result:
     official, strict = _best(outcomes, "official"), _best(outcomes, "strict")
     score = official if task.rules == "official" else strict
     decided = _deciding(outcomes, task.rules)

@@ -63,7 +63,9 @@ def applicable(instance: GoldInstance, answer: Answer) -> tuple[Check, ...]:
     if wanted.issuperset(reads):
         # Nearly always: asked several times for each of a hundred thousand answers.
         return instance.checks
-    return tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+    found = tuple(check for check, form in zip(instance.checks, reads, strict=True) if form in wanted)
+    # Further scorers alone make no score.
+    return () if all(check.beside for check in found) else found
 
 
 def settle_early(task: Task) -> Result | None:
