@@ -57,6 +57,10 @@ COMMANDS: dict[str, Lazy] = {
     "agree": Lazy("evalsuite.cli.compare_commands:agree_command", "say how far two raters agree: two runs, or a run and labels of people"),
     "doctor": Lazy("evalsuite.cli.setup_commands:doctor_command", "say which walls round hostile answers this machine gives"),
     "gold": Lazy("evalsuite.cli.gold_commands:gold_commands", "look at gold itself: check, lint, audit, contamination"),
+    "references": Lazy(
+        "evalsuite.cli.references_command:references_commands",
+        "say whether a clone of the references still says what the official rules say",
+    ),
 }
 # What a person wants, and the commands that do it, in the order of a first day.
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -64,7 +68,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "Score": ("run", "check", "validate", "scorers", "merge", "rescore"),
     "Understand": ("explain", "report", "margins", "bundle", "view", "export"),
     "Compare": ("compare", "leaderboard", "samples", "agree", "runs", "sql", "verify", "drift"),
-    "Look at gold": ("gold", "schema"),
+    "Look at gold": ("gold", "schema", "references"),
     "Set up": ("connections", "judge", "keys", "doctor"),
 }
 ABOUT = "Score a folder of answers against a folder of gold: what each answer is worth, why, and how sure we are."
