@@ -1,5 +1,7 @@
 """What the shell may complete after a word: options' choices, and the names of runs, suites, scorers, limits, groups and instances."""
 
+import os
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +9,8 @@ from typing import Any
 from evalsuite.errors import EvalsuiteError
 
 Values = Callable[[Any], Iterable[str]]
+# Of more runs only the folders are named: ten thousand are not opened for one key.
+_MOST_OPENED = 500
 
 
 def add_values(command: Any, name: str) -> None:
@@ -40,11 +44,31 @@ def _completer(values: Values) -> Callable[[Any, Any, str], list[str]]:
 
 def _run_names(context: Any) -> Iterator[str]:
     from evalsuite.cli.options import RUNS
+    from evalsuite.store.history import find_runs
     from evalsuite.store.run_folder import RUN
 
     root = Path(context.params.get("runs") or RUNS)
-    # By their folders alone: ten thousand of them are not opened for one key.
-    return (folder.name for folder in root.iterdir() if (folder / RUN).exists())
+    folders = [folder for folder in root.iterdir() if (folder / RUN).exists()]
+    yield from (folder.name for folder in folders)
+    if len(folders) <= _MOST_OPENED:
+        yield from (str(name) for entry in find_runs(root) if (name := entry.metadata.get("run_name")))
+
+
+def _tags(context: Any) -> Iterator[str]:
+    from evalsuite.cli.options import RUNS
+    from evalsuite.store.history import find_runs
+
+    return (tag for entry in find_runs(Path(context.params.get("runs") or RUNS)) for tag in entry.tags)
+
+
+def _columns(context: Any) -> Iterator[str]:
+    """The columns of the files of rows that the line names."""
+    from evalsuite.suites.data_tables import FILE_KINDS, read_columns
+
+    # Of a line that ends in an option without a value the parser keeps no argument: its words are what the shell handed over.
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    given = context.params.get("sources") or [word for word in shlex.split(line) if word.lower().endswith(FILE_KINDS)]
+    return (name for path in given for name in read_columns(Path(path)))
 
 
 def _suite_names(_: Any) -> Iterator[str]:
@@ -91,6 +115,7 @@ _BY_METAVAR: dict[str, Values] = {
     "RUN...": _run_names,
     "[RUN]...": _run_names,
     "A B [C ...]": _run_names,
+    "RUN RUN [RUN ...]": _run_names,
     "ID": _instance_ids,
     "ID,...": _instance_ids,
     "ID|GOLD": _instance_ids,
@@ -105,5 +130,14 @@ _OF_PARAMETERS: dict[tuple[str, str], Values] = {
     ("agree", "rater_a"): _run_names,
     ("agree", "rater_b"): _run_names,
     ("suite run", "run_name"): lambda _: (),
+    ("import", "scorer"): _scorers,
+    **{(f"suite {command}", "scorer"): _scorers for command in ("create", "try")},
+    ("suite try", "candidates"): _columns,
+    ("suite run", "candidate_columns"): _columns,
+    **{(f"suite {command}", f"{column}_column"): _columns for command in ("create", "run", "try") for column in ("input", "reference")},
+    ("compare", "suite"): _suite_names,
+    ("runs list", "suite"): _suite_names,
+    ("runs list", "tag"): _tags,
+    ("runs tag", "remove"): _tags,
     **{(f"suite {command}", "name"): _suite_names for command in ("show", "run", "export", "delete", "rename")},
 }

@@ -23,7 +23,7 @@ def completed(line: str, cwd: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with gold, a saved run and a suite."""
+    """A folder with gold, a saved run, and a suite with a run that was given a name."""
     folder = tmp_path_factory.mktemp("completion")
     gold = text_gold(folder / "gold", a="Paris", b="Rome")
     submission = text_submission(folder / "answers", a="Paris")
@@ -32,6 +32,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for words in (
         ["run", submission, "--gold", gold, "--quiet"],
         ["suite", "create", "capitals", "--from", "qa.csv", "--scorer", "exact_match", "--reference-column", "reference"],
+        ["suite", "run", "capitals", "the-one", "--from", "qa.csv", "--candidate-column", "reference"],
     ):
         finished([sys.executable, "-m", "evalsuite", *words], cwd=folder, env=environment, check=True)
     return folder
@@ -49,6 +50,11 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("evalsuite run answers --only ", "a b"),
         ("evalsuite bundle ", "a b"),
         ("evalsuite report --reveal s", "shape status"),
+        ("evalsuite suite create x --scorer exact", "exact_match"),
+        ("evalsuite suite try qa.csv --candidate ", "input reference"),
+        ("evalsuite suite run capitals --from qa.csv --candidate-column ref", "reference"),
+        ("evalsuite compare --suite ", "capitals"),
+        ("evalsuite compare the", "the-one"),
     ],
 )
 def test_values(line: str, offered: str, workplace: Path) -> None:
@@ -57,9 +63,9 @@ def test_values(line: str, offered: str, workplace: Path) -> None:
 
 
 def test_runs(workplace: Path) -> None:
-    """Every command that takes a run completes the names of the saved ones."""
-    runs = sorted(folder.name for folder in (workplace / ".evalsuite/runs").iterdir())
-    assert runs
+    """Every command that takes a run completes the names of the saved ones, of their folders and those they were given."""
+    runs = sorted(["the-one", *(folder.name for folder in (workplace / ".evalsuite/runs").iterdir())])
+    assert len(runs) == 3
     for line in ("evalsuite report ", "evalsuite verify ", "evalsuite compare x ", "evalsuite explain a --run ", "evalsuite runs show "):
         assert completed(line, workplace) == runs, line
 
