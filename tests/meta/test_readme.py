@@ -7,8 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.reports.run_document import run_document
+from evalsuite.reports.terminal import as_text
 from tests.conftest import ROOT
+from tests.docs.record_pictures import TERMINAL, words_of
 from tests.processes import finished
+from tests.reports.made import example_record
 
 BLOCK = re.compile(r"^```(bash|sh|)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -70,3 +74,15 @@ def test_readme_code_runs_and_prints_what_it_says(workplace: Path) -> None:
     done = finished([sys.executable, "-c", code], cwd=workplace)
     assert (done.returncode, done.stdout.splitlines()) == (0, expected), done.stderr
     assert len(expected) == code.count("print(") >= 3
+
+
+def test_the_picture_is_what_a_terminal_shows_now() -> None:
+    """The README's picture holds the lines of today's report of the example, but for those that tell of this machine and of versions."""
+    shown = as_text(run_document(example_record()), width=150).splitlines()
+    pictured = words_of(TERMINAL.read_text(encoding="utf-8"))
+    assert all(line.startswith("evalsuite") for line in (shown[0], pictured[0]))
+    own = re.compile(r"signature|isolation|saved|goldreaches")
+    expected = [words for line in shown[1:] if (words := "".join(line.split())) and not own.match(words)]
+    found = [line for line in pictured[1:] if line and not own.match(line)]
+    assert found == expected, "python -m tests.docs.record_pictures writes it again"
+    assert len(found) > 60
