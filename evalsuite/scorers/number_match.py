@@ -1,7 +1,6 @@
 """`number_match`: the answer holds the gold number."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, Literal
 
@@ -9,7 +8,7 @@ from evalsuite.registry import scorer
 from evalsuite.scorers.string_match import exclude_problems
 from evalsuite.texts.official_number import gold_numbers, match_number
 from evalsuite.texts.strict_number import match_number_strictly, number_margin
-from evalsuite.texts.verdict import Cause, Strict, join
+from evalsuite.texts.verdict import Cause, Official, Strict, join
 from evalsuite.types import Problem, Score
 
 
@@ -63,7 +62,6 @@ def number_match(
     official = match_number(prediction, gold, percentage=percentage, precision=precision, conj=conj, exclude=exclude)
     strictly = partial(match_number_strictly, prediction, gold, percentage=percentage, conj=conj, exclude=exclude)
     strict = strictly(precision=precision, abs_tol=abs_tol, rel_tol=rel_tol)
-    score = join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"))
     margin = None
     # What is excluded, or one of many, is so under any tolerance.
     if strict.value == 1 or strict.kind not in ("exclude", "hedged"):
@@ -74,10 +72,10 @@ def number_match(
             is_right=strict.value == 1,
             accepts=lambda tolerance: strictly(abs_tol=tolerance).value == 1,
         )
-    return replace(score, details={**score.details, "margin": margin})
+    return join(official, strict, up=_why_refused(official, strict, both_forms=percentage and conj == "and"), margin=margin)
 
 
-def _why_refused(official: Score, strict: Strict, *, both_forms: bool) -> Cause:
+def _why_refused(official: Official, strict: Strict, *, both_forms: bool) -> Cause:
     """The cause where only strict accepts; `both_forms` says that the reference asks for each gold as share and as percent."""
     if official.reason.startswith("the answer holds the excluded"):
         return "exclude inside a word"

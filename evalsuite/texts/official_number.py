@@ -4,15 +4,15 @@ The arithmetic is the reference's, float noise at the edge of the tolerance incl
 5.0001 - 5 a little less.
 """
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Final, Literal
+from math import inf, isfinite
+from typing import Final, Literal
 
 from evalsuite.texts.number_reading import MOST_PLACES
 from evalsuite.texts.text_rules import excluded_text, shorten
-from evalsuite.types import Score
+from evalsuite.texts.verdict import Official
 
 NUMBER: Final = r"\b\d{1,3}(?:,\d{3})*\b(?:\.\d+)?%?|\b\d+\b(?:\.\d+)?%?"
 # The same numbers in a text of ASCII, three times as fast: a search for a digit skips everything else, and only there looks behind it.
@@ -30,49 +30,67 @@ def match_number(
     precision: int = 4,
     conj: Literal["and", "or"] = "or",
     exclude: str | Sequence[str] = (),
-) -> Score:
+) -> Official:
     """1 where a number in the answer lies within 10**-precision of a gold (of each gold with `conj="and"`), else 0.
 
     A gold that is text, a float or a list of one takes exactly one number in the answer; an integer or several golds take any.
     Signs are not seen, `%` divides by 100, and `percentage` accepts 100 times each gold too. Raises ValueError for a gold that is no
     number: `gold_numbers` finds those before.
     """
-    forbidden = excluded_text(answer, exclude)
-    if forbidden is not None:
-        return Score(official=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}")
+    if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
+        return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
     numbers = find_numbers(answer)
-    details: dict[str, Any] = {"numbers": [_json_safe(number) for number in numbers[:MAX_LISTED]], "n_numbers": len(numbers)}
+    listed = numbers if len(numbers) <= MAX_LISTED else numbers[:MAX_LISTED]
+    details = {"numbers": [None if one == inf else one for one in listed] if inf in listed else listed, "n_numbers": len(numbers)}
     if not numbers:
-        return Score(official=0.0, reason="no number in the answer", details=details)
-    if takes_one_number(gold) and len(numbers) != 1:
-        reason = f"{len(numbers)} numbers in the answer, this gold takes exactly one: {_listed(numbers)}"
-        return Score(official=0.0, reason=reason, details=details)
-    golds = gold_numbers(gold)
-    accepted = [*golds, *(100 * value for value in golds)] if percentage else golds
-    tolerance = 10 ** -max(precision, -2 * MOST_PLACES)
-    missed = [value for value in accepted if not any(abs(number - value) <= tolerance for number in numbers)]
-    if not missed or (conj == "or" and len(missed) < len(accepted)):
-        found = "every gold" if conj == "and" and len(accepted) > 1 else next(_shortest(v) for v in accepted if v not in missed)
-        return Score(official=1.0, reason=f"the answer holds {found}", details=details)
-    nearest = min(numbers, key=lambda number: abs(number - missed[0]))
-    reason = f"no number within {_shortest(tolerance)} of gold {_shortest(missed[0])}: nearest is {_shortest(nearest)}"
-    return Score(official=0.0, reason=reason, details=details)
+        return Official(0.0, "no number in the answer", details)
+    if len(numbers) > 1 and takes_one_number(gold):
+        return Official(0.0, f"{len(numbers)} numbers in the answer, this gold takes exactly one: {_listed(numbers)}", details)
+    accepted = gold_numbers(gold)
+    if percentage:
+        accepted += [100 * value for value in accepted]
+    tolerance, shown = _tolerance(precision)
+    met, missed = [], []
+    for value in accepted:
+        for number in numbers:
+            if abs(number - value) <= tolerance:
+                met.append(value)
+                break
+        else:
+            missed.append(value)
+    if not missed or (met and conj == "or"):
+        return Official(1.0, f"the answer holds {'every gold' if conj == 'and' and len(met) > 1 else _shortest(met[0])}", details)
+    first = missed[0]
+    nearest = numbers[0] if len(numbers) == 1 else _nearest(numbers, first)
+    return Official(0.0, f"no number within {shown} of gold {_shortest(first)}: nearest is {_shortest(nearest)}", details)
+
+
+def _nearest(numbers: Sequence[float], value: float) -> float:
+    return min(numbers, key=lambda number: abs(number - value))
+
+
+@cache
+def _tolerance(precision: int) -> tuple[float, str]:
+    """How far a number may be from gold, and how that is written."""
+    distance = 10 ** -max(precision, -2 * MOST_PLACES)
+    return distance, _shortest(distance)
 
 
 def find_numbers(text: str) -> list[float]:
     """The numbers in a text, in order: digits at word boundaries with groups of thousands, decimals and percent."""
-    found = (_find_ascii if text.isascii() else _find_any())(text)
-    if "," in text or "%" in text:
-        return [_value(number) for number in found]
-    return [*map(float, found)]
+    numbers = []
+    for number in _find_ascii(text) if text.isascii() else _find_any()(text):
+        plain = number.replace(",", "") if "," in number else number
+        numbers.append(float(plain[:-1]) / 100 if plain[-1] == "%" else float(plain))
+    return numbers
 
 
 def gold_numbers(gold: Golds) -> list[float]:
     """Gold's numbers as floats; raises ValueError where one is no finite number."""
-    if type(gold) is float and math.isfinite(gold):
+    if type(gold) is float and isfinite(gold):
         return [gold]
     values = [_value(item) if isinstance(item, str) else float(item) for item in ([gold] if isinstance(gold, str | int | float) else gold)]
-    if not all(map(math.isfinite, values)):
+    if not all(map(isfinite, values)):
         raise ValueError("a gold number must be finite")
     return values
 
@@ -84,7 +102,7 @@ def takes_one_number(gold: Golds) -> bool:
 
 def _value(text: str) -> float:
     text = text.replace(",", "")
-    return float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    return float(text[:-1]) / 100 if text[-1:] == "%" else float(text)
 
 
 _find_ascii: Callable[[str], list[str]] = re.compile(_ASCII_NUMBER, re.ASCII).findall
@@ -104,8 +122,5 @@ def _listed(numbers: Sequence[float]) -> str:
 
 
 def _shortest(number: float) -> str:
-    return repr(int(number)) if math.isfinite(number) and number == int(number) and abs(number) < 1e15 else repr(number)
-
-
-def _json_safe(number: float) -> float | None:
-    return number if math.isfinite(number) else None
+    text = repr(number)
+    return str(int(number)) if text.endswith(".0") and abs(number) < 1e15 else text

@@ -10,14 +10,13 @@ A gold that is a number is named by its value (`numeric_golds`). Excluded texts 
 import unicodedata
 from collections.abc import Callable, Collection, Sequence
 from decimal import Decimal
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Literal
 
 from evalsuite.texts.characters import is_joined, is_spaceless, visible
 from evalsuite.texts.exclusions import excluded_token
 from evalsuite.texts.numeric_golds import number_gold, numbers_named
-from evalsuite.texts.verdict import Strict
-from evalsuite.types import Score
+from evalsuite.texts.verdict import Official, Strict
 
 MAX_SHOWN: Final = 60
 _JOINING: Final = frozenset("-_.&'/@+#\u2010\u2019")
@@ -25,44 +24,39 @@ _BELONGING: Final = frozenset("+#")
 _APOSTROPHES: Final = frozenset("'\u2019")
 
 
-def holds_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> bool:
-    """The official verdict alone: whether a gold text (each one with `conj="and"`) lies in the answer, and no excluded one."""
-    lowered = answer.lower()
-    for text in exclude:
-        if text.lower() in lowered:
-            return False
-    if isinstance(gold, str):
-        return gold.lower() in lowered
-    return (all if conj == "and" else any)([text.lower() in lowered for text in gold])
-
-
 # Stands in a reason for the one gold text; a report that may show gold says it instead.
 LACKED: Final = "the gold text"
 
 
-def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Score:
-    """`holds_text` with its reason: 1 where a gold text (each one with `conj="and"`) lies in the answer without regard to case, else 0.
+def match_text(answer: str, gold: str | Sequence[str], *, conj: Literal["and", "or"] = "or", exclude: str | Sequence[str] = ()) -> Official:
+    """1 where a gold text (each one with `conj="and"`) lies in the answer without regard to case, else 0.
 
     An excluded text in the answer gives 0 first. There are no word boundaries: "1" lies in "213".
     """
-    holds = holds_text(answer, gold, conj=conj, exclude=exclude)
-    if not holds and (forbidden := excluded_text(answer, exclude)) is not None:
-        return Score(official=0.0, reason=f"the answer holds the excluded text {shorten(forbidden)}")
-    golds = [gold] if isinstance(gold, str) else list(gold)
-    lowered = answer.lower()
-    missing = [text for text in golds if text.lower() not in lowered]
-    details = {"n_missing": len(missing), "n_golds": len(golds)}
-    if holds:
-        found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(next((t for t in golds if t not in missing), ""))
-        return Score(official=1.0, reason=f"the answer holds {found}", details=details)
-    return Score(official=0.0, reason=f"the answer lacks {_lacking(missing, golds, conj)}", details=details)
+    if exclude and (forbidden := excluded_text(answer, exclude)) is not None:
+        return Official(0.0, f"the answer holds the excluded text {shorten(forbidden)}")
+    lowered, golds, met = answer.lower(), [gold] if isinstance(gold, str) else gold, []
+    for text in golds:
+        if text.lower() in lowered:
+            met.append(text)
+    n_missing = len(golds) - len(met)
+    if n_missing if conj == "and" else not met:
+        return _lacks(n_missing, len(golds), conj)
+    found = "every gold text" if conj == "and" and len(golds) > 1 else shorten(met[0] if met else "")
+    return Official(1.0, f"the answer holds {found}", {"n_missing": n_missing, "n_golds": len(golds)})
 
 
-def _lacking(missing: Sequence[str], golds: Sequence[str], conj: Literal["and", "or"]) -> str:
+@lru_cache(maxsize=64)
+def _lacks(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> Official:
+    """The verdict on an answer that lacks gold: it hangs on numbers alone, so the answers of a run share a few."""
+    return Official(0.0, f"the answer lacks {_lacking(n_missing, n_golds, conj)}", {"n_missing": n_missing, "n_golds": n_golds})
+
+
+def _lacking(n_missing: int, n_golds: int, conj: Literal["and", "or"]) -> str:
     """What an answer lacks. A text gold is the answer itself, so a reason that travels to whoever handed in never quotes it."""
-    if len(golds) == 1:
+    if n_golds == 1:
         return LACKED
-    return f"all {len(golds)} gold texts" if conj == "or" else f"{len(missing)} of {len(golds)} gold texts"
+    return f"all {n_golds} gold texts" if conj == "or" else f"{n_missing} of {n_golds} gold texts"
 
 
 def excluded_text(answer: str, exclude: str | Sequence[str]) -> str | None:
@@ -100,7 +94,7 @@ def match_text_strictly(
         word = word_around(text, fold(inside))
         reason = f"part of a word: {_cut(inside)!r} stands only inside {_cut(word)!r}"
         return Strict(value=0.0, reason=reason, kind="part of a word", details=details)
-    return Strict(value=0.0, reason=f"the answer lacks {_lacking(missing, golds, conj)}", kind="lacking", details=details)
+    return Strict(value=0.0, reason=f"the answer lacks {_lacking(len(missing), len(golds), conj)}", kind="lacking", details=details)
 
 
 def _names(folded: str, gold: str, numbers: Callable[[], Collection[Decimal]]) -> bool:

@@ -1,11 +1,12 @@
-"""The strict verdict on its own, and how it joins the official one to a `Score` with the cause of a flip.
+"""The verdicts of the two rules, each on its own, and how they join to one `Score` with the cause of a flip.
 
 Strict takes what official refuses only for a cause of the closed list that stands here; anything else is a bug.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, get_args
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 from evalsuite.types import Fault, Score
 
@@ -41,6 +42,15 @@ CAUSES: Final[Mapping[str, frozenset[str]]] = {
 """Why strict may be 1 where official is 0, by what is compared. `own tolerance` only where a check sets `abs_tol` or `rel_tol`."""
 
 
+class Official(NamedTuple):
+    """What the official rules say of a text or a number, named as in `Score`: a tuple, because one is made in a third of the time."""
+
+    official: float
+    reason: str
+    details: Mapping[str, Any] = MappingProxyType({})
+    fault: Fault | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strict:
     """What the strict rules say: a value in [0, 1] or None, why, and the `kind` of fact that refuses in a few words.
@@ -56,11 +66,15 @@ class Strict:
     fault: Fault | None = None
 
 
-def join(official: Score, strict: Strict, *, up: Cause | None = None) -> Score:
-    """Both verdicts as one `Score`. Where strict accepts what official refused the cause is `up`, if given, else strict's own."""
-    details = dict(official.details)
+def join(official: Score | Official, strict: Strict, *, up: Cause | None = None, **details: Any) -> Score:
+    """Both verdicts as one `Score`. Where strict accepts what official refused the cause is `up`, if given, else strict's own.
+
+    `details` stand behind those of the verdicts.
+    """
+    told = dict(official.details)
     if strict.details:
-        details["strict"] = dict(strict.details)
+        told["strict"] = dict(strict.details)
+    told |= details
     flip = ""
     if official.official is not None and strict.value is not None and official.official != strict.value:
         is_up = strict.value > official.official
@@ -74,5 +88,5 @@ def join(official: Score, strict: Strict, *, up: Cause | None = None) -> Score:
         flip=flip,
         fault=official.fault,
         strict_fault=strict.fault,
-        details=details,
+        details=told,
     )

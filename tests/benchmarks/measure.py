@@ -4,12 +4,13 @@ Every command finds its modules compiled, as after an installation: the first ru
 who keeps Python from writing bytecode would otherwise measure its compiler, and of one side alone: pandas comes compiled.
 """
 
+import gc
 import os
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -45,6 +46,21 @@ def side_by_side(commands: dict[str, Sequence[str]], *, n: int = 5, cwd: str | N
         for name, command in commands.items():
             runs[name].append(one_run(command, cwd=cwd))
     return {name: _median(values) for name, values in runs.items()}
+
+
+def cpu_seconds(tasks: dict[str, Callable[[], object]], n: int) -> dict[str, float]:
+    """The median CPU seconds of each task; the runs alternate, so that a busy machine slows all of them alike."""
+    found: dict[str, list[float]] = {name: [] for name in tasks}
+    for task in tasks.values():
+        task()
+    # As in a worker: what was imported before is none of the work, also not for the garbage collector.
+    gc.freeze()
+    for _ in range(n):
+        for name, task in tasks.items():
+            started = time.process_time()
+            task()
+            found[name].append(time.process_time() - started)
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def _median(values: Sequence[tuple[float, float, float]]) -> Cost:

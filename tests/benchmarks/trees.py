@@ -1,8 +1,6 @@
 """Treeval's array scoring in units of the bare work: cost matrices (cdist, equality) and one assignment for each pair of lists."""
 
 import random
-import statistics
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from rapidfuzz.process import cdist
 from scipy.optimize import linear_sum_assignment
 
 from evalsuite.trees.treeval import treeval_score
+from tests.benchmarks.measure import cpu_seconds
 
 WORDS = ["invoice", "total", "net", "gross", "Paris", "Tokyo", "guitar", "violin", "alpha", "beta", "Smith", "Jones", "red", "blue"]
 ITEM = {
@@ -64,19 +63,6 @@ def bare_strings(golds: list[list[str]], gots: list[list[str]]) -> None:
     """One matrix of ratios and the assignment."""
     for gold, got in zip(golds, gots, strict=True):
         linear_sum_assignment(cdist(gold, got, scorer=Indel.normalized_similarity, dtype=np.float64), maximize=True)
-
-
-def cpu_seconds(tasks: dict[str, Callable[[], object]], n: int) -> dict[str, float]:
-    """The median CPU seconds of each task; the runs alternate, so that a busy machine slows all of them alike."""
-    found: dict[str, list[float]] = {name: [] for name in tasks}
-    for task in tasks.values():
-        task()
-    for _ in range(n):
-        for name, task in tasks.items():
-            started = time.process_time()
-            task()
-            found[name].append(time.process_time() - started)
-    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def run(scratch: Path, *, n: int = 5) -> dict[str, Any]:
