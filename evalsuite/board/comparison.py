@@ -36,6 +36,7 @@ from evalsuite.errors import UsageError
 from evalsuite.outcome import raw_value
 from evalsuite.reveal import check_level, default_level, shows
 from evalsuite.stats.samples import N_RESAMPLES, SEED
+from evalsuite.store.given_labels import SaidByPeople, difference_by_people
 from evalsuite.types import Rule
 
 SCHEMA_VERSION = 1
@@ -50,6 +51,7 @@ class Candidate:
     one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
     (None where all were judged). `detectable` is the smallest difference shown with 80 % power, `n_needed` the number of instances that
     would show this one. `corrected` is the whole run's score after gold's errata, None where gold has none.
+    `people` is the difference that people would find, where they labelled answers of both sides.
     """
 
     label: str
@@ -73,6 +75,7 @@ class Candidate:
     only_baseline: tuple[str, ...]
     only_candidate: tuple[str, ...]
     corrected: float | None = None
+    people: SaidByPeople | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +227,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         only_baseline=tuple(name for name in base.results if name not in other.results),
         only_candidate=tuple(name for name in other.results if name not in base.results),
         corrected=other.corrected,
+        people=None if how.raw else difference_by_people(pairs, how.value, (base.labels, other.labels)),
     )
 
 

@@ -1,43 +1,19 @@
 """How far two raters of the same instances agree: two runs, or a run and the labels that people gave in a CSV file."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.reveal import reveal
 from evalsuite.stats.agreement import Agreement, Confusion, cohen_kappa, confusion, krippendorff_alpha
 from evalsuite.stats.corrected_means import corrected_mean
 from evalsuite.stats.intervals import wilson_interval
+from evalsuite.store.given_labels import Label, Rater, read_labels
 from evalsuite.store.history import RunEntry, one_run
-
-Label = float | str
-ID_COLUMNS, LABEL_COLUMNS, REASON_COLUMNS = ("instance_id", "id"), ("label", "score", "verdict"), ("reason", "comment", "why", "note")
-# Words people write for right and wrong; a file that holds nothing else is read as 1 and 0, so that it can be held to a run.
-_WORDS = {
-    **dict.fromkeys(("right", "correct", "true", "yes", "pass", "passed"), 1.0),
-    **dict.fromkeys(("wrong", "incorrect", "false", "no", "fail", "failed"), 0.0),
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rater:
-    """A rater by name: labels and reasons by instance id; `silent` says of each instance without a label why it has none."""
-
-    name: str
-    labels: Mapping[str, Label]
-    reasons: Mapping[str, str] = field(default_factory=dict)
-    silent: Mapping[str, str] = field(default_factory=dict)
-
-    @property
-    def is_numeric(self) -> bool:
-        """Whether every label is a number."""
-        return all(isinstance(label, float) for label in self.labels.values())
 
 
 def read_rater(name: str, runs: Path) -> Rater:
@@ -64,56 +40,6 @@ def rater_of_run(entry: RunEntry) -> Rater:
             labels[result.instance_id] = float(result.score)
             reasons[result.instance_id] = (reveal(result, "class") if hidden else result).reason
     return Rater(name=entry.name, labels=labels, reasons=reasons, silent=silent)
-
-
-def read_labels(path: Path) -> Rater:
-    """The labels of a CSV file with the columns instance_id and label (or score), and a reason where there is such a column.
-
-    Numbers are read as such; a file of `right` and `wrong` (correct, yes, pass, true ...) as 1 and 0; other labels stay text. An empty
-    label is none. Raises `UsageError` with the line of an id that stands twice or of a row without one.
-    """
-    names, rows = read_named_rows(path)
-    header = [name.strip().lower() for name in names]
-    id_at, label_at = (_label_column(header, names, path) for names in (ID_COLUMNS, LABEL_COLUMNS))
-    reason_at = next((header.index(name) for name in REASON_COLUMNS if name in header), None)
-    texts, reasons, silent = {}, {}, {}
-    for line, row in rows:
-        cells = [cell.strip() for cell in row] + [""] * (len(header) - len(row))
-        if not any(cells):
-            continue
-        id_ = cells[id_at]
-        if not id_ or id_ in texts or id_ in silent:
-            raise UsageError(f"{path}:{line}: {f'{id_!r} stands twice' if id_ else 'no instance_id'}", hint="one row for each instance")
-        if not cells[label_at]:
-            silent[id_] = "no label"
-            continue
-        texts[id_] = cells[label_at]
-        reasons[id_] = cells[reason_at] if reason_at is not None else ""
-    labels = dict(zip(texts, _labels_of_texts(list(texts.values())), strict=True))
-    return Rater(name=path.name, labels=labels, reasons=reasons, silent=silent)
-
-
-def _label_column(header: Sequence[str], names: Sequence[str], path: Path) -> int:
-    for name in names:
-        if name in header:
-            return header.index(name)
-    raise UsageError(f"{path} has no column {names[0]!r}", hint=f"found: {', '.join(header) or 'nothing'}; needed: instance_id and label")
-
-
-def _labels_of_texts(texts: Sequence[str]) -> list[Label]:
-    """All labels as numbers where all can be, else all as they stand: one scale for one rater."""
-    values = [_WORDS.get(text.lower(), _finite_number(text)) for text in texts]
-    if all(value is not None for value in values):
-        return [value for value in values if value is not None]
-    return list(texts)
-
-
-def _finite_number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value + 0.0 if math.isfinite(value) else None
 
 
 # With more labels than this the confusion is no table any more and kappa means little: scores are to be cut by a threshold.

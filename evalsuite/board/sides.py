@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.exchanges import Exchanges, exchanges_of, saved_exchanges
+from evalsuite.store.given_labels import known_labels, labels_of
 from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run, submission_folder
 from evalsuite.store.run_folder import RUN, STARTED, is_submission
 from evalsuite.types import Result, Rule
@@ -19,7 +20,8 @@ class Side:
 
     `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
     `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
-    `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired.
+    `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired. `labels` are
+    what people said of its answers, by instance id.
     """
 
     label: str
@@ -36,6 +38,7 @@ class Side:
     exchanges: Exchanges | None = None
     corrected: float | None = None
     n_unapplied: int = 0
+    labels: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_part(self) -> bool:
@@ -84,12 +87,20 @@ def load_sides(
         if entry is not None:
             label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
             texts = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
-            sides.append(side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=texts))
+            side = side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=texts)
+            sides.append(replace(side, labels=known_labels(entry.folder)))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))
     # Where several share a label, the number in the order given is added.
     n_with = Counter(side.label for side in sides)
     return [replace(side, label=f"{side.label} #{at}") if n_with[side.label] > 1 else side for at, side in enumerate(sides, 1)]
+
+
+def with_labels(sides: Sequence[Side], files: Sequence[Path]) -> Sequence[Side]:
+    """The sides with the labels of a file each, in their order; as they are without files. Raises `UsageError`."""
+    if files and len(files) != len(sides):
+        raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
+    return [replace(side, labels=labels_of(file)) for side, file in zip(sides, files, strict=True)] if files else sides
 
 
 def _saved(name: str, runs: Path) -> RunEntry | None:

@@ -57,6 +57,10 @@ def compare_command(
     shift: Annotated[
         bool, typer.Option("--shift", help="also test whether scores are distributed differently, by field or by scorer")
     ] = False,
+    labels: Annotated[
+        list[Path] | None,
+        typer.Option("--labels", metavar="FILE.csv", help="what people said of answers, a file for each run in order", show_default=False),
+    ] = None,
     all_: Annotated[bool, typer.Option("--all", help="list every flip and every field")] = False,
     output: Outputs = None,
     reveal: Reveal = None,
@@ -71,6 +75,7 @@ def compare_command(
     """
     from evalsuite.board import compare
     from evalsuite.board.repeats import load_samples
+    from evalsuite.board.sides import with_labels
     from evalsuite.reports.comparison_document import comparison_document
     from evalsuite.reports.comparison_sections import comparison_verdict
     from evalsuite.reports.data_files import as_json
@@ -92,7 +97,7 @@ def compare_command(
         notes = [*notes, f"several suites have runs of these names: compared are those of {last}, which ran last (--suite says another)"]
     for note in notes:
         print(f"note: {clean(note)}", file=sys.stderr)
-    found = compare(sides, rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
+    found = compare(with_labels(sides, labels or ()), rules=chosen, alpha=alpha, force=force, cluster=cluster, shift=shift, reveal=reveal)
     fails = fail_on_regression and (found.regressions or found.undecided)
     code, line = EXIT_GATE if fails else EXIT_OK, comparison_verdict(found, gate=fail_on_regression)
     code, line = with_lost(code, line, write_all(comparison_document(found), output or ()))

@@ -97,7 +97,11 @@ def score_once(
     if not shown.quiet:
         for note in finished.receipt.get("resume", ()):
             print(f"note: {note}", file=sys.stderr)
-    record = record_of_run(finished)
+    record = record_of_run(finished, shown.labels)
+    if shown.labels is not None and finished.folder is not None:
+        from evalsuite.store.given_labels import keep_labels
+
+        keep_labels(shown.labels, finished.folder)
     n_lost = write_all(run_report(record, shown.reveal), shown.output) if shown.output else 0
     if shown.reference_files:
         n_lost += lost(lambda: _write_reference_files(record, folder, shown.reveal))

@@ -149,7 +149,7 @@ def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int
     from evalsuite.reports.record import record_of_entry, revealed
 
     shown.check()
-    record = record_of_entry(one_run(run, runs))
+    record = record_of_entry(one_run(run, runs), shown.labels)
     n_lost, document = 0, run_report(record, shown.reveal)
     for path in shown.output or ():
         if write_all(document, [path]):

@@ -38,13 +38,21 @@ class Showing:
 
     output: Outputs = None
     reveal: Reveal = None
+    labels: Annotated[
+        Path | None,
+        typer.Option("--labels", metavar="FILE.csv", help="what people said of answers: their score stands beside", show_default=False),
+    ] = None
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="show all that is known about each instance")] = False
     failures: Annotated[bool, typer.Option("--failures", help="show only what is not right under every rule")] = False
     durations: Annotated[int, typer.Option("--durations", min=0, metavar="N", help="also show the N instances that took longest")] = 0
 
     def check(self) -> None:
-        """Raise what `check_showing` raises."""
+        """Raise what `check_showing` raises, and `UsageError` for labels that cannot be read."""
         check_showing(self.output or (), self.reveal)
+        if self.labels is not None:
+            from evalsuite.store.given_labels import labels_of
+
+            labels_of(self.labels)
 
     def print(self, record: "Record", last_line: str | None, moved: Sequence[str] = ()) -> None:
         """Print the report as wide as the terminal; `record` is what may be seen of it, `moved` stands above the last line."""

@@ -101,7 +101,7 @@ def _told(runs: "Mapping[str, Run]", alpha: float, *, everything: bool) -> "tupl
     from evalsuite.reports.run_document import run_document
 
     if len(runs) == 1:
-        document = run_document(record_of_run(*runs.values()))
+        document = run_document(record_of_run(next(iter(runs.values()))))
         return document, str(document.last_line)
     sides = [side_of(name, run.to_json(), run.results, exchanges=exchanges_of(run.gold, run.submission)) for name, run in runs.items()]
     found = compare(sides, alpha=alpha)

@@ -104,6 +104,9 @@ def _drawn(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
 
 def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
     label, base = clean(candidate.label), clean(comparison.baseline)
+    if (said := candidate.people) is not None:
+        by = f"by {counted(said.n, 'instance')} labelled on both sides and {said.n_others} without"
+        yield f"{label}: as people would score it {points(said.estimate)} {_interval_in_words(said.low, said.high)} points, {by}"
     if candidate.detectable is not None:
         unit = "instance" if candidate.total.n == sum(candidate.right) else "record"
         seen = f"{counted(candidate.total.n, unit)} that differ as these do"

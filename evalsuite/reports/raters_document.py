@@ -8,8 +8,9 @@ from evalsuite.reports.document import Case, Column, Document, Form, Section, Su
 from evalsuite.reports.words import percent
 
 if TYPE_CHECKING:
-    from evalsuite.board.raters import Disagreement, Label, RaterAgreement
+    from evalsuite.board.raters import Disagreement, RaterAgreement
     from evalsuite.stats.agreement import Confusion
+    from evalsuite.store.given_labels import Label
 
 MOST_SHOWN = 20
 LabelRow = tuple[str, Sequence[int]]

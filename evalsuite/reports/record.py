@@ -1,11 +1,13 @@
 """What every report is rendered from: the `run.json` object of a run with its results and its summary, live or read back."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evalsuite.errors import UsageError
 from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of, saved_exchanges
+from evalsuite.store.given_labels import labels_beside
 from evalsuite.store.history import submission_folder
 from evalsuite.store.run_folder import RUN
 from evalsuite.summary import Summary, summarise
@@ -78,22 +80,41 @@ class Record:
 FindEvidence = Callable[[Record, Sequence[str]], "RunEvidence"]
 
 
-def record_of_run(run: "Run") -> Record:
-    """The record of a run that has just ended."""
+def record_of_run(run: "Run", labels: Path | None = None) -> Record:
+    """The record of a run that has just ended; `labels` is a CSV of what people said of its answers."""
     name = run.folder.name if run.folder is not None else run.submission.folder.name or str(run.submission.folder)
     exchanges = exchanges_of(run.gold, run.submission)
-    return Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
+    bare = Record(name=name, run=run.to_json(), results=run.results, summary=run.summary, folder=run.folder, exchanges=exchanges)
+    return _with_people(bare, labels)
 
 
-def record_of_entry(entry: "RunEntry") -> Record:
-    """The record of a saved run; its summary is computed again from the n results, by the code that computed it first."""
+def record_of_entry(entry: "RunEntry", labels: Path | None = None) -> Record:
+    """The record of a saved run; its summary is computed again from the n results, by the code that computed it first.
+
+    `labels` is a CSV of what people said of its answers, by default the one beside the run.
+    """
     results = tuple(entry.results())
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
     summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
     exchanges = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
-    return replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges)
+    return _with_people(replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges), labels)
+
+
+def _with_people(record: Record, labels: Path | None) -> Record:
+    """The record with the score that people would give (`people` of its `run`), where their labels are at hand.
+
+    Raises `UsageError` for labels that were given and say nothing of the run.
+    """
+    if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
+        return record
+    from evalsuite.store.given_labels import known_labels, labels_of, score_by_people
+
+    found = score_by_people(record.results, labels_of(labels) if labels is not None else known_labels(record.folder))
+    if found is None and labels is not None:
+        raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
+    return record if found is None else replace(record, run={**record.run, "people": asdict(found)})
 
 
 def revealed(record: Record, level: str | None = None) -> Record:

@@ -22,6 +22,7 @@ from evalsuite.reports.words import (
     interval_words,
     judge_words,
     pair_lines,
+    people_words,
     percent,
     raw_words,
     row_words,
@@ -196,8 +197,9 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
         if s.clusters and s.clusters["note"]:
             text += f" ({s.clusters['note']})"
         yield "score", text
-    if corrected := corrected_words(record):
-        yield "corrected", corrected
+    for label, words in (("corrected", corrected_words(record)), ("by people", people_words(record))):
+        if words:
+            yield label, words
     if s.other is not None and s.chosen.n:
         yield s.other_rules, f"{share(s.other)}    {flips_line(s)}".rstrip()
     for way, down in (("flips down", True), ("flips up", False)):
@@ -228,7 +230,7 @@ def _comment_sections(record: "Record") -> Iterator[Section]:
         cause = f" · {interval_words((s.chosen.low, s.chosen.high))}: {caused_by(s)}" if caused_by(s) else ""
         interval = f" · 95 % CI {interval_words(s.interval)}" if s.interval else ""
         more = [f"{s.other_rules} {share(s.other)} · {flips_line(s)}"] if s.other is not None and s.chosen.n else []
-        rest = (("corrected", corrected_words(record)), ("gold reaches", ceiling_words(record)))
+        rest = (("corrected", corrected_words(record)), ("by people", people_words(record)), ("gold reaches", ceiling_words(record)))
         more += [f"{label} {words}" for label, words in rest if words]
         part = f" on {coverage(s)}" if s.is_part else ""
         score = Strong(raw_words(s.raw) if s.raw else share(s.chosen))

@@ -17,6 +17,7 @@ from evalsuite.reports.words import (
     faults_by_hint,
     flips_by_kind,
     interval_words,
+    people_words,
     percent,
     raw_words,
     share,
@@ -101,6 +102,8 @@ def score_sentences(record: "Record") -> list[str]:
         parts.append(f"{least} to {percent(mean.high)} were everything judged: {caused_by(s)}")
     if corrected := corrected_words(record):
         parts.append(f"Corrected by gold.errata.yaml: {corrected}")
+    if people := people_words(record):
+        parts.append(f"As people would score it: {people}")
     return parts
 
 

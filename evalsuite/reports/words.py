@@ -141,6 +141,15 @@ def corrected_words(record: "Record") -> str:
     return f"{shown}/{found['n_gold']} = {percent(found['score'])}  ({'; '.join(filter(None, parts))})"
 
 
+def people_words(record: "Record") -> str:
+    """`71.2 %  [62.0, 80.4] by 100 labels; the scorer's own mean 78.0 %`: the score that people would give; empty without labels."""
+    said = record.run.get("people")
+    if not said:
+        return ""
+    by = f"by {counted(said['n'], 'label')} and {said['n_others']} without; uncorrected {percent(said['plain'])}"
+    return f"{percent(said['estimate'])}    95 % CI {interval_words((said['low'], said['high']))} {by}"
+
+
 def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
     """(code, `ids: hint`) of each fault that kept an instance from a plain verdict, in the order they come."""
     found: dict[str, list[str]] = {}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite.errors import EvalsuiteError
+from evalsuite.store.given_labels import labels_beside
 from evalsuite.store.run_files import write_atomically
 from evalsuite.web.query import BadQueryError
 
@@ -36,7 +37,7 @@ class OwnLabel(NamedTuple):
 
 def labels_file(record: "Record") -> Path | None:
     """Where the labels of a run stand; None for one that lies in no folder of its own."""
-    return None if record.folder is None else record.folder.with_name(f"{record.folder.name}.labels.csv")
+    return None if record.folder is None else labels_beside(record.folder)
 
 
 def read_own_labels(record: "Record") -> dict[str, OwnLabel]:

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.exchanges import question_of, reference_text
 from evalsuite.reports.record import Record, record_of_entry, revealed
+from evalsuite.store.given_labels import labels_beside
 from evalsuite.store.history import TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
 from evalsuite.suites.stored_suites import read_suite_file
@@ -92,7 +93,7 @@ class RunsFolder:
 
     def _record(self, entry: RunEntry) -> Record:
         """The record cut to what may be shown: all of it, unless the suite's gold is hidden."""
-        stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS)
+        stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_beside(entry.folder))
         try:
             return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry)))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from evalsuite.board.raters import Rater, agree, rater_of_run, read_labels
+from evalsuite.board.raters import agree, rater_of_run
 from evalsuite.errors import UsageError
 from evalsuite.run.scoring import Options, run
+from evalsuite.store.given_labels import Rater, read_labels
 from evalsuite.store.history import one_run
 from tests.conftest import ROOT
 

@@ -14,7 +14,7 @@ from evalsuite.audit.lint import lint
 from evalsuite.audit.own_gold import GoldCheck, Unsatisfied
 from evalsuite.audit.suspects import Suspect, Suspects
 from evalsuite.audit.verification import Verified
-from evalsuite.board.raters import Rater, agree
+from evalsuite.board.raters import agree
 from evalsuite.explain.bundle_files import files_of
 from evalsuite.explain.smallest_case import Bundle
 from evalsuite.reports import FORMATS, write
@@ -31,6 +31,7 @@ from evalsuite.reports.run_columns import results_table
 from evalsuite.reports.verified_document import verified_document
 from evalsuite.reveal import LEVELS
 from evalsuite.store.ceiling import Ceiling
+from evalsuite.store.given_labels import Rater
 from tests.conftest import ROOT
 from tests.reports import made
 

@@ -1,0 +1,119 @@
+"""Scores and differences that people would give, by their labels of a part: in reports of runs, and in comparisons."""
+
+import json
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.store.given_labels import difference_by_people, score_by_people
+from evalsuite.types import Result
+
+
+def _result(name: str, score: float | None, status: str = "scored") -> Result:
+    return Result(
+        instance_id=name, status=status, score=score, official=score, strict=score, scorer="s", reason="", fault=None  # type: ignore[arg-type]
+    )  # fmt: skip
+
+
+def _world(rng: random.Random, share: float, n: int = 500, error: float = 0.15) -> tuple[list[Result], list[float]]:
+    """n answers of which that share is right, and what a judge says who is wrong in `error` of them."""
+    truth = [float(rng.random() < share) for _ in range(n)]
+    return [_result(f"q{at}", 1 - t if rng.random() < error else t) for at, t in enumerate(truth)], truth
+
+
+def _drawn(rng: random.Random, truth: Sequence[float], n: int = 100) -> dict[str, float]:
+    return {f"q{at}": truth[at] for at in rng.sample(range(len(truth)), n)}
+
+
+def test_the_score_by_people_covers_what_they_would_say_of_all() -> None:
+    """A judge who is wrong in 15 % and 100 labels: the interval has the truth in 95 % of 200 worlds, the judge's own mean is far off."""
+    rng, covered, apart = random.Random(7), 0, 0.0
+    for _ in range(200):
+        judged, truth = _world(rng, 0.85)
+        said = score_by_people(judged, _drawn(rng, truth))
+        assert said is not None
+        assert (said.n, said.n_others) == (100, 400)
+        covered += said.low <= 0.85 <= said.high
+        apart += abs(said.plain - 0.85) / 200
+    assert covered >= 186
+    assert apart > 0.08
+
+
+def test_the_difference_by_people_covers_the_true_one() -> None:
+    """Two runs, a judge who takes a fifth of the wrong answers of one for right: paired labels find the true difference."""
+    rng, covered = random.Random(8), 0
+    for _ in range(200):
+        a, truth_a = _world(rng, 0.6, error=0.1)
+        truth_b = [max(t, float(rng.random() < 0.3)) for t in truth_a]
+        b = [_result(f"q{at}", t or float(rng.random() < 0.2)) for at, t in enumerate(truth_b)]
+        places = rng.sample(range(500), 100)
+        labels = tuple({f"q{at}": truth[at] for at in places} for truth in (truth_a, truth_b))
+        said = difference_by_people(list(zip(a, b, strict=True)), lambda result: result.score, (labels[0], labels[1]))
+        assert said is not None
+        covered += said.low <= 0.4 * 0.3 <= said.high
+    assert covered >= 186
+
+
+def test_what_was_not_handed_in_is_0_to_people_too() -> None:
+    """Missing answers need no label, and what nobody judged is in neither mean."""
+    results = [_result("a", 1), _result("b", 0), _result("c", 1), _result("d", 0.0, "missing"), _result("e", None, "unscored")]
+    said = score_by_people(results, {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0})
+    assert said is not None
+    assert (said.plain, said.estimate, said.n) == (0.5, 0.75, 3)
+    assert score_by_people(results, {"a": 1.0}) is None
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two saved runs of twelve texts, `a` and `b`, and labels of eight answers of each."""
+    monkeypatch.chdir(tmp_path)
+    lines = [f"q{n},x{n}\n" for n in range(12)]
+    (tmp_path / "q.csv").write_text("input,reference_output\n" + "".join(lines))
+    for name, n_right in (("a", 6), ("b", 10)):
+        (tmp_path / f"{name}.csv").write_text("candidate_output\n" + "".join(f"{'x' if n < n_right else 'y'}{n}\n" for n in range(12)))
+        labels = "".join(f"case_{n + 1:02},{'right' if n < n_right - 1 else 'wrong'}\n" for n in range(0, 12, 2))
+        (tmp_path / f"{name}_people.csv").write_text(f"instance_id,label\n{labels}")
+    assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "exact_match"]) == 0
+    assert main(["suite", "run", "s", "--from", "a.csv", "--from", "b.csv"]) == 0
+    return tmp_path
+
+
+def test_reports_and_comparisons_show_what_people_say(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """By `--labels`, or by the file beside the run, in every form; a file that says nothing of the run is refused."""
+    (folder,) = (runs / ".evalsuite/runs").glob("*-a")
+    capsys.readouterr()
+    assert main(["report", "a"]) == 0
+    assert "by people" not in capsys.readouterr().out
+    written = [word for name in ("r.html", "r.md", "r.json") for word in ("-o", name)]
+    assert main(["report", "a", "--labels", "a_people.csv", *written]) == 0
+    assert main(["report", "a", "--labels", "a_people.csv"]) == 0
+    assert "by people" in (said := capsys.readouterr().out)
+    assert "by 6 labels and 6 without; uncorrected 50.0 %" in said
+    assert all("by 6 labels and 6 without" in Path(name).read_text() for name in ("r.html", "r.md"))
+    assert json.loads(Path("r.json").read_text())["people"]["n"] == 6
+    folder.with_name(f"{folder.name}.labels.csv").write_text(Path("a_people.csv").read_text())
+    assert main(["report", "a"]) == 0
+    assert "by 6 labels" in capsys.readouterr().out
+    assert main(["compare", "a", "b", "--labels", "a_people.csv", "--labels", "b_people.csv", "--json"]) == 0
+    people = json.loads(capsys.readouterr().out)["candidates"][0]["people"]
+    assert people["n"] == 6
+    assert people["plain"] == pytest.approx(4 / 12)
+    assert people["low"] < people["estimate"] < people["high"]
+    for wrong in ("--labels a_people.csv", "--labels q.csv --labels q.csv"):
+        assert main(["compare", "a", "b", *wrong.split()]) == 2
+    Path("other.csv").write_text("instance_id,label\nnobody,1\n")
+    assert main(["report", "a", "--labels", "other.csv"]) == 2
+
+
+def test_run_keeps_its_labels_for_later_reports(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`run --labels` shows the score by people and puts the labels where report, compare and viewer look for them."""
+    submission, gold = runs / ".evalsuite/suites/s/submissions/a", runs / ".evalsuite/suites/s/gold"
+    capsys.readouterr()
+    assert main(["run", str(submission), "--gold", str(gold), "--out", "here", "--labels", "a_people.csv"]) == 0
+    assert "by 6 labels" in capsys.readouterr().out
+    assert main(["report", "here"]) == 0
+    assert "by 6 labels" in capsys.readouterr().out
+    assert main(["run", str(submission), "--gold", str(gold), "--labels", "nowhere.csv"]) == 2
