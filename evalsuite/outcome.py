@@ -1,7 +1,7 @@
 """What an outcome is, once: every kind with its words, its sign, whose side it is on, what it is worth and whether it may be kept."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal, get_args
 
@@ -110,17 +110,15 @@ def results_beside(result: Result) -> dict[str, Result]:
     return {name: replace(result, scorer=name, **said) for name, said in (result.detail(BESIDE) or {}).items()}
 
 
-def result_by(result: Result, name: str, *, first: str) -> Result | None:
-    """The result as one scorer of a suite of several gives it, whose `first` makes the score; None where it has no say.
+def results_by(result: Result, scorers: Sequence[str]) -> dict[str, Result]:
+    """The result as each scorer of a suite of several gives it, of which the first makes the score, without those that have no say.
 
     What was not handed in, or could not be read, no scorer saw: it is worth 0 to each.
     """
-    if name == result.scorer:
-        return result
     beside = results_beside(result)
-    if not beside and result.status in ZERO and result.scorer == first:
-        return replace(result, scorer=name)
-    return beside.get(name)
+    if not beside and result.status in ZERO and result.scorer == scorers[0]:
+        beside = {name: replace(result, scorer=name) for name in scorers[1:]}
+    return {result.scorer or "": result, **beside}
 
 
 def scorers_of(results: Iterable[Result]) -> tuple[str, ...]:

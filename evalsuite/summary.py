@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsuite.errors import GoldError
-from evalsuite.outcome import STATUSES, is_ungraded, raw_value, result_by, scorers_of
+from evalsuite.outcome import STATUSES, is_ungraded, raw_value, results_by, scorers_of
 from evalsuite.stats.intervals import interval_of_units, score_interval, t_interval
 from evalsuite.stats.means import Mean, mean_under
 from evalsuite.stats.pooled_fields import pooled_fields
@@ -257,8 +257,12 @@ def _by(results: Sequence[Result], keys: Callable[[Result], Iterable[str]]) -> d
 
 
 def _by_further(results: Sequence[Result], scorers: Sequence[str]) -> dict[str, dict[str, Any]]:
-    seen = {name: [one for r in results if (one := result_by(r, name, first=scorers[0])) is not None] for name in scorers[1:]}
-    return {name: _row_of_bucket(bucket) for name, bucket in seen.items()}
+    buckets: dict[str, list[Result]] = {name: [] for name in scorers[1:]}
+    for r in results if buckets else ():
+        by = results_by(r, scorers)
+        for name in buckets.keys() & by.keys():
+            buckets[name].append(by[name])
+    return {name: _row_of_bucket(bucket) for name, bucket in buckets.items()}
 
 
 def _row_of_bucket(bucket: Sequence[Result]) -> dict[str, Any]:

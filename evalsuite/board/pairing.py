@@ -8,7 +8,7 @@ from evalsuite.board.shared_instances import raw_direction_of
 from evalsuite.board.sides import Side
 from evalsuite.errors import UsageError, did_you_mean
 from evalsuite.gold.exchanges import NOTHING, Exchange
-from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value, result_by, scorers_of
+from evalsuite.outcome import FAULTY, UNJUDGED, ZERO, kind_of, own_value, raw_value, results_by, scorers_of
 from evalsuite.reveal import reveal, shows
 from evalsuite.types import Result, Rule
 
@@ -105,10 +105,9 @@ def pairs_by_further_scorer(shared: Sequence[Pair]) -> dict[str, list[Pair]]:
     names = tuple(dict.fromkeys(name for side in zip(*shared, strict=True) for name in scorers_of(side)))
     found: dict[str, list[Pair]] = {name: [] for name in names[1:]}
     for a, b in shared if found else ():
-        for name, chosen in found.items():
-            x, y = (result_by(side, name, first=names[0]) for side in (a, b))
-            if x is not None and y is not None:
-                chosen.append((x, y))
+        x, y = results_by(a, names), results_by(b, names)
+        for name in found.keys() & x.keys() & y.keys():
+            found[name].append((x[name], y[name]))
     return found
 
 

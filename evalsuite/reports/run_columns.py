@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evalsuite.errors import FAULTS
 from evalsuite.gold.exchanges import NOTHING, Exchange
-from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, result_by, sign_under
+from evalsuite.outcome import FAULTY, KINDS, UNJUDGED, kind_of, raw_value, results_by, sign_under
 from evalsuite.reports.document import EVERYWHERE, MACHINES, Case, Code, Column, Own, Suite, Table, text_of
 from evalsuite.reports.words import coverage, percent, why_of
 
@@ -73,7 +73,7 @@ def scorer_columns(scorers: Sequence[str]) -> Iterator[Column[ReportRow]]:
 
     def column(scorer: str) -> Column[ReportRow]:
         def seen(row: ReportRow) -> "Result | None":
-            return result_by(row.result, scorer, first=scorers[0])
+            return results_by(row.result, scorers).get(scorer)
 
         def value(row: ReportRow) -> float | None:
             one = seen(row)

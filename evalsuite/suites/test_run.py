@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from evalsuite.outcome import own_value, result_by
+from evalsuite.outcome import own_value, results_by
 from evalsuite.reports.clean import clean
 from evalsuite.reports.readable import Readable
 from evalsuite.reports.words import verdict_line
@@ -90,9 +90,9 @@ class TestRun(Readable):
         return {name: [self._scores_of(result)[name] for result in self.run.results] for name in self.suite.scorers}
 
     def _scores_of(self, result: "Result") -> dict[str, float | None]:
-        first = self.suite.scorer
-        seen = {name: result_by(result, name, first=first) for name in self.suite.scorers[1:]}
-        return {first: _score_of(result), **{name: None if one is None else _score_of(one) for name, one in seen.items()}}
+        seen = results_by(result, self.suite.scorers)
+        others = {name: _score_of(seen[name]) if name in seen else None for name in self.suite.scorers[1:]}
+        return {self.suite.scorer: _score_of(result), **others}
 
     @property
     def categories(self) -> list[str | None]:
