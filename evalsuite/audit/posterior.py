@@ -3,19 +3,23 @@
 Item response with latent truth: submission j of ability t_j is right on an instance of difficulty d with probability
 1 / (1 + exp(d - t_j)), d normal; those who are wrong, gold among them, sit down to answers as in a Chinese restaurant: some instances have
 one wrong answer that many give, others as many as there are voters (a mixture of concentrations). Gold is right with one probability for
-all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation.
+all instances. Abilities, the spread of d, the mixture and that probability are fitted by expectation and maximisation. A submission that
+gives another one's answers counts by the chance that an answer is its own (see `copied_answers`).
 Source: Dawid and Skene (1979), "Maximum Likelihood Estimation of Observer Error-Rates"; Rasch (1960) for abilities and difficulties;
 Aldous (1985), "Exchangeability and related topics", for the restaurant.
 """
 
 import math
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from evalsuite.audit.copied_answers import MOST_LOOKED, Copies, chance_of_same, evidence_needed, find_copies, own_weights
+
 GOLD: Final = ""
 _ROUNDS: Final = 25
+# The rounds after which it is asked who copies whom: each time what is known of gold and of abilities is better.
+_ASKED: Final = (5, 9, 13, 17, 21)
 # What gold is taken for before anything is seen: right in 19 of 20 instances.
 _RIGHT, _WRONG = 19.0, 1.0
 # Concentrations of wrong answers: from one that nearly all give to one for each.
@@ -36,40 +40,84 @@ class Posterior:
     right: Mapping[str, float]
 
 
-def posteriors(votes: Mapping[str, Mapping[str, str]]) -> dict[str, Posterior]:
-    """The posterior of each instance. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """The posterior of each instance, and by (submission, the one whose answers it gives) the share of its answers that are not its own."""
+
+    posteriors: Mapping[str, Posterior]
+    copies: Mapping[tuple[str, str], float]
+
+
+def posteriors(votes: Mapping[str, Mapping[str, str]]) -> Mapping[str, Posterior]:
+    """The posterior of each instance, see `fit`."""
+    return fit(votes).posteriors
+
+
+def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
+    """What the votes say. `votes`: instance -> submission -> its answer, `GOLD` for gold's; equal texts are equal answers."""
     import numpy as np
 
     voters = list(dict.fromkeys(name for own in votes.values() for name in own))
     places = {name: at for at, name in enumerate(voters)}
-    items = [_Item({places[name]: answer for name, answer in own.items()}) for own in votes.values()]
-    grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
-    ability, p_right, spread = np.zeros(len(voters)), _RIGHT / (_RIGHT + _WRONG), _SPREAD
-    mixture = np.full(len(_CONCENTRATIONS), 1 / len(_CONCENTRATIONS))
-    for _ in range(_ROUNDS):
-        able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
-        weights = np.exp(-0.5 * (grid / spread) ** 2)
-        shared = _Shared(np.log(able), np.log(1 - able), np.log(weights / weights.sum()), np.log(mixture), p_right)
-        n_right, hard, of_mixture = np.zeros(len(voters)), np.zeros((len(voters), len(grid))), np.ones(len(mixture))
-        n_gold, squares = _RIGHT, _SEEN * _SPREAD**2
-        for item in items:
-            item.weigh(shared)
-            n_gold += item.truth[0]
-            n_right[item.voters] += item.right
-            hard[item.voters] += item.difficulty
-            squares += float(item.difficulty @ grid**2)
-            of_mixture += item.concentration
-        p_right = n_gold / (len(items) + _RIGHT + _WRONG)
-        mixture = of_mixture / of_mixture.sum()
-        spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, math.sqrt(squares / (len(items) + _SEEN))))
-        ability = _abilities(ability, n_right, hard, grid)
+    given = [{places[name]: answer for name, answer in own.items()} for own in votes.values()]
+    # Copies that are many look like the truth: asked for from gold's side first they may be the better account of all votes.
+    items, copies, _ = max((_fitted(given, len(voters), gold_first=first) for first in (False, True)), key=lambda fitted: fitted[2])
     found = {}
     for name, item in zip(votes, items, strict=True):
         others = item.truth[1 : 1 + len(item.classes)]
         likeliest = item.classes[int(np.argmax(others))] if len(others) and max(others) > item.truth[-1] else ""
         right = {voters[j]: float(p) for j, p in zip(item.voters, item.right, strict=True)}
         found[name] = Posterior(float(1 - item.truth[0]), likeliest, right)
-    return found
+    return Fit(found, {(voters[a], voters[b]): share for (a, b), share in copies.items()})
+
+
+def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
+    """(the weighed items, who copies whom, the evidence for both); `gold_first`: who copies is asked before anybody doubts gold."""
+    import numpy as np
+
+    items = [_Item(answers) for answers in given]
+    grid = np.linspace(-_HARDEST, _HARDEST, _N_DIFFICULTIES)
+    p_right, spread = _RIGHT / (_RIGHT + _WRONG), _SPREAD
+    ability: Any = np.zeros(n_voters)
+    mixture: Any = np.full(len(_CONCENTRATIONS), 1 / len(_CONCENTRATIONS))
+    copies = Copies()
+    if gold_first:
+        for item in items:
+            item.trust_gold(p_right, grid, mixture)
+        by_gold, n_given = np.ones(n_voters), np.full(n_voters, 2.0)
+        for item in items:
+            by_gold[item.voters] += item.own == 0
+            n_given[item.voters] += 1
+        copies = _copies(items, np.repeat((by_gold / n_given)[:, None], len(grid), axis=1))
+    for round_ in range(_ROUNDS):
+        able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
+        weights = np.exp(-0.5 * (grid / spread) ** 2)
+        shared = _Shared(np.log(able), np.log(1 - able), np.log(weights / weights.sum()), np.log(mixture), p_right)
+        n_right, hard, of_mixture = np.zeros(n_voters), np.zeros((n_voters, len(grid))), np.ones(len(mixture))
+        n_gold, squares = _RIGHT, _SEEN * _SPREAD**2
+        for item in items:
+            item.weigh(shared)
+            n_gold += item.truth[0]
+            n_right[item.voters] += item.weights * item.right
+            hard[item.voters] += item.weights[:, None] * item.difficulty
+            squares += float(item.difficulty @ grid**2)
+            of_mixture += item.concentration
+        p_right = n_gold / (len(items) + _RIGHT + _WRONG)
+        mixture = of_mixture / of_mixture.sum()
+        spread = min(_MOST_SPREAD, max(_LEAST_SPREAD, math.sqrt(squares / (len(items) + _SEEN))))
+        ability = _abilities(ability, n_right, hard, grid)
+        if round_ in _ASKED:
+            copies = _copies(items, able)
+    return items, copies, sum(item.evidence for item in items) - len(copies) * evidence_needed(n_voters)
+
+
+def _copies(items: Sequence["_Item"], able: Any) -> Copies:
+    """Who gives whose answers; each item then counts its voters by that."""
+    looked = [(item.voters, item.own, item.same(able)) for item in items[:MOST_LOOKED]]
+    copies = find_copies(len(able), looked)
+    for item in items if copies or any(item.weights.min() < 1 for item in items) else ():
+        item.weigh_voters(*own_weights(item.voters, item.own, item.same(able), copies))
+    return copies
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,39 +139,69 @@ class _Item:
         import numpy as np
 
         self.voters = np.array(list(answers), dtype=np.int64)
-        given = list(answers.values())
-        self.classes = [answer for answer in dict.fromkeys(given) if answer != GOLD]
+        self.classes = [answer for answer in dict.fromkeys(answers.values()) if answer != GOLD]
+        tables = {answer: at for at, answer in enumerate((GOLD, *self.classes))}
+        self.own = np.array([tables[answer] for answer in answers.values()], dtype=np.int64)
         # A row for each thing that may be right: gold, each class, none of them; a column for each voter.
-        maybe: list[str | None] = [GOLD, *self.classes, None]
-        self.agrees = np.array([[answer == one for answer in given] for one in maybe], dtype=bool)
-        self.seated = np.array([_seated(Counter(a for a in (GOLD, *given) if a != one)) for one in maybe])
-        self.truth: Any = np.zeros(len(maybe))
-        self.right: Any = np.zeros(len(given))
+        self.agrees = self.own == np.arange(len(tables) + 1)[:, None]
+        self.truth: Any = np.zeros(len(tables) + 1)
+        self.right: Any = np.zeros(len(answers))
         self.difficulty: Any = None
         self.concentration: Any = None
+        self.weigh_voters(np.ones(len(answers)), 0.0)
 
-    def weigh(self, shared: _Shared) -> None:
-        """Set `truth`, by voter P(right), and the weights of difficulties and concentrations, from the present parameters."""
+    def weigh_voters(self, weights: Any, of_copies: float) -> None:
+        """Let each voter count so much, 0 to 1, of those with one answer one whole; `of_copies`: see `own_weights`."""
+        self.weights, self.of_copies = weights, of_copies
+        self.counts = self.agrees[:-1] @ weights
+        self.counts[0] += 1
+        self.seated = _seated(self.counts.tolist())
+
+    def trust_gold(self, p_right: float, grid: Any, mixture: Any) -> None:
+        """Set `truth` and the rest as if nothing but gold were known."""
         import numpy as np
 
-        own_right, own_wrong = shared.right[self.voters], shared.wrong[self.voters]
+        self.truth = np.array([p_right, *[(1 - p_right) / len(self.counts)] * len(self.counts)])
+        self.difficulty, self.concentration = np.full(len(grid), 1 / len(grid)), mixture
+
+    def same(self, able: Any) -> Any:
+        """Voter x voter the chance of one answer, see `chance_of_same`; `able` is P(right) by voter and difficulty."""
+        import numpy as np
+
+        seats = self.counts, np.array(_CONCENTRATIONS), self.concentration
+        return chance_of_same(self.own, self.truth, able[self.voters] @ self.difficulty, self.weights, seats)
+
+    def weigh(self, shared: _Shared) -> None:
+        """Set `truth`, by voter P(right), the weights of difficulties and concentrations, and `evidence`, the logarithm of the chance of
+        these answers, from the present parameters."""
+        import numpy as np
+
+        own_right, own_wrong = (self.weights[:, None] * one[self.voters] for one in (shared.right, shared.wrong))
         by_voters = self.agrees @ own_right + (~self.agrees) @ own_wrong + shared.difficulties
         prior = np.log([shared.p_right, *[1 - shared.p_right] * (len(self.classes) + 1)])
         joint = by_voters[:, :, None] + (self.seated + shared.mixture)[:, None, :] + prior[:, None, None]
-        joint = np.exp(joint - joint.max())
-        joint /= joint.sum()
+        most = float(joint.max())
+        joint = np.exp(joint - most)
+        total = float(joint.sum())
+        self.evidence = most + math.log(total) + self.of_copies
+        joint /= total
         self.truth = joint.sum(axis=(1, 2))
         self.right = self.truth @ self.agrees
         self.difficulty, self.concentration = joint.sum(axis=(0, 2)), joint.sum(axis=(0, 1))
 
 
-def _seated(wrong: Mapping[str, int]) -> list[float]:
-    """By concentration the logarithm of the chance that those who are wrong agree as they do: so many give each answer."""
-    n = sum(wrong.values())
-    return [
-        len(wrong) * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n) + sum(map(math.lgamma, wrong.values()))
-        for theta in _CONCENTRATIONS
-    ]
+def _seated(counts: Sequence[float]) -> Any:
+    """Answer that is right (then: none) x concentration: the logarithm of the chance that the wrong ones are given so often as they are."""
+    import numpy as np
+
+    n, shared, found = sum(counts), sum(map(math.lgamma, counts)), []
+    for one, count in [*((math.lgamma(count), count) for count in counts), (None, 0.0)]:
+        n_wrong, n_answers = n - count, len(counts) - (one is not None)
+        found.append([
+            n_answers * math.log(theta) + math.lgamma(theta) - math.lgamma(theta + n_wrong) + shared - (one or 0.0)
+            for theta in _CONCENTRATIONS
+        ])  # fmt: skip
+    return np.array(found)
 
 
 def _abilities(ability: Any, n_right: Any, hard: Any, grid: Any) -> Any:

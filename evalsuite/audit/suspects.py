@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from evalsuite.audit.collected_answers import ANSWER, COLLECT, by_record
 from evalsuite.audit.expected_ranks import Outlook, outlook, worth_of_a_look
-from evalsuite.audit.posterior import GOLD, posteriors
+from evalsuite.audit.posterior import GOLD, fit
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import gold_inodes
@@ -119,7 +119,9 @@ def suspects(
         notes.append(f"item-rest correlations need {FEWEST_RUNS} independent submissions, there are {len(firsts)}")
     # What nobody was judged on says nothing.
     votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
-    likely = posteriors(votes)
+    fitted = fit(votes)
+    likely = fitted.posteriors
+    notes += [f"{one} gives the answers of {other}, {share:.0%} of them: not two voices" for (one, other), share in fitted.copies.items()]
     found = [
         replace(
             _suspect(name, firsts, scores, answers, correlations.get(name)),
