@@ -72,7 +72,8 @@ def fit(votes: Mapping[str, Mapping[str, str]]) -> Fit:
 
 
 def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bool) -> tuple[Sequence["_Item"], Copies, float]:
-    """(the weighed items, who copies whom, the evidence for both); `gold_first`: who copies is asked before anybody doubts gold."""
+    """(the weighed items, who copies whom, the evidence for both); `gold_first`: who copies is asked before anybody doubts gold, and
+    where nobody seems to there is no evidence for that."""
     import numpy as np
 
     items = [_Item(answers) for answers in given]
@@ -89,6 +90,8 @@ def _fitted(given: Sequence[Mapping[int, str]], n_voters: int, *, gold_first: bo
             by_gold[item.voters] += item.own == 0
             n_given[item.voters] += 1
         copies = _copies(items, np.repeat((by_gold / n_given)[:, None], len(grid), axis=1))
+        if not copies:
+            return items, copies, -math.inf
     for round_ in range(_ROUNDS):
         able = 1 / (1 + np.exp(grid[None, :] - ability[:, None]))
         weights = np.exp(-0.5 * (grid / spread) ** 2)
