@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 # How often a reply that cannot be read is asked for again.
 _SECOND_TRIES = 1
 _LONGEST_RAW = 300
+_LONGEST_REPLY = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +38,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One verdict with the model that gave it, its raw reply, and what it took."""
+    """One verdict with the model that gave it, what it was asked, its raw reply, and what it took."""
 
     model: str
     verdict: Verdict
@@ -46,6 +47,7 @@ class Asked:
     n_prompt_tokens: int
     n_completion_tokens: int
     n_known: int
+    messages: tuple[Message, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +70,25 @@ class Decision:
         return ranked[0].verdict
 
     def details(self, prompt: str) -> dict[str, Any]:
-        """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read."""
-        verdicts = []
+        """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read.
+
+        `transcript` has what was asked and replied for each verdict; messages that are those of the verdict before are left out.
+        """
+        verdicts, transcript = [], []
+        before: tuple[Message, ...] = ()
         for asked in self.asked:
             row: dict[str, Any] = {"model": asked.model, "value": asked.verdict.value, "label": asked.verdict.label}
             if asked.verdict.value is None:
                 row["raw"] = asked.raw[:_LONGEST_RAW]
             verdicts.append(row)
+            messages = {} if asked.messages == before else {"asked": [dict(message) for message in asked.messages]}
+            transcript.append({**messages, "reply": asked.raw[:_LONGEST_REPLY]})
+            before = asked.messages
         prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
         return {
             "prompt": prompt,
             "verdicts": verdicts,
+            "transcript": transcript,
             "agreement": self.agreement,
             "prompt_tokens": prompt_tokens,
             "completion_tokens": completion_tokens,
@@ -185,6 +195,7 @@ class Judge:
             n_prompt_tokens=sum(reply.n_prompt_tokens for reply in paid),
             n_completion_tokens=sum(reply.n_completion_tokens for reply in paid),
             n_known=len(replies) - len(paid),
+            messages=question.messages,
         )
 
     def decide(self, question: Question, *, models: Sequence[str] = (), repeats: int | None = None) -> Decision:
@@ -199,7 +210,8 @@ class Judge:
                 except FaultError as error:
                     failure = error
                     silent = Verdict(value=None)
-                    asked.append(Asked(model=model, verdict=silent, raw="", finish="", n_prompt_tokens=0, n_completion_tokens=0, n_known=0))
+                    counts = {"n_prompt_tokens": 0, "n_completion_tokens": 0, "n_known": 0}
+                    asked.append(Asked(model=model, verdict=silent, raw="", finish="", messages=question.messages, **counts))
         if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
             raise failure
         how = self.settings.aggregate

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS
-from evalsuite.outcome import KINDS, RANKS, kind_of, sign_under
+from evalsuite.outcome import KINDS, RANKS, kind_of, results_beside, sign_under
 from evalsuite.reports.clean import clean
 from evalsuite.reports.document import text_of
 from evalsuite.reports.html import environment, json_block
@@ -27,7 +27,7 @@ MOST_BODIES = 16_000_000
 LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
 # Shown in words of their own, so the raw details need not repeat them.
-_SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units"})
+_SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units", "beside"})
 
 
 def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -139,6 +139,7 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
     if flip:
         said = any(str(text) and str(text) in flip for text in reasons.values())
         rows.append(("flip", flip.partition(":")[0] if said else flip))
+    rows += [(name, f"{sign_under(one, one.score)}  {one.reason}") for name, one in results_beside(result).items()]
     if fault and fault != result.reason:
         rows.append(("fault", fault))
     if result.fault in FAULTS:
@@ -163,10 +164,28 @@ def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, g
         "difference": difference_html(known.get("difference") or {}),
         "fields": fields_picture(result.details),
         "sql": str(known.get("sql", "")).splitlines(),
+        "asked": judge_exchanges(result.details),
         "raw": raw_details(result.details),
         "link": "#" + quote(clean(result.instance_id)),
     }
     return Markup(environment().get_template("instance_body.html").render(values))
+
+
+def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What judges were asked, replied, and were taken to say, of the score, of its parts and of scorers beside it: as lines of text."""
+    found: list[dict[str, Any]] = []
+    asked: Sequence[Mapping[str, str]] = ()
+    for verdict, said in zip(details.get("verdicts") or (), details.get("transcript") or (), strict=False):
+        asked = said.get("asked", asked)
+        texts = [*((message["role"], message["content"]) for message in asked), ("reply", said["reply"])]
+        read = "no verdict" if verdict["value"] is None else f"{verdict['value']:.4g}"
+        found.append({
+            "texts": [(name, text[:LONGEST_DETAILS].splitlines()) for name, text in texts],
+            "read": f"{verdict['model']}: {read}" + (f" ({verdict['label']})" if verdict["label"] not in ("", read) else ""),
+        })  # fmt: skip
+    for value in details.values():
+        found += judge_exchanges(value) if isinstance(value, Mapping) else []
+    return found
 
 
 def proofs(evidence: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -14,6 +14,9 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.errors import GoldError
 from evalsuite.memo import FILE
+from evalsuite.reports import encoded
+from evalsuite.reports.record import record_of_run, revealed
+from evalsuite.reports.run_document import run_document
 from evalsuite.run.scoring import Options, Run, run
 from tests.conftest import ROOT
 from tests.judge.conftest import KEY, Serve
@@ -89,6 +92,24 @@ def test_verdicts_become_results(serve: Serve, folders: Make) -> None:
     assert (finished.summary.chosen.low, finished.summary.chosen.high) == (pytest.approx(2.6 / 5), pytest.approx(3.6 / 5))
     assert all("Question" in prompt_of(body) for body in server.asked)
     assert len(server.asked) == 4
+
+
+def test_pages_show_what_the_judge_was_asked_and_replied(serve: Serve, folders: Make, tmp_path: Path) -> None:
+    """Prompt, raw reply and reading of each verdict stand in the page, of a composite too; of a hidden suite nothing does."""
+    server = serve(lambda _, number: '{"score": 4, "why": "<b>near</b>"}' if number % 2 else "I cannot <say>.")
+    mixed = {"func": "composite", "parameters": {"gold": "Oslo", "parts": [{"llm_judge": {}}, {"f1": {}}], "on_missing": "zero"}}
+    where = folders(section(server.base_url, repeats=2), [judged(gold="Paris or so"), mixed], ["a city", "a town"])
+    record = record_of_run(scored(*where))
+    page = b"".join(encoded(run_document(record), ".html")).decode()
+    assert page.count("What the judge was asked and replied") >= 1
+    assert all(text in page for text in ("Question 0?", "Paris or so", "&lt;b&gt;near&lt;/b&gt;", "Read as m: 0.8 (4)"))
+    assert "<b>near" not in page
+    account = record.results[0].details["judge"]
+    assert [len(account[key]) for key in ("verdicts", "transcript")] == [2, 2]
+    assert "asked" in account["transcript"][0]
+    assert "asked" not in account["transcript"][1]
+    hidden = b"".join(encoded(run_document(revealed(record, "class")), ".html")).decode()
+    assert not any(text in hidden for text in ("Question 0?", "Paris or so", "near"))
 
 
 def test_two_checks_of_one_instance(serve: Serve, folders: Make) -> None:
