@@ -15,7 +15,7 @@ from evalsuite.audit.audited_checks import KEY, ORDER, Asked, NotAuditedError, a
 from evalsuite.audit.holes import Audit, Audited, Verdict
 from evalsuite.audit.made_answers import OWN
 from evalsuite.audit.own_answers import NoOwnAnswerError, own_answers
-from evalsuite.audit.query_mutants import Queried, run_mutants
+from evalsuite.audit.query_mutants import Queried, audit_pairs, run_mutants
 from evalsuite.errors import FaultError
 from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
@@ -23,6 +23,7 @@ from evalsuite.gold.spec import check_ids
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot, inside
+from evalsuite.scorers import SCORERS
 from evalsuite.types import RULES, Answer, Check, Gold, GoldInstance, Result, Task
 from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.workers.executors import default_jobs
@@ -62,6 +63,8 @@ def audit_gold(
     work = [(one, check) for one in gold.instances for check in one.own_checks if not only or one.instance_id in only]
     if seconds is not None:
         random.Random(seed).shuffle(work)
+    pairs = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads == "query"]
+    others = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads != "query"]
     until = None if seconds is None else time.monotonic() + seconds
     asked = _Asking(gold, resolve_limits(gold.suite.limits), Asked(seed=seed, most=most, kinds=tuple(kinds), until=until))
     places = {id(check): i for i, check in enumerate(check for one in gold.instances for check in one.checks)}
@@ -72,7 +75,12 @@ def audit_gold(
     with ScratchFolder() as scratch:
         how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs, "isolation": isolation, "until": until}
         asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
-        for instance, check in work:
+        for instance, check, pair in audit_pairs(gold, pairs, scratch, asked=asked.asked, folder=databases, **how):
+            if pair.own is None:
+                untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", pair.untried)
+            else:
+                audited[places[id(check)]] = _audited(instance, check, pair.own, pair.verdicts)
+        for instance, check in others:
             if until is not None and time.monotonic() > until:
                 break
             try:

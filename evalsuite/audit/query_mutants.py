@@ -1,24 +1,31 @@
-"""Wrong tables from gold's own query: with one thing in it changed, or one source row dropped, run where its database is at hand.
+"""Wrong answers from gold's own query: with one thing in it changed, or one source row dropped, run where its database is at hand.
 
-Statements run as those of a run do. Only files are asked, no servers: an audit bills nobody. What a query gives that is gold all the same
-is no wrong answer, and is left out by whoever scores it.
+Of a check of tables the answers are what the edited queries give, of a pair of queries they are these queries. Statements run as those of
+a run do. Only files are asked, no servers: an audit bills nobody. What a query gives that is gold all the same is no wrong answer, and is
+left out by whoever scores it.
 """
 
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from evalsuite.errors import EvalsuiteError, FaultError
+from evalsuite.audit.audited_checks import Asked
+from evalsuite.audit.closing_lines import STRICT
+from evalsuite.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.readers.answer_forms import read_gold_query
+from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.run.databases import Databases
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
+from evalsuite.run.sql_answers import SqlAnswers
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import is_embedded
+from evalsuite.sql.pairs import order_terms
 from evalsuite.sql.query_edits import QueryEdit, edits, one_row_short
-from evalsuite.types import Check, Fault, Gold, GoldInstance, Table, Task
+from evalsuite.types import Answer, Check, Fault, Gold, GoldInstance, Result, Table, Task
+from evalsuite.workers.pool import Pool
 
 if TYPE_CHECKING:
     from evalsuite.sql.session import Connection
@@ -75,13 +82,17 @@ def _connection(databases: Databases, task: Task, check: Check) -> "Connection |
 
 
 def _edits(file: Path, connection: "Connection") -> Iterator[QueryEdit]:
-    """Gold's query as it is, one source row short, and edited: some of each kind, the likeliest mistakes of each first."""
+    """Gold's query as it is and edited; none where it cannot be read."""
     try:
         sql = with_as_of(read_gold_query(file), check_as_of(None))[0]
-        found = [*one_row_short(sql, connection.engine), *edits(sql, connection.engine)]
+        yield from (QueryEdit("", "", sql), *_some_edits(sql, connection.engine))
     except FaultError:
         return
-    yield QueryEdit("", "", sql)
+
+
+def _some_edits(sql: str, dialect: str) -> Iterator[QueryEdit]:
+    """A query one source row short, and edited: some of each kind, the likeliest mistakes of each first. Raises as `edits` does."""
+    found = [*one_row_short(sql, dialect), *edits(sql, dialect)]
     by_kind = defaultdict[str, list[QueryEdit]](list)
     for edit in found:
         by_kind[edit.kind].append(edit)
@@ -114,3 +125,79 @@ def _given(
         if until is not None and time.monotonic() > until:
             break
     return {id_: tuple(of[at] for at in sorted(of)) for id_, of in found.items() if 0 in of}
+
+
+@dataclass(frozen=True, slots=True)
+class PairAudit:
+    """What a pair says of gold's own query and of others, as `audited_checks` has verdicts; or `untried`, why it was not asked."""
+
+    own: Result | None = None
+    verdicts: Sequence[Mapping[str, Any]] = ()
+    untried: str = ""
+
+
+def audit_pairs(
+    gold: Gold, pairs: Sequence[tuple[GoldInstance, Check]], scratch: Path, *, asked: Asked, folder: Path | None, **how: Any
+) -> Iterator[tuple[GoldInstance, Check, PairAudit]]:
+    """Each check of a pair of queries with what it says of gold's query, and of it edited. `how` are `run_mutants`' words.
+
+    Wrong is an edited query that strict rules refuse: one that gives gold's rows on every file is no wrong answer. Right are gold's query
+    with other spaces, and as a subquery.
+    """
+    if not pairs:
+        return
+    databases = Databases(gold, scratch, limits=how["limits"], jobs=how["jobs"], isolation=how["isolation"], folder=folder)
+    inodes = gold_inodes(gold.folder)
+    pool = Pool(jobs=how["jobs"], isolation=how["isolation"], gold_inodes=inodes)
+    execute = databases.sql_answers(pool.results, None, inodes)
+    try:
+        for instance, check in pairs:
+            if asked.until is not None and time.monotonic() > asked.until:
+                break
+            task = Task(
+                instance=replace(instance, checks=(check,)),
+                answer=None,
+                gold_folder=gold.folder.absolute(),
+                submission_folder=scratch,
+                limits=how["limits"],
+            )
+            yield instance, check, _of_pair(execute, task, str(check.parameters.get("gold", "")), asked)
+    finally:
+        pool.close()
+        databases.close()
+
+
+def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit:
+    try:
+        wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
+    except FaultError:
+        return PairAudit(untried="gold's query cannot be taken apart")
+    right = [("gold's query: other spaces", True, f"\n{sql.strip().rstrip(';')}  ;\n")]
+    if order_terms(sql) is None:
+        right.append(("gold's query: as a subquery", True, f"SELECT * FROM ({sql.strip().rstrip(';')}) AS given"))
+    made = [one for one in (*right, *wrong) if not asked.kinds or one[0] in asked.kinds][: asked.most]
+    queries = {"own": sql} | {f"m{i}": query for i, (_, _, query) in enumerate(made)}
+    tasks = [
+        replace(
+            task,
+            instance=replace(task.instance, instance_id=name),
+            answer=Answer(instance_id=name, answer_type="answer", value=query, where=task.instance.where),
+        )
+        for name, query in queries.items()
+    ]
+    results = dict[str, Result]()
+    for result in execute.results(tasks):
+        results[result.instance_id] = result
+        if asked.until is not None and time.monotonic() > asked.until:
+            break
+    own = results.pop("own", None)
+    if own is None or own.fault in UNSCORED:
+        return PairAudit(untried=own.reason if own is not None else "the time was up")
+    told = []
+    for name, result in results.items():
+        kind, is_right, _ = made[int(name[1:])]
+        taken = {rule: None if value is None else value == 1 for rule, value in (("official", result.official), ("strict", result.strict))}
+        if is_right or (taken["strict"] is False and result.status == "scored"):
+            lines = {"official": STRICT} if taken["official"] is not is_right and taken["strict"] is is_right else {}
+            told.append((int(name[1:]), {"kind": kind, "right": is_right, "size": None, "taken": taken, "lines": lines}))
+    return PairAudit(own, [verdict for _, verdict in sorted(told, key=lambda one: one[0])])
