@@ -18,8 +18,9 @@ SAME_ANSWER, OTHER_GOLDS = 5, 5
 _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
-# By number of words: the words of a gold, and the instances it belongs to.
-Golds = Callable[[], Mapping[int, Mapping[tuple[str, ...], set[str]]]]
+Words = tuple[str, ...]
+# By number of words: the words of a gold, and the first of the instances that it belongs to.
+Golds = Callable[[], Mapping[int, Mapping[Words, str]]]
 # Of a SHA-256; what stands in the place of one is shorter.
 _DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
@@ -27,7 +28,7 @@ _HARD_LINK = "hard link to a gold file"
 
 def with_notes(
     tasks: Sequence[Task],
-    results: Sequence[Result],
+    results: Iterable[Result],
     gold_inodes: frozenset[tuple[int, int]],
     *,
     among: Sequence[Task] | None = None,
@@ -74,7 +75,7 @@ def _notes(
     text = _text(task)
     if text and same[text] >= SAME_ANSWER:
         yield f"same answer: in {same[text]} instances"
-    others = _golds_in(text, golds, task.instance.instance_id)
+    others = _golds_in(text, golds, task)
     if others >= OTHER_GOLDS:
         yield f"many golds: the answer holds the gold of {others} other instances"
     columns = result.detail("n_columns")
@@ -96,34 +97,43 @@ def _needed(details: Mapping[str, Any]) -> int | None:
     return needed if isinstance(needed, int) else None
 
 
-def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[tuple[str, ...], set[str]]]:
-    """The golds of all text checks; one digit or letter says nothing and is left out."""
-    found: dict[int, dict[tuple[str, ...], set[str]]] = {}
+def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[Words, str]]:
+    """The golds of all text checks, each with the first of its instances by name."""
+    found: dict[int, dict[Words, str]] = {}
     for task in tasks:
-        for check in task.instance.checks:
-            gold = check.parameters.get("gold")
-            for one in gold if isinstance(gold, list) else [gold]:
-                words = tuple(_WORD.findall(str(one).casefold())) if isinstance(one, str | int | float) else ()
-                if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS:
-                    found.setdefault(len(words), {}).setdefault(words, set()).add(task.instance.instance_id)
+        name = task.instance.instance_id
+        for words in _gold_words(task):
+            owners = found.setdefault(len(words), {})
+            owners[words] = min(owners.get(words, name), name)
     return found
 
 
-def _golds_in(text: str, golds: Golds, own: str) -> int:
+def _gold_words(task: Task) -> set[Words]:
+    """The words of each gold of a task's text checks; one digit or letter says nothing and is left out."""
+    golds = [check.parameters.get("gold") for check in task.instance.checks]
+    flat = [one for gold in golds for one in (gold if isinstance(gold, list) else [gold]) if isinstance(one, str | int | float)]
+    found = {tuple(_WORD.findall(str(one).casefold())) for one in flat}
+    return {words for words in found if sum(map(len, words)) > 1 and len(words) <= _MOST_GOLD_WORDS}
+
+
+def _golds_in(text: str, golds: Golds, task: Task) -> int:
     """In how many other instances' golds the text could answer: n instances of which a gold stands in it, word for word."""
     if len(text) < 2 * OTHER_GOLDS - 1:
         return 0
     words = _WORD.findall(text[:_MOST_CHARACTERS].casefold())[:_MOST_WORDS]
     if len(words) < OTHER_GOLDS:
         return 0
-    found: set[str] = set()
+    # A gold that several instances share is no list of golds: it counts once.
+    met: dict[Words, str] = {}
     for n, known in golds().items():
         for begin in range(len(words) - n + 1):
-            owners = known.get(tuple(words[begin : begin + n]), ())
-            if owners and own not in owners:
-                # A gold that several instances share is no list of golds: it counts once.
-                found.add(min(owners))
-    return len(found)
+            some = tuple(words[begin : begin + n])
+            if (owner := known.get(some)) is not None:
+                met[some] = owner
+    if len(met) < OTHER_GOLDS:
+        return 0
+    own = _gold_words(task)
+    return len({owner for some, owner in met.items() if some not in own})
 
 
 def _identical(task: Task, result: Result, gold_inodes: frozenset[tuple[int, int]], gold_digests: Mapping[str, str]) -> str:

@@ -66,8 +66,7 @@ def run(
             _planned(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,
         ):
-            scored = _execute(planned, opened, progress)
-            finished = _summarise(planned, opened, scored, started)
+            finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
             if opened.folder is not None:
                 opened.folder.finish(finished.results, finished.to_json())
             return finished
@@ -224,8 +223,11 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
     return RunFolder(new_folder(options.runs_folder, options.label or place.rpartition("/")[2])).open(plan_line), {}
 
 
-def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Sequence[Result]:
-    """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known."""
+def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Iterator[Result]:
+    """The results in gold order; those of an earlier try or of the cache are taken over, every new one is journalled as it is known.
+
+    All of them are known when this returns; each is let go of as it is taken.
+    """
     tasks, folder, cache = planned.tasks, opened.folder, opened.cache
     results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
@@ -246,10 +248,10 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Seq
         note(result)
         if cache is not None:
             cache.keep(keys.get(result.instance_id), result)
-    return [results[task.instance.instance_id] for task in tasks]
+    return (results.pop(task.instance.instance_id) for task in tasks)
 
 
-def _summarise(planned: Planned, opened: Opened, scored: Sequence[Result], started: float) -> Run:
+def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], started: float) -> Run:
     """All that is said of a run: its results with notes on how answers were made, every number, and which bytes they are about."""
     options, gold, tasks, folder = planned.options, planned.gold, planned.tasks, opened.folder
     files = planned.gold_files

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from evalsuite.store.unit_files import SEAL, Reader, whole_units
 from evalsuite.types import Result
@@ -18,6 +18,8 @@ _BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
 # Nearly every answer is a text, of which no file is read.
 _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
+Text = TypeVar("Text", str, bytes)
+_SHORT: Final = 1 << 10
 
 
 def result_line(result: Result) -> str:
@@ -74,12 +76,22 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         official=said.official,
         strict=said.strict,
         scorer=None if said.scorer is None else sys.intern(said.scorer),
-        reason=said.reason,
+        reason=_once(said.reason),
         fault=None if said.fault is None else sys.intern(said.fault),
-        details=text if text.startswith(b"{") else json.loads(text),  # type: ignore[arg-type]
+        details=_once(text) if text.startswith(b"{") else json.loads(text),  # type: ignore[arg-type]
         seconds=said.seconds,
         digests=said.digests or _NONE,
     )
+
+
+def _once(text: Text) -> Text:
+    """The text, or an equal one that is held already: many answers are right or wrong in the same words."""
+    return _held(text) if len(text) < _SHORT else text
+
+
+@lru_cache(maxsize=1 << 12)
+def _held(text: Text) -> Text:
+    return text
 
 
 @cache

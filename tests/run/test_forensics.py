@@ -2,6 +2,7 @@
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,25 @@ def test_a_gold_that_many_share_is_no_list(tmp_path: Path) -> None:
     ]
     submission, gold = write(tmp_path, entries, {})
     assert notes_of(run(submission, gold, Options(save=False))) == {}
+
+
+def test_a_gold_that_many_share_is_looked_at_once(tmp_path: Path) -> None:
+    """The instances that share a gold are not gone through again for each answer: n answers compare some n names, not n x n."""
+
+    class Name(str):
+        n_compared = 0
+
+        def __lt__(self, other: str) -> bool:
+            Name.n_compared += 1
+            return str.__lt__(self, other)
+
+    entries = [(f"y{at}", text("yes" if at % 2 else "no"), "yes and no and so on") for at in range(60)]
+    submission, gold = write(tmp_path, entries, {})
+    tasks = plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits())
+    named = [replace(task, instance=replace(task.instance, instance_id=Name(task.instance.instance_id))) for task in tasks]
+    results = run(submission, gold, Options(save=False)).results
+    assert len(with_notes(named, results, frozenset())) == 60
+    assert Name.n_compared <= 2 * 60
 
 
 def test_the_same_answer_for_many(tmp_path: Path) -> None:
