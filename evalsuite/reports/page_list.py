@@ -132,7 +132,7 @@ def closed_row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any
 
 
 def opened_facts(result: "Result") -> list[tuple[str, str]]:
-    """(label, text) pairs of an opened row: what both rules say, the flip, the fault and what to do about it."""
+    """(label, text) pairs of an opened row: what both rules say, the flip, the fault and what to do about it, what further scorers say."""
     reasons: Mapping[str, Any] = result.details.get("reasons", {})
     rows = [(f"{rule} says", str(text)) for rule, text in reasons.items()] or [("why", result.reason)]
     flip, fault = str(result.details.get("flip", "")), str(result.details.get("fault", ""))
@@ -144,7 +144,7 @@ def opened_facts(result: "Result") -> list[tuple[str, str]]:
         rows.append(("fault", fault))
     if result.fault in FAULTS:
         rows.append(("hint", str(result.details.get("hint") or FAULTS[result.fault].hint)))
-    return rows
+    return rows + [(name, one.reason) for name, one in results_beside(result).items() if one.reason]
 
 
 def opened_row(result: "Result", evidence: Mapping[str, Any] | None = None, *, groups: Sequence[str] = ()) -> "Markup":

@@ -117,7 +117,7 @@ def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownR
         created_at=suite.created_at,
         updated_at=suite.updated_at,
         runs=runs,
-        scorers=(suite.scorer,),
+        scorers=suite.scorers,
         folder=folder,
         cases=lambda: _cases_of(suite),
     )
@@ -125,8 +125,8 @@ def shown_suite(suite: StoredSuite, kind: Kind, folder: Path, runs: tuple[ShownR
 
 def _cases_of(suite: StoredSuite) -> Sequence[ShownCase]:
     """The cases of a suite that was made by name."""
-    check = {"scorer": suite.scorer, "parameters": dict(suite.scoring_method.get("config") or {})}
-    return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=(check,)) for case in suite.test_cases]
+    checks = tuple({"scorer": name, "parameters": dict(suite.method(name).get("config") or {})} for name in suite.scorers)
+    return [ShownCase(id=case.id, input=case.input, reference_output=case.reference_output, checks=checks) for case in suite.test_cases]
 
 
 def _read_object(path: Path) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ from evalsuite.cli import main
 from evalsuite.installed import extra_line
 from evalsuite.run.scoring import Options
 from evalsuite.run.scoring import run as score
+from evalsuite.suites.test_suite import TestSuite
 from evalsuite.web.page_templates import STATIC
 from tests.processes import started
 from tests.web.served import ask, bench_folder, gold, submission, viewer
@@ -167,3 +168,20 @@ def test_another_host_is_served_with_a_warning(tmp_path: Path) -> None:
         assert "no password" in process.stderr.readline()
         assert ask(address.replace("0.0.0.0", "127.0.0.2"), "/").status == 200
         assert ask(address.replace("0.0.0.0", "127.0.0.1"), "/", headers={"Host": "evil.example"}).status == 421
+
+
+def test_each_scorer_of_several_has_its_column_and_its_reason(tmp_path: Path) -> None:
+    """A run's table has a column a scorer; an instance's page says why for each of them, and how each one scores."""
+    scorers, place = ["f1", "exact_match", "levenshtein"], tmp_path / ".evalsuite"
+    suite = TestSuite("seas", scorers, input_text_list=["Which sea?"], reference_output_list=["the Black Sea"], root=place)
+    suite.run("first", candidate_output_list=["the Red Sea"])
+    with viewer(tmp_path) as address:
+        [seas] = ask(address, "/api/v1/test_suites").json["test_suites"]
+        [made] = ask(address, f"/api/v1/test_suites/{seas['id']}/runs").json["test_runs"]
+        [case] = ask(address, f"/api/v1/test_suites/{seas['id']}").json["test_cases"]
+        table = ask(address, f"/runs/{made['id']}").body
+        page = ask(address, f"/runs/{made['id']}/instances/{case['id']}").body
+    assert seas["scorers"] == scorers
+    assert [check["scorer"] for check in case["checks"]] == scorers
+    assert all(f'class="mid">{name}</th>' in table for name in scorers)
+    assert "the answer is not &#39;the Black Sea&#39;" in page
