@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.stats import kendalltau
 
+from evalsuite.stats.bootstrap import draw_indices
 from evalsuite.stats.leaderboards import pairwise_p, rank_submissions, shared_ranks
-from evalsuite.stats.paired import paired_t
+from evalsuite.stats.paired import mcnemar, paired_t
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import adjust
 
@@ -61,6 +63,26 @@ def test_other_scores_are_compared_by_t() -> None:
     assert sum(s.p_first for s in found.submissions) >= 1
     for submission in found.submissions:
         assert submission.low_rank <= submission.rank <= submission.high_rank
+
+
+@pytest.mark.parametrize("values", [(0, 1), (0, 0.5, 1)])
+def test_what_is_counted_at_once_is_what_is_counted_pair_by_pair(values: tuple[float, ...]) -> None:
+    """McNemar of all pairs is `mcnemar`; places, wins and tau of the resamples are those of a plain loop, ties and copies among them."""
+    rng = np.random.default_rng(7)
+    rows = rng.choice(values, size=(7, 9)).tolist()
+    rows[3] = rows[5]
+    found = rank_submissions(rows, n_resamples=50)
+    if values == (0, 1):
+        assert pairwise_p(rows)[0] == found.p_values
+        plain = adjust([mcnemar(rows[i], rows[j]).p for i in range(7) for j in range(i)], "holm")
+        assert [found.p_values[i][j] for i in range(7) for j in range(i)] == plain
+    drawn = [np.round(np.asarray(rows)[:, at].mean(axis=1), 12) for block in draw_indices(9, 50, 12345) for at in block]
+    means = np.round(np.asarray(rows).mean(axis=1), 12)
+    for i in range(7):
+        assert found.submissions[i].p_first == np.mean([not any(row > row[i]) for row in drawn])
+        assert found.p_beats[i] == pytest.approx([np.mean([row[i] > row[j] for row in drawn]) for j in range(7)])
+    taus = [kendalltau(row, means).statistic for row in drawn]
+    assert found.tau == pytest.approx(np.nanmean(taus))
 
 
 def test_all_pairs_at_once_are_the_pairs_one_by_one() -> None:
