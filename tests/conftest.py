@@ -24,6 +24,7 @@ SHARING = (
     "metrics",
     "reports",
     "scorers",
+    "site",
     "store",
     "suites",
     "trees",
@@ -76,7 +77,7 @@ def one_zygote(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if request.path.parent.name not in SHARING:
         return
     zygote = request.getfixturevalue("zygote")
-    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in"):
+    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in", "evalsuite.run.unpacked"):
         monkeypatch.setattr(f"{module}.forking", lambda *_: nullcontext(zygote))
 
 

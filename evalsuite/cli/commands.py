@@ -24,7 +24,7 @@ COMMANDS: dict[str, Lazy] = {
     "suite": Lazy("evalsuite.cli.suite_commands:suite_commands", "suites by name: make one from a file, run candidates against it"),
     "import": Lazy("evalsuite.cli.import_command:import_command", "read logs of promptfoo, Inspect and lm-eval as suites and runs"),
     "export": Lazy("evalsuite.cli.import_command:export_command", "write a saved run as a log of Inspect or as samples of lm-eval"),
-    "leaderboard": Lazy("evalsuite.cli.compare_commands:leaderboard_command", "score many submissions and rank them"),
+    "leaderboard": Lazy("evalsuite.cli.leaderboard_command:leaderboard_command", "score many submissions, rank them, publish the board"),
     "report": Lazy(
         "evalsuite.cli.runs_commands:report_command", "show a saved run again, or write it as HTML, Markdown, CSV, JSON, JUnit XML, Parquet"
     ),

@@ -102,14 +102,15 @@ class Table(Generic[R]):
     """Rows under columns. `is_long` says that there may be any number of rows; `style` gives a row's look: dim, or nothing.
 
     In a `listed` table no row needs more than a line (or a bullet): its reasons are cut, its names are not. `lines` says how a row reads
-    on a terminal where it stands in lines of its own instead of columns, `below` what stands under a
-    listed row: (label, text, another text), the words marked that the other one lacks.
+    on a terminal where it stands in lines of its own instead of columns, `link` is the address that its name leads to on a page (relative,
+    empty for none), `below` what stands under a listed row: (label, text, another text), the words marked that the other one lacks.
     """
 
     columns: Sequence[Column[R]]
     rows: Iterable[R]
     style: Callable[[R], str] = lambda _: ""
     anchor: Callable[[R], str] | None = None
+    link: Callable[[R], str] | None = None
     is_long: bool = False
     is_listed: bool = False
     lines: Callable[[R], Sequence[str]] | None = None
@@ -214,7 +215,7 @@ class Document:
 
     Parts are made when a renderer asks for its form: the evidence of a page takes seconds, the text of 100,000 results space. `tables`
     are the rows that files for machines hold, `whole` is the object of its JSON, with the rows of a JSON table under `rows_key`. `width` is
-    that of its plain text, in columns.
+    that of its plain text, in columns. `links` are (words, relative address) of pages beside this one, `feed` is that of its news.
     """
 
     name: str
@@ -229,6 +230,8 @@ class Document:
     width: int = 150
     last_stands_apart: bool = True
     has_script: bool = False
+    links: Sequence[tuple[str, str]] = ()
+    feed: str = ""
 
     def table(self, form: Form) -> Table[Any]:
         """The rows for machines; of a document without rows its facts, as label and text."""

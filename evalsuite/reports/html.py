@@ -56,6 +56,8 @@ def as_html(document: Document) -> str:
         "heading": document.heading or document.title,
         "version": __version__,
         "tab": text_of(document.heading or document.title),
+        "links": document.links,
+        "feed": document.feed,
     }
     return environment().get_template("document.html").render(values)
 

@@ -1,6 +1,6 @@
 """The columns of a leaderboard: those of its table for people, and those of its files for programs."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.outcome import KINDS
@@ -14,8 +14,13 @@ _SHOWN_METADATA = ("model_name", "model_version", "foundation_model")
 _ABSENT = "-"
 
 
-def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
-    """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some."""
+def ranked_table(
+    board: "Leaderboard", *, more: "Sequence[Column[RankedRow]]" = (), link: "Callable[[RankedRow], str] | None" = None
+) -> "Table[RankedRow]":
+    """A row for each submission, best first, shares in percent; columns of metadata and faults only where a row has some.
+
+    The columns of `more` stand behind the names; these lead to a `link`.
+    """
 
     def column(title: str, words: "Callable[[RankedRow], str]", *, short: str = "", wraps: bool = False) -> "Column[RankedRow]":
         def cell(row: "RankedRow") -> str:
@@ -36,6 +41,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
     columns: list[Column[RankedRow]] = [
         Column(name="rank", words=lambda row: _rank_words(row) if row.rank is not None else _ABSENT, role="name"),
         Column(name="submission", words=lambda row: row.name, role="name"),
+        *more,
         *models,
         column(board.score_title, lambda row: _score_words(board, row), short="score"),
         column("95 % CI", lambda row: _words_of_interval(board, row.interval)),
@@ -48,7 +54,7 @@ def ranked_table(board: "Leaderboard") -> "Table[RankedRow]":
         *faults,
         *map(part, board.by_direction),
     ]
-    return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", is_long=True)
+    return Table(columns=columns, rows=board.rows, style=lambda row: "dim" if row.rank is None else "", link=link, is_long=True)
 
 
 def _sample_columns(board: "Leaderboard") -> "list[Column[RankedRow]]":

@@ -1,7 +1,7 @@
 """A leaderboard as a document: one row a submission, and what is needed to repeat it."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from evalsuite import __version__
@@ -18,8 +18,20 @@ if TYPE_CHECKING:
 MOST_DRAWN = 24
 
 
-def leaderboard_document(board: "Leaderboard") -> Document:
-    """The report of a leaderboard."""
+def leaderboard_document(
+    board: "Leaderboard",
+    *,
+    title: str = "",
+    about: Sequence[tuple[str, str]] = (),
+    more: "Sequence[Column[RankedRow]]" = (),
+    link: "Callable[[RankedRow], str] | None" = None,
+) -> Document:
+    """The report of a leaderboard.
+
+    Where they are given, its page has another `title` than the suite's name, facts `about` it, `more` columns, and names that lead to a
+    `link`.
+    """
+    table = ranked_table(board, more=more, link=link)
     # The numbers with their polarity in their names; a column for each part and each key of the metadata.
     named = {"score": f"score_{board.direction}_is_better"}
     keys = sorted({key for row in board.rows for key in row.metadata})
@@ -32,7 +44,9 @@ def leaderboard_document(board: "Leaderboard") -> Document:
     return Document(
         name=board.suite,
         title=board_heading(board),
-        sections=lambda form: _board_page_sections(board) if form == "html" else _board_sections(board, form),
+        sections=lambda form: (
+            _board_page_sections(board, table, title or board.suite, about) if form == "html" else _board_sections(board, form)
+        ),
         last_line=board_last_line(board),
         tables={"csv": Table(columns=columns, rows=board.rows), "parquet": parquet_table(board)},
         whole=board.to_json(),
@@ -48,20 +62,22 @@ def _board_sections(board: "Leaderboard", form: Form) -> Iterator[Section]:
     yield Section(pairs=list(board_facts(board)))
 
 
-def _board_page_sections(board: "Leaderboard") -> Iterator[Section]:
-    """The scores with their intervals, the table, and what is needed to repeat it."""
+def _board_page_sections(
+    board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]
+) -> Iterator[Section]:
+    """The scores with their intervals, the table, facts, and what is needed to repeat it."""
     about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {board.rules}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
     yield Section(
         look="head",
-        title=board.suite,
+        title=title,
         prose=[about, board_last_line(board).removeprefix("done: ")],
-        values={"about": "leaderboard", "tab": f"{board.suite}: leaderboard"},
+        values={"about": "leaderboard", "tab": f"{title}: leaderboard"},
     )
     note = f"{undrawn} more in the table" if undrawn else ""
     yield Section(look="card", pictures=[Picture(board.score_title.capitalize(), ranking_picture(board), note)])
-    yield Section(table=ranked_table(board))
-    yield Section(look="foot", pairs=[*board_facts(board), ("made with", f"evalsuite {__version__}")])
+    yield Section(table=table)
+    yield Section(look="foot", pairs=[*facts, *board_facts(board), ("made with", f"evalsuite {__version__}")])
 
 
 def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:

@@ -224,7 +224,7 @@ def _resample(
         places = rows + n * np.arange(len(rows))[:, None]
         counts = np.bincount(places.ravel(), minlength=n * len(rows)).reshape(len(rows), n)
         # Rounded, so that equal submissions stay equal however the sums were formed.
-        drawn = np.round(counts @ sums / (counts @ sizes)[:, None], 12)
+        drawn = np.round(counts @ sums / (counts @ sizes)[:, None], 12).astype(np.float64, copy=False)
         for part in np.array_split(_ranks_in_rows(drawn), max(1, drawn.size // 500_000)):
             ranks.append(part)
             agree, n_apart = _count_pairs(part[:, best_first], published, wins)
@@ -271,4 +271,4 @@ def _count_pairs(ranks: "NDArray[np.int64]", published: "Array", wins: "Array") 
             apart += below
             if tied:
                 apart += np.add.reduce(ones[:tied], axis=0, dtype=np.uint16)
-    return 2.0 * agree, 2.0 * apart
+    return (2 * agree).astype(np.float64), (2 * apart).astype(np.float64)

@@ -1,0 +1,302 @@
+"""`evalsuite leaderboard`: many submissions scored and ranked, and shown as a site."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from evalsuite.cli.options import RUNS, AllowUnscored, GoldDir, Limit, PublicKey, Quiet, Scoring, limits_of, one_of
+from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, lost, with_lost, write_all
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.reports.clean import clean
+
+if TYPE_CHECKING:
+    from evalsuite.board.ranking import Leaderboard
+    from evalsuite.memo import Memo
+    from evalsuite.run.entries import Entry
+    from evalsuite.run.places import Place
+    from evalsuite.site import SiteOrder
+
+
+class NotRankedError(EvalsuiteError):
+    """Submissions that were scored and saved, and cannot be ranked: exit code 2 would say that nothing was saved."""
+
+    exit_code = EXIT_GATE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """How submissions are ranked."""
+
+    by: Annotated[str | None, typer.Option(help="also a column for each scorer, or each group of the suite", metavar="scorer|group")] = None
+    metadata: Annotated[
+        Path | None,
+        typer.Option(help="what is known of the models: a CSV with a column `submission` and any of model_name, ...", metavar="FILE.csv"),
+    ] = None
+    anonymise: Annotated[
+        bool, typer.Option("--anonymise", "--anonymize", help="letters for names: no name, path or metadata of a submission in any output")
+    ] = False
+    force: Annotated[bool, typer.Option("--force", help="rank runs that were not scored alike, and say so on the board")] = False
+    samples: Annotated[
+        bool, typer.Option("--samples", help="submissions of one model_name are samples of it: a row a model, with pass@k and pass^k")
+    ] = False
+    allow_unscored: AllowUnscored = False
+
+    def options(self) -> dict[str, Any]:
+        """The keywords of `make_leaderboard` that these are. Raises `UsageError`."""
+        if self.by is not None:
+            one_of(self.by, ("scorer", "group"), "--by")
+        same = {name: getattr(self, name) for name in ("by", "force", "allow_unscored", "samples")}
+        return {**same, "anonymous": self.anonymise}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Publishing:
+    """Where a board is published, and by which rules."""
+
+    site: Annotated[Path | None, typer.Option(help="also build a site of static pages in this folder", metavar="DIR")] = None
+    since: Annotated[
+        str | None,
+        typer.Option(
+            help="show who moved since this day, last, a board.json or a site [default: last]", metavar="LAST", show_default=False
+        ),
+    ] = None
+    board: Annotated[
+        Path | None,
+        typer.Option(help="phases, quotas and what is hidden [default: board.yaml in the gold folder, else here]", metavar="FILE.yaml"),
+    ] = None
+    private: Annotated[
+        Path | None,
+        typer.Option(help="where you keep what is not published: feedback, when what was taken [default: DIR.private]", metavar="DIR"),
+    ] = None
+    reveal: Annotated[
+        str | None,
+        typer.Option(
+            "--reveal",
+            metavar="none|status|class|shape|cells",
+            help="how much of gold the site's pages show [default: board.yaml's, else none]",
+        ),
+    ] = None
+
+    def check(self) -> None:
+        """Raise `UsageError` for options that have no meaning together."""
+        given = {"--since": self.since, "--board": self.board, "--private": self.private, "--reveal": self.reveal}
+        if self.site is None and (named := [name for name, value in given.items() if value is not None]):
+            raise UsageError(f"{named[0]} is said of a site", hint="add --site DIR")
+        if self.site is not None and self.private_folder.is_relative_to(self.site.resolve()):
+            raise UsageError("the private folder lies in the site", hint="name another by --private: what lies in the site is published")
+
+    @property
+    def private_folder(self) -> Path:
+        """What the host keeps to itself."""
+        assert self.site is not None
+        site = self.site.resolve()
+        return (self.private or site.with_name(f"{site.name}.private")).resolve()
+
+    def order(self, gold: Path, teams: Mapping[str, str]) -> "SiteOrder":
+        """What is to be built now, all of it checked. Raises `UsageError` and `GoldError`."""
+        from evalsuite.board.admission import Admission
+        from evalsuite.board.board_yaml import BOARD_FILE, BoardRules, read_board_rules
+        from evalsuite.site import SiteOrder, board_before, check_site
+        from evalsuite.site.building import RECEIVED
+
+        assert self.site is not None
+        folder, now = self.site.resolve(), _now()
+        check_site(folder)
+        beside = [place / BOARD_FILE for place in (gold if gold.is_dir() else gold.parent, Path())]
+        file = self.board or next((place for place in beside if place.is_file()), None)
+        rules = read_board_rules(file) if file is not None else BoardRules()
+        return SiteOrder(
+            folder=folder,
+            private=self.private_folder,
+            rules=rules,
+            level=self.reveal or rules.reveal,
+            now=now,
+            before=board_before(folder, self.since, now.strftime("%Y-%m-%d")),
+            admission=Admission(rules, self.private_folder / RECEIVED, now, teams=teams),
+        )
+
+
+def _now() -> datetime:
+    """The moment that a site is of: SOURCE_DATE_EPOCH, by which builds are repeated, or now."""
+    said = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return datetime.fromtimestamp(int(said), UTC) if said.isdecimal() else datetime.now(UTC)
+
+
+def leaderboard_command(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...", help="submissions (.zip, .tar too), runs by folder or name, or folders of them", show_default=False
+        ),
+    ],
+    gold: GoldDir = Path("gold"),
+    receipts: Annotated[
+        bool,
+        typer.Option(
+            "--receipts",
+            help="the DIRs are (also) runs of others, folders or their run.json: ranked where they verify against --gold, or by --key",
+        ),
+    ] = False,
+    key: PublicKey = None,
+    *,
+    ranking: Ranking,
+    publishing: Publishing,
+    how: Scoring,
+    output: Outputs = None,
+    json_: Annotated[bool, typer.Option("--json", help="print the board as one JSON object and nothing else")] = False,
+    quiet: Quiet = False,
+    limit: Limit = None,
+    runs: Annotated[Path, typer.Option("--runs", help="the folder of runs, where finished ones are looked up and new ones saved")] = RUNS,
+) -> int:
+    """Score every submission under the folders, rank them with intervals and shared ranks, and save the new runs.
+
+    A submission that did not change since a finished run of the same signature is not scored again.
+    """
+    from evalsuite.memo import Memo, code_stamp
+    from evalsuite.run.entries import Settings, score_places
+    from evalsuite.site.publishing import alone
+    from evalsuite.walls.scratch import ScratchFolder
+
+    how.load()
+    check_showing(output or (), publishing.reveal)
+    publishing.check()
+    shown, scoring = ranking.options(), how.options()
+    _check_rules(how, gold)
+    about = _metadata_by_submission(ranking.metadata) if ranking.metadata is not None else {}
+    with ExitStack() as opened:
+        order = None
+        if publishing.site is not None:
+            opened.enter_context(alone(publishing.private_folder))
+            order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
+        settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), only=_shown_ids(order, gold), **scoring)
+        places, notes = _found(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
+        notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
+        memo = Memo(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())
+        opened.callback(memo.close)
+        with ProgressBar(hidden=json_ or quiet) as progress:
+            more: dict[str, Any] = {"admit": order.admission if order is not None else None, "progress": progress}
+            entries = score_places(places, gold, settings, memo, metadata=about, anew=how.no_cache, **more)
+        if order is not None:
+            notes += order.admission.notes
+        board = _ranked(entries, memo, runs, notes=notes, **shown)
+        n_lost, built = _published(board, entries, order)
+    return _tell(board, output or (), n_lost, built, json_=json_, quiet=quiet, allow_unscored=ranking.allow_unscored)
+
+
+def _check_rules(how: Scoring, gold: Path) -> None:
+    """Raise `UsageError` where an evaluator of pairs is asked for and gold is laid out otherwise."""
+    from evalsuite.gold.layouts import layout_of
+    from evalsuite.readers.gold_files import find_spec
+
+    if how.evaluator is not None and layout_of(find_spec(gold)) != how.evaluator:
+        hint = "a board goes by the ending of gold: gold.sql is bird-ex, gold.txt test-suite"
+        raise UsageError(f"--rules {how.evaluator} is not what {gold} says", hint=hint)
+
+
+def _shown_ids(order: "SiteOrder | None", gold: Path) -> tuple[str, ...]:
+    """The instances that are scored now, empty for all."""
+    if order is None or not order.rules.hides_half:
+        return ()
+    from evalsuite.gold.layouts import read_gold
+
+    return order.rules.shown_ids([instance.instance_id for instance in read_gold(gold).instances], order.now)
+
+
+def _found(
+    folders: Sequence[Path], gold: Path, runs: Path, *, receipts: bool, key: Path | None, isolation: str
+) -> "tuple[list[Place], list[str]]":
+    """(what is to be ranked, notes on what was left out), of runs of others only those that can be trusted."""
+    from evalsuite.run.places import find_places
+    from evalsuite.store.history import named_run
+
+    if receipts:
+        folders = [folder.parent if folder.name == "run.json" and folder.is_file() else folder for folder in folders]
+    known = {folder: named_run(str(folder), runs) for folder in folders if not folder.exists()}
+    places, notes = find_places([entry.folder if (entry := known.get(folder)) else folder for folder in folders], gold)
+    if receipts or key is not None:
+        from evalsuite.audit.receipts import only_trusted
+
+        places = only_trusted(places, gold, key=key, isolation=isolation)
+    return places, notes
+
+
+def _published(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrder | None") -> tuple[int, str]:
+    """(how many sites could not be written, what is said of the one that was); the runs are saved already, and stand."""
+    if order is None:
+        return 0, ""
+    from evalsuite.site import build_site
+
+    said: list[str] = []
+
+    def build() -> None:
+        built = build_site(board, entries, order)
+        said.append(f"site in {order.folder}: {built.n_pages} pages of submissions, {built.n_written} of them written anew")
+
+    return int(lost(build)), "".join(said)
+
+
+def _tell(board: "Leaderboard", output: Sequence[Path], n_lost: int, built: str, *, json_: bool, quiet: bool, allow_unscored: bool) -> int:
+    """Write and print the board; the exit code."""
+    from evalsuite.reports.data_files import as_json
+    from evalsuite.reports.leaderboard_document import board_last_line, leaderboard_document
+    from evalsuite.reports.terminal import show
+
+    code = EXIT_GATE if any(row.fault for row in board.rows) else EXIT_OK
+    if code == EXIT_OK and not allow_unscored and any(row.rank is None for row in board.rows):
+        code = EXIT_UNSCORABLE
+    line = board_last_line(board) + (f" (exit {code})" if code != EXIT_OK else "")
+    document = leaderboard_document(board)
+    code, line = with_lost(code, line, n_lost + write_all(document, output))
+    if json_:
+        print(*as_json(document), sep="", end="")
+        return code
+    if not quiet:
+        show(document, console(document.width), last_line="")
+        print()
+        if built:
+            print(clean(built))
+    for difference in board.forced:
+        print(f"note: forced: ranked although they differ in {difference}", file=sys.stderr)
+    print(line)
+    return code
+
+
+def _ranked(entries: Sequence["Entry"], memo: "Memo", runs: Path, *, by: str | None, **how: Any) -> "Leaderboard":
+    """The board of these entries. Raises `UsageError`, and `NotRankedError` where new runs were saved on the way."""
+    from evalsuite.board.ranking import make_leaderboard
+
+    if not entries and how["notes"]:
+        raise UsageError(f"there is nothing to rank: {how['notes'][-1]}", hint="`opens` and `closes` stand in board.yaml")
+    try:
+        return make_leaderboard(entries, memo, by="scorer" if by == "scorer" else "group" if by else None, **how)
+    except UsageError as error:
+        if not (n := sum(entry.is_new for entry in entries)):
+            raise
+        message = f"{error.message}; {n} new run{'s' * (n > 1)} saved in {runs} (exit {EXIT_GATE})"
+        raise NotRankedError(message, hint=error.hint) from None
+
+
+def _metadata_by_submission(path: Path) -> dict[str, dict[str, str]]:
+    """Submission name -> its metadata, from a CSV with a column `submission`. Raises `UsageError`."""
+    from evalsuite.readers.csv_table import read_named_rows
+
+    header, rows = read_named_rows(path)
+    if "submission" not in header:
+        raise UsageError(f"{path}: no column 'submission'", hint=f"found: {', '.join(header)}; `submission` holds the folders' names")
+    found: dict[str, dict[str, str]] = {}
+    for line, cells in rows:
+        row = dict(zip(header, cells, strict=False))
+        name = row.pop("submission", "")
+        if not name:
+            raise UsageError(f"{path}:{line}: no submission is named", hint="the column `submission` holds the folder's name")
+        if name in found:
+            raise UsageError(f"{path}:{line}: {name!r} stands twice", hint="one line a submission")
+        found[name] = {str(key): str(value) for key, value in row.items() if key and value}
+    return found
