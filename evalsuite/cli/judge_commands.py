@@ -12,7 +12,7 @@ from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, FaultError, UsageError, d
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
-    from evalsuite.judge.client import Exchange
+    from evalsuite.judge.endpoint import Exchange
     from evalsuite.judge.settings import Settings
 
 JudgeGold = Annotated[Path, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder that says it, where --judge does not")]
@@ -54,7 +54,7 @@ def _tried(settings: "Settings", model: str) -> dict[str, Any]:
     # With nothing that is known already: it says nothing of the endpoint.
     asking = Judge(replace(settings, model=model, models=(), cache="", cassette="", repeats=1))
     exchanges: list[Exchange] = []
-    asking.client.heard = exchanges.append
+    asking.client.endpoint.heard = exchanges.append
     found: dict[str, Any] = {"model": model, "score": None, "reads": "", "fault": ""}
     try:
         score = SCORERS.load("llm_judge").function("It was Goethe", asking, question="Who wrote Faust?", gold="Johann Wolfgang von Goethe")

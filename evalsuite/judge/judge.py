@@ -12,7 +12,8 @@ from statistics import mean
 from typing import Any
 
 from evalsuite.errors import FaultError
-from evalsuite.judge.client import Client, Wait
+from evalsuite.judge.client import Client
+from evalsuite.judge.endpoint import Wait
 from evalsuite.judge.parsing import Reading, Verdict
 from evalsuite.judge.settings import Message, Settings
 from evalsuite.judge.transport import Reply, Request
@@ -223,7 +224,14 @@ class Judge:
         `ask_in(swapped)` makes the question; its verdicts are 1.0 for what stands second in it, 0.0 for what stands first, 0.5 for
         equal. The value is the mean of both orders, so that a liking for one place cancels out; without both it is None.
         """
-        straight, crossed = self.decide(ask_in(False)), self.decide(ask_in(True))
+        try:
+            straight = self.decide(ask_in(False))
+        except FaultError:
+            if self.client.desk is not None:
+                # Both orders wait for the same batch.
+                self.decide(ask_in(True))
+            raise
+        crossed = self.decide(ask_in(True))
         asked = straight.asked + tuple(_mirrored(a) for a in crossed.asked)
         cost = straight.cost + crossed.cost
         if straight.value is None or crossed.value is None:

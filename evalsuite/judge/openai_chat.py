@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evalsuite.judge.openai_batches import openai_batches
 from evalsuite.judge.providers import Provider, below, counted, text_of, word
 from evalsuite.judge.transport import Reply, Request
 
@@ -34,4 +35,10 @@ def read(said: Any) -> Reply | None:
     )
 
 
-PROVIDER = Provider(address=address, body=body, read=read, limit_key=("max_tokens", "max_completion_tokens"))
+PROVIDER = Provider(
+    address=address,
+    body=body,
+    read=read,
+    limit_key=("max_tokens", "max_completion_tokens"),
+    batches=openai_batches("/chat/completions"),
+)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from evalsuite.judge.openai_batches import openai_batches
 from evalsuite.judge.providers import Provider, below, counted, parameters_of, text_of, word
 from evalsuite.judge.transport import Reply, Request
 
@@ -36,4 +37,4 @@ def read(said: Any) -> Reply | None:
     )
 
 
-PROVIDER = Provider(address=address, body=body, read=read)
+PROVIDER = Provider(address=address, body=body, read=read, batches=openai_batches("/responses"))

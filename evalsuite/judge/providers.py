@@ -6,7 +6,34 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 
-from evalsuite.judge.transport import Reply, Request
+from evalsuite.judge.transport import Reply, Request, Response
+
+# (method, address, body, kind=its media type, most_bytes=) -> the response, after retries. Raises `FaultError` where it is none to use.
+Call = Callable[..., Response]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchState:
+    """Where a batch stands: whether it is over, the addresses of its results, and why it has none for some requests."""
+
+    is_over: bool
+    places: tuple[str, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchApi:
+    """How a provider takes many requests at once.
+
+    Args:
+        start: (call, base address, bodies by key) -> the id of a new batch.
+        look: (call, base address, id) -> where it stands.
+        line: one JSON line of the results -> (key, the reply's JSON, why there is none).
+    """
+
+    start: Callable[[Call, str, Mapping[str, Mapping[str, Any]]], str]
+    look: Callable[[Call, str, str], BatchState]
+    line: Callable[[Any], tuple[str, object, str]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +48,7 @@ class Provider:
         key_header: the header of the key where the settings name none.
         headers: what else every request carries.
         limit_key: the key of the body that bounds the reply, and the one that a model may want in its place.
+        batches: its batch API, where it has one.
     """
 
     address: Callable[[str, str], str]
@@ -29,11 +57,19 @@ class Provider:
     key_header: str = "Authorization"
     headers: Mapping[str, str] = field(default_factory=dict)
     limit_key: tuple[str, str] | None = None
+    batches: BatchApi | None = None
 
     def reply(self, body: bytes) -> Reply | None:
         """The reply in a response's body, None where there is none."""
         try:
-            return self.read(json.loads(body))
+            return self.reply_in(json.loads(body))
+        except (ValueError, RecursionError):
+            return None
+
+    def reply_in(self, said: object) -> Reply | None:
+        """The reply in the JSON of a response, None where there is none."""
+        try:
+            return self.read(said)
         except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
             return None
 

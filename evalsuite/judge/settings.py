@@ -93,6 +93,7 @@ class Settings:
         key_header: the header of the key, the provider's own if empty: `Authorization` sends `Bearer KEY`, any other one the bare key.
         timeout_seconds: how long one call may take, from connecting to the last byte.
         concurrency: how many calls may be under way at once; fewer while the endpoint says that it is asked too fast.
+        batch: whether a run asks by the provider's batch API (openai, responses, anthropic): cheaper, and within a day.
         requests_per_minute: how many requests may go out in a minute, retries too; 0 sets no limit.
         tokens_per_minute: the same for the tokens of prompts and replies.
         retries: how often a call is tried again after 408, 409, 425, 429, 5xx, a time-out or a cut connection.
@@ -117,6 +118,7 @@ class Settings:
     key_header: str = ""
     timeout_seconds: float = 60.0
     concurrency: int = 8
+    batch: bool = False
     requests_per_minute: float = 0.0
     tokens_per_minute: float = 0.0
     retries: int = 4
@@ -202,6 +204,8 @@ class Settings:
         return key
 
 
+# The providers whose batch API is known.
+BATCHES = ("openai", "responses", "anthropic")
 _TYPES = typing.get_type_hints(Settings)
 _AT_LEAST = {
     "timeout_seconds": 0.001,
@@ -237,6 +241,8 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
         if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
             raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
         given[key] = tuple(value) if isinstance(value, list) else value
+    if given.get("batch") and given.get("provider", "openai") not in BATCHES:
+        raise UsageError(f"judge.batch: {given['provider']} is asked without batches", hint=f"they are known of {', '.join(BATCHES)}")
     for key in ("prompts", "cassette"):
         if given.get(key) and folder is not None:
             given[key] = str(folder / given[key])

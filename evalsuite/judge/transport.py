@@ -144,10 +144,17 @@ class TransportError(Exception):
         self.kind = kind
 
 
-def post(
-    url: str, body: bytes, headers: Mapping[str, str], *, timeout_seconds: float, held: "set[socket.socket] | None" = None
+def send(
+    url: str,
+    body: bytes,
+    headers: Mapping[str, str],
+    *,
+    timeout_seconds: float,
+    held: "set[socket.socket] | None" = None,
+    method: str = "POST",
+    most_bytes: int = _LONGEST,
 ) -> Response:
-    """The response to one POST; redirects are not followed, so a key never travels to another host.
+    """The response to one request; redirects are not followed, so a key never travels to another host.
 
     `held` has the socket while the call is under way, for whoever wants to end it.
 
@@ -164,11 +171,11 @@ def post(
         raw = connection.sock
         held.add(raw)
         connection.sock = _DeadlineSocket(raw, deadline)
-        connection.request("POST", target, body=body, headers={**headers, "Connection": "close"})
+        connection.request(method, target, body=body, headers={**headers, "Connection": "close"})
         answer = connection.getresponse()
-        data = answer.read(_LONGEST + 1)
-        if len(data) > _LONGEST:
-            raise TransportError("the reply is longer than 8 MiB")
+        data = answer.read(most_bytes + 1)
+        if len(data) > most_bytes:
+            raise TransportError(f"the reply is longer than {most_bytes >> 20} MiB")
         return Response(status=answer.status, headers={k.lower(): v for k, v in answer.getheaders()}, body=data)
     except TimeoutError:
         raise TransportError(f"no reply within {timeout_seconds:g} s") from None

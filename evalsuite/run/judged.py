@@ -13,7 +13,7 @@ from evalsuite.outcome import BESIDE, BESIDE_KEYS, results_beside
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_folder import JUDGE_CALLS
+from evalsuite.store.run_folder import JUDGE_BATCHES, JUDGE_CALLS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.workers.requests import applicable, files_of, read_request
 from evalsuite.workers.stages import Helper, Prediction, read_prediction, usable_parameters
@@ -48,6 +48,7 @@ class Batches:
     ) -> None:
         self._others, self._gold, self._gold_inodes, self._invalid_as = others, gold, gold_inodes, invalid_as
         self._ledger = folder / JUDGE_CALLS if folder is not None else None
+        self._under_way = folder / JUDGE_BATCHES if folder is not None else None
         self._judge: Judge | None = None
 
     def anew(self) -> "Batches":
@@ -64,6 +65,8 @@ class Batches:
             from evalsuite.judge import Judge, read_settings
 
             self._judge = Judge(read_settings(suite.get("judge", {}), folder=self._gold.folder), ledger=self._ledger)
+            if self._judge.settings.batch:
+                self._judge.client.take_batches(self._under_way)
             for result in score_batches(batched, self._judge, self._gold_inodes):
                 yield _as_wrong(result) if self._invalid_as == "zero" else result
 
@@ -114,7 +117,10 @@ def _checks(task: Task) -> Sequence[Check]:
 
 
 def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[Inode] = frozenset()) -> Iterator[Result]:
-    """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way."""
+    """One result per task as soon as it is known, `concurrency` at once. Whoever stops taking them ends the calls under way.
+
+    Of a judge that is asked by batches all tasks ask first, then wait together, and ask again until nobody has to wait.
+    """
     from concurrent.futures import ThreadPoolExecutor, as_completed
 
     threads = ThreadPoolExecutor(max_workers=judge.settings.concurrency, thread_name_prefix="judge")
@@ -125,6 +131,17 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
         return batches.get(entry.name, judge)
 
     try:
+        while (desk := judge.client.desk) is not None and read:
+            waiting = []
+            for one in read:
+                n_before = desk.n_told_to_wait
+                result = _score(*one, helper)
+                if desk.n_told_to_wait > n_before:
+                    waiting.append(one)
+                else:
+                    yield result
+            desk.settle()
+            read = waiting
         for known in as_completed([threads.submit(_score, *one, helper) for one in read]):
             yield known.result()
     finally:

@@ -18,6 +18,8 @@ from evalsuite.types import METADATA, Result
 RESULTS, RUN = "results.jsonl", "run.json"
 # What a judge was paid for, a line of tokens each, over all tries of a run.
 JUDGE_CALLS = "judge_calls.jsonl"
+# The batches of judge's questions that are under way, while they are.
+JUDGE_BATCHES = "judge_batches.json"
 # Folders of a run: the tables that SQL answers gave, and the gold that was computed for it.
 SIDE_FOLDERS = ("executed", "gold")
 # Stands in the folder while a run is unfinished: what it was started on, so that --resume can tell.
@@ -60,7 +62,7 @@ class RunFolder:
                 part.unlink()
             if any((self.path / name).exists() for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
-                for name in (RUN, RESULTS, UNITS, JUDGE_CALLS):
+                for name in (RUN, RESULTS, UNITS, JUDGE_CALLS, JUDGE_BATCHES):
                     (self.path / name).unlink(missing_ok=True)
                 for name in SIDE_FOLDERS:
                     shutil.rmtree(self.path / name, ignore_errors=True)

@@ -8,7 +8,8 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.judge import Judge
-from evalsuite.judge.client import PROVIDERS, Client, Exchange
+from evalsuite.judge.client import PROVIDERS, Client
+from evalsuite.judge.endpoint import Exchange
 from evalsuite.judge.pace import Pace
 from evalsuite.judge.providers import Provider
 from evalsuite.judge.settings import Settings
@@ -228,7 +229,7 @@ def test_an_exchange_shows_no_key(serve: Serve, monkeypatch: pytest.MonkeyPatch)
     server: Server = serve(lambda _, n: Say(status=500, raw=KEY.encode()) if n == 1 else says("anthropic", text=KEY))
     settings = Settings(base_url=server.base_url, provider="anthropic", model="m", key_env="TEST_JUDGE_KEY", cache="", backoff_seconds=0)
     client, heard = Client(settings), list[Exchange]()
-    client.heard = heard.append
+    client.endpoint.heard = heard.append
     client.ask(ASKED)
     assert [one.status for one in heard] == [500, 200]
     assert KEY not in repr(heard)
