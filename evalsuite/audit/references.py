@@ -118,9 +118,12 @@ def _of_one(reference: Reference, file: Path, cases: Sequence[Case], folder: Pat
     try:
         with Calls(readable=[file.parent, folder], hostile=file.parent, limits=resolve_limits({"seconds": seconds})) as calls:
             told = calls.stream("evalsuite.audit.clone_functions:verdicts", str(file.resolve()), str(folder), [case.id for case in own])
-            theirs |= {id_: (score, raised) for id_, score, raised in told}
+            for id_, score, raised in told:
+                theirs[id_] = score, raised
     except FaultError as error:
-        yield RuleFound(reference=reference, function="", rule="", n=0, problem=describe(error.fault))
+        late = f"its functions took longer than {seconds:g} s for {len(own)} cases (--seconds)"
+        problem = late if error.fault.code == "TIMEOUT" else describe(error.fault)
+        yield RuleFound(reference=reference, function="", rule="", n=0, problem=problem)
     if not theirs:
         return
     ours = _our_scores(reference, list(theirs), folder)

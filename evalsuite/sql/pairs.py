@@ -7,16 +7,16 @@ Both sides of a pair go this way, each in a process of its own: what prepares a 
 
 import re
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import pairwise
+from functools import lru_cache, partial
+from itertools import accumulate, pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql.session import REASONS, Connection, QueryLimits
-from evalsuite.sql.sqlite import SqliteSession, open_session
+from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, open_session, writes_nothing
 from evalsuite.sql.statement import SQLITE, blanked, only_statement
 from evalsuite.types import SQLITE_CELLS, Table
 
@@ -105,15 +105,20 @@ def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
 
 
 def _table(statement: str, place: str, text_errors: str, limits: QueryLimits) -> Table:
-    session = _session(place, limits)
-    session.connection.text_factory = str
-    try:
-        return _fetched(session, statement, limits)
-    except FaultError as error:
-        if text_errors == "strict" or error.fault.detail != REASONS["encoding"]:
-            raise
-    session.connection.text_factory = lambda raw: raw.decode("utf-8", text_errors)
-    return _fetched(session, statement, limits)
+    """The result on one file; asked again where a text is no UTF-8 and the evaluator reads it all the same, or where room was short."""
+    temp_in_memory, decode = not writes_nothing(), cast(Callable[[bytes], str], str)
+    while True:
+        session = _session(place, limits, temp_in_memory=temp_in_memory)
+        session.connection.text_factory = decode
+        try:
+            return _fetched(session, statement, limits)
+        except FaultError as error:
+            if error.fault.detail == NO_TEMPORARY_FILE and not temp_in_memory:
+                temp_in_memory = True
+            elif error.fault.detail == REASONS["encoding"] and decode is str and text_errors != "strict":
+                decode = partial(str, encoding="utf-8", errors=text_errors)
+            else:
+                raise
 
 
 def _fetched(session: SqliteSession, statement: str, limits: QueryLimits) -> Table:
@@ -128,10 +133,10 @@ def _fetched(session: SqliteSession, statement: str, limits: QueryLimits) -> Tab
 
 
 @lru_cache(maxsize=_MOST_OPEN)
-def _session(place: str, limits: QueryLimits) -> SqliteSession:
+def _session(place: str, limits: QueryLimits, *, temp_in_memory: bool) -> SqliteSession:
     """An open session; nothing that a SELECT may say stays in it."""
     try:
-        return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits)
+        return open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits, temp_in_memory=temp_in_memory)
     except (EvalsuiteError, sqlite3.Error) as error:
         why = error.message if isinstance(error, EvalsuiteError) else "the database cannot be opened"
         raise FaultError("NEEDS_CONNECTION", why, side="setup") from None
@@ -140,10 +145,9 @@ def _session(place: str, limits: QueryLimits) -> SqliteSession:
 def order_terms(sql: str) -> list[str] | None:
     """The terms of the ORDER BY that the whole result of a query stands in, without ASC and DESC; None where it has none."""
     hidden = blanked(sql, SQLITE)
-    depth, depths = 0, []
-    for character in hidden:
-        depth += (character == "(") - (character == ")")
-        depths.append(depth)
+    if not _ORDER.search(hidden):
+        return None
+    depths = list(accumulate((character == "(") - (character == ")") for character in hidden))
     found = [match for match in _ORDER.finditer(hidden) if depths[match.start()] == 0]
     if not found:
         return None

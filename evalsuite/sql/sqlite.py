@@ -3,6 +3,7 @@
 import contextlib
 import logging
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,7 +29,12 @@ _log = logging.getLogger(__name__)
 
 _MAGIC = b"SQLite format 3\0"
 _CHUNK_ROWS = 2048
-_STEPS = 10_000
+_STEPS = 100_000
+# Pages of the file kept in memory, and what is sorted before it would go to a file.
+_CACHE_KIB = 32 << 10
+# The file itself is only read, so that these are about a temporary one.
+_NO_FILE = frozenset({"SQLITE_IOERR_GETTEMPPATH", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "SQLITE_CANTOPEN"})
+NO_TEMPORARY_FILE = "the statement needs a temporary file, and none may be written"
 _RECURSIVE = 33
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, _RECURSIVE})
 # Functions that reach outside the database, where a build of SQLite has them.
@@ -42,8 +48,12 @@ _LIMITS = (
 )
 
 
-def open_session(connection: Connection, limits: QueryLimits) -> "SqliteSession":
-    """An open session; raises `UsageError` where the file is no SQLite database or holds changes apart."""
+def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory: bool = True) -> "SqliteSession":
+    """An open session; raises `UsageError` where the file is no SQLite database or holds changes apart.
+
+    What a statement sorts or keeps aside stays in memory. SQLite sorts faster where it may go to a file: without `temp_in_memory` a result
+    ends with the fault `NO_TEMPORARY_FILE` once it would, which is for a process that may write none (`writes_nothing`).
+    """
     path = existing(connection)
     if path.is_dir() or _head(path) != _MAGIC:
         raise UsageError(f"connection {connection.name!r}: {path.name} is no SQLite database", hint="check `database`")
@@ -54,7 +64,16 @@ def open_session(connection: Connection, limits: QueryLimits) -> "SqliteSession"
             raise UsageError(
                 f"connection {connection.name!r}: {journal.name} holds changes that are not in the file", hint="close its writer"
             )
-    return SqliteSession(path, limits)
+    return SqliteSession(path, limits, temp_in_memory=temp_in_memory)
+
+
+def writes_nothing() -> bool:
+    """Whether this process may write no byte to any file, as behind the walls of a worker."""
+    if sys.platform == "win32":
+        return False
+    import resource
+
+    return resource.getrlimit(resource.RLIMIT_FSIZE)[0] == 0
 
 
 def _head(path: Path) -> bytes:
@@ -67,14 +86,15 @@ class SqliteSession:
 
     billed_bytes: int | None = None
 
-    def __init__(self, path: Path, limits: QueryLimits) -> None:
+    def __init__(self, path: Path, limits: QueryLimits, *, temp_in_memory: bool = True) -> None:
         self._path = path
         self._seconds = limits.seconds
-        self._refused = ""
+        self._refused, self._temp_in_memory = "", temp_in_memory
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        for pragma in ("query_only = 1", "trusted_schema = 0", "temp_store = 2", f"hard_heap_limit = {limits.memory_mib * MIB // 2}"):
+        pragmas = ("query_only = 1", "trusted_schema = 0", f"cache_size = -{_CACHE_KIB}", f"temp_store = {2 if temp_in_memory else 1}")
+        for pragma in (*pragmas, f"hard_heap_limit = {limits.memory_mib * MIB // 2}"):
             self.connection.execute(f"PRAGMA {pragma}")
         for limit, value in _LIMITS:
             self.connection.setlimit(limit, value)
@@ -128,6 +148,8 @@ class SqliteSession:
             return FaultError("TIMEOUT", f"the statement took longer than {self._seconds:g} seconds (limit seconds)")
         if "not authorized" in text:
             return not_allowed(OUTSIDE)
+        if not self._temp_in_memory and name in _NO_FILE:
+            return FaultError("LIMIT", NO_TEMPORARY_FILE)
         if name == "SQLITE_NOMEM":
             return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
         kinds = (

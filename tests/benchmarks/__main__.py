@@ -25,6 +25,7 @@ BENCHMARKS = {
     "big": "tests.benchmarks.big_tables",
     "wrong": "tests.benchmarks.wrong_tables",
     "databases": "tests.benchmarks.big_databases",
+    "pairs": "tests.benchmarks.sql_pairs",
     "start": "tests.benchmarks.start",
     "jsonl": "tests.benchmarks.jsonl",
     "matching": "tests.benchmarks.matching",

@@ -34,6 +34,7 @@ class Row:
 YARDSTICK = "the yardstick"
 READING = "pandas reading both (CPU)"
 FETCHING = "`fetchdf` of both (CPU)"
+LOOP = "a bare `sqlite3` loop over both (CPU)"
 PASS = "`python -c pass`"
 READ_JSONL = "reading both (CPU)"
 BARE = "bare matrices (CPU)"
@@ -75,6 +76,7 @@ ROWS = (
         for name in ("ordered", "any order")
     ),
     Row("duckdb_match 200k x 10, one cell", ("databases", "200k, one cell", "ratio"), FETCHING, 1, 0.5),
+    Row("740 pairs of SQLite queries", ("pairs", "ratio"), LOOP, 1.5, 1.2),
     Row("`check string_match`", ("start", "ratios", "check string_match"), PASS, 8, 6),
     Row("`--help`", ("start", "ratios", "--help"), PASS, 8, 6),
     Row("`--version`", ("start", "ratios", "--version"), PASS, 4, 2),

@@ -1,6 +1,7 @@
 """One side of a pair of queries: what an evaluator does to the text, on which files it runs, what is refused, what orders gold."""
 
 import sqlite3
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.sql.pairs import EVALUATORS, files_of, order_terms, ordered_by, tables_of
+from tests.conftest import ROOT
+from tests.processes import finished
 
 BIRD, SUITE = EVALUATORS["bird-ex"], EVALUATORS["test-suite"]
 
@@ -113,3 +116,24 @@ def test_the_order_gold_asks_for(query: str, terms: list[str] | None, places: li
     header = ["the a", "b"] if "the a" in query else ["a", "b"]
     assert order_terms(query) == terms
     assert ordered_by(query, header) == places
+
+
+def test_a_sort_that_needs_a_file_goes_on_in_memory(tmp_path: Path) -> None:
+    """In a process that may write nothing a result too large for SQLite's cache comes all the same, whole and in its order."""
+    place = tmp_path / "shop.sqlite"
+    with sqlite3.connect(place) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+    connection.close()
+    code = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+from evalsuite.sql import pairs, sqlite
+sqlite._CACHE_KIB = 256
+numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) SELECT i, 'text ' || i FROM n ORDER BY -i"
+assert sqlite.writes_nothing()
+(table,) = pairs.tables_of(numbers, [{str(place)!r}], pairs.EVALUATORS["bird-ex"], {{}})
+assert table.n_rows == 60000 and table.columns[0] == tuple(range(60000, 0, -1)), table.n_rows
+assert pairs._session.cache_info().misses == 2
+"""
+    done = finished([sys.executable, "-c", code], cwd=ROOT)
+    assert done.returncode == 0, done.stderr
