@@ -5,8 +5,6 @@ What a worker sends is collected here part by part, so that a result is never he
 
 import contextlib
 import pickle
-import signal
-import socket
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -23,9 +21,10 @@ from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.query_worker import END, FINGERPRINT, GO, PART, SAID, SKIP, STATEMENT, TIME_RATIO
+from evalsuite.workers.query_worker import FINGERPRINT, GO, PART, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
-from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, decode_forms, receive, send
+from evalsuite.workers.talk import ReportedError, Talk
+from evalsuite.workers.wire import send
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
 _POLITE, _KILL = 0.85, 0.95
@@ -103,20 +102,10 @@ class Queries:
             self._rest()
 
     def _time_ratio(self, pair: tuple[str, str, str], connection: Connection) -> float:
-        worker = self._worker(connection)
         # Two statements to begin with, rounds for `seconds`, two more under way then.
-        talk, whole = _Talk(worker, now() + 6 * self._limits.seconds), False
-        try:
-            talk.order(TIME_RATIO, connection, self._limits, pair)
+        with self._talk(connection, 6 * self._limits.seconds, TIME_RATIO, self._limits, pair) as talk:
             ratio = float(talk.next_word())
             talk.until_end()
-            whole = True
-        except _ReportedError as reported:
-            whole = reported.fault.code != "LIMIT"
-            raise FaultError(reported.fault.code, reported.fault.detail) from None
-        finally:
-            if not whole:
-                self._end(worker)
         return ratio
 
     def _start(self, modules: Sequence[str]) -> None:
@@ -194,29 +183,19 @@ class Queries:
                     self._sessions.remove(session)
 
     def _in_worker(self, query: Query) -> Executed:
-        key_part = self._fingerprint(query.connection) if self._cache else ""
-        worker, started = self._worker(query.connection), now()
-        talk = _Talk(worker, started + self._limits.seconds * _KILL)
-        polite = replace(self._limits, seconds=self._limits.seconds * _POLITE)
-        whole = False
-        try:
-            talk.order(STATEMENT, query.connection, polite, query.text)
+        connection, seconds = query.connection, self._limits.seconds
+        key_part = self._fingerprint(connection) if self._cache else ""
+        polite = replace(self._limits, seconds=seconds * _POLITE)
+        with self._talk(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
+            started = now()
             statement = str(talk.next_word())
-            key = self._cache.key(query.connection.engine, key_part or None, statement) if self._cache else None
+            key = self._cache.key(connection.engine, key_part or None, statement) if self._cache else None
             if self._cache and key and (known := self._cache.get(key, self._limits)):
                 talk.say(SKIP)
                 talk.until_end()
-                whole = True
                 return known
             talk.say(GO)
             collector = self._collect(talk, query)
-            whole = True
-        except _ReportedError as reported:
-            whole = reported.fault.code != "LIMIT"
-            raise FaultError(reported.fault.code, reported.fault.detail) from None
-        finally:
-            if not whole:
-                self._end(worker)
         table = collector.table()
         cost = Cost(seconds=now() - started, rows=table.n_rows, bytes=collector.n_bytes)
         executed = Executed(table=table, cost=cost, sql=statement)
@@ -224,7 +203,26 @@ class Queries:
             self._cache.put(key, executed)
         return executed
 
-    def _collect(self, talk: "_Talk", query: Query) -> Collector:
+    @contextlib.contextmanager
+    def _talk(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[Talk]:
+        """A conversation of so many seconds with this thread's worker, begun with an order.
+
+        The worker that is not heard out ends; it lives on after a fault that it reports itself, unless its memory ran out.
+        """
+        worker, whole = self._worker(connection), False
+        talk = Talk(worker, now() + seconds)
+        try:
+            talk.order(order, connection, limits, about)
+            yield talk
+            whole = True
+        except ReportedError as reported:
+            whole = reported.fault.code != "LIMIT"
+            raise FaultError(reported.fault.code, reported.fault.detail) from None
+        finally:
+            if not whole:
+                self._end(worker)
+
+    def _collect(self, talk: Talk, query: Query) -> Collector:
         kind, head = talk.hear()
         if kind != PART:
             raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
@@ -239,13 +237,9 @@ class Queries:
             known = self._fingerprints.get(connection.name)
         if known is None:
             self._end(getattr(self._here, "worker", None))
-            talk = _Talk(self._worker(connection), now() + _FINGERPRINT_SECONDS)
-            try:
-                talk.order(FINGERPRINT, connection, self._limits, "")
+            with self._talk(connection, _FINGERPRINT_SECONDS, FINGERPRINT, self._limits, "") as talk:
                 known = str(talk.next_word())
                 talk.until_end()
-            except _ReportedError as reported:
-                raise FaultError(reported.fault.code, reported.fault.detail) from None
             with self._lock:
                 self._fingerprints[connection.name] = known
         return known
@@ -274,7 +268,7 @@ class Queries:
             except OSError:
                 raise cannot_start() from None
         self._here.worker, self._here.connection = worker, connection
-        _Talk(worker, now() + _FINGERPRINT_SECONDS).receive()
+        Talk(worker, now() + _FINGERPRINT_SECONDS).receive()
         return worker
 
     def _end(self, worker: Worker | None) -> None:
@@ -287,78 +281,3 @@ class Queries:
                 self._workers.remove(worker)
         if known:
             worker.kill()
-
-
-class _ReportedError(Exception):
-    """A fault that a worker reports; it lives on."""
-
-    def __init__(self, fault: Fault) -> None:
-        super().__init__(fault.code)
-        self.fault = fault
-
-
-class _Talk:
-    """What is said between this thread and a worker, up to a deadline. Raises TIMEOUT, or WORKER_DIED, or LIMIT where memory ran out."""
-
-    def __init__(self, worker: Worker, deadline: float) -> None:
-        self._worker, self._started, self._deadline = worker, now(), deadline
-
-    def sendall(self, data: bytes, /) -> None:
-        self._worker.control.settimeout(max(0.01, self._deadline - now()))
-        self._worker.control.sendall(data)
-
-    def recv_into(self, buffer: memoryview, nbytes: int, /) -> int:
-        left = self._deadline - now()
-        if left <= 0:
-            raise TimeoutError
-        self._worker.control.settimeout(left)
-        return self._worker.control.recv_into(buffer, nbytes)
-
-    def order(self, *order: Any) -> None:
-        """Send an order."""
-        self.say(pickle.dumps(order))
-
-    def say(self, word: bytes) -> None:
-        """Send a frame."""
-        try:
-            send(self, word)
-        except OSError as error:
-            raise self._fault(error) from None
-
-    def receive(self) -> bytes:
-        """The next frame."""
-        try:
-            frame = receive(self, most=LONGEST_RESULT)
-        except (ClosedError, OSError, ValueError) as error:
-            raise self._fault(error) from None
-        if frame is None:
-            raise self._fault(ClosedError())
-        return frame
-
-    def hear(self) -> tuple[str, Any]:
-        """(kind, value) of what the worker says next. Raises `_ReportedError` where it is a fault."""
-        try:
-            ((kind, value),) = decode_forms(self.receive()).items()
-        except ValueError as error:
-            raise self._fault(error) from None
-        if isinstance(value, Fault):
-            raise _ReportedError(value)
-        return kind, value
-
-    def next_word(self) -> Any:
-        """The value of a word of the worker."""
-        kind, value = self.hear()
-        return value if kind == SAID else ""
-
-    def until_end(self) -> None:
-        """Hear the worker out."""
-        while self.hear()[0] != END:
-            pass
-
-    def _fault(self, error: Exception) -> FaultError:
-        if isinstance(error, TimeoutError | socket.timeout):
-            return FaultError("TIMEOUT", f"the statement took longer than {self._deadline - self._started:g} seconds (limit seconds)")
-        if self._worker.kill() == -signal.SIGABRT:
-            # An engine that gets no memory where it cannot do without ends its process.
-            return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
-        return FaultError("WORKER_DIED", "the worker died while it ran the statement")
