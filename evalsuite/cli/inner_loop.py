@@ -90,7 +90,7 @@ def with_known_folder(options: "Options", label: str, spare: Path) -> "Options":
     """The options with a run folder that is known before the run: the one asked for, a new one, or `spare` where nothing is to be saved."""
     from dataclasses import replace
 
-    from evalsuite.store.run_folder import new_folder
+    from evalsuite.store.new_folders import new_folder
 
     if options.resume is not None or options.out is not None:
         return options

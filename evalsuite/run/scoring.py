@@ -26,7 +26,8 @@ from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.score_cache import ScoreCache
 from evalsuite.run.sql_answers import SqlAnswers
 from evalsuite.store.merkle import root_of
-from evalsuite.store.run_folder import RunFolder, claim, new_folder
+from evalsuite.store.new_folders import claim, new_folder
+from evalsuite.store.run_folder import RunFolder
 from evalsuite.store.signature import receipt
 from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task

@@ -15,7 +15,8 @@ from evalsuite.errors import UsageError
 from evalsuite.run.corrected import merge_corrections
 from evalsuite.run.forensics import by_kind
 from evalsuite.store.history import RunEntry, read_run, refuse_submission
-from evalsuite.store.run_folder import RunFolder, claim
+from evalsuite.store.new_folders import claim
+from evalsuite.store.run_folder import RunFolder
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 

@@ -5,13 +5,12 @@ import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
 from evalsuite.outcome import is_left_open
-from evalsuite.store.run_files import keep_out_of_git, read_json, result_line, result_of, sealed, whole_line, write_atomically
+from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.store.unit_files import UNITS, set_apart, units_digest, whole_units
 from evalsuite.types import METADATA, Result
 
@@ -58,7 +57,7 @@ class RunFolder:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock_folder()
-            for part in _half_written(self.path):
+            for part in half_written(self.path):
                 part.unlink()
             if any((self.path / name).exists() for name in (RUN, RESULTS)):
                 write_atomically(self.path / STARTED, json.dumps({**plan, "replaces": True}) + "\n")
@@ -70,7 +69,7 @@ class RunFolder:
             self._journal = (self.path / RESULTS).open("wb", buffering=0)
         except OSError as error:
             self.close()
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write_run(self.path, error) from error
         return self
 
     def reopen(self, plan: Mapping[str, Any], is_other: IsOther | None = None) -> tuple["RunFolder", dict[str, Result]]:
@@ -85,7 +84,7 @@ class RunFolder:
             results = self._take_over(plan, is_other)
         except OSError as error:
             self.close()
-            raise _cannot_write(self.path, error) from error
+            raise cannot_write_run(self.path, error) from error
         except OutputError:
             self.close()
             raise
@@ -96,7 +95,7 @@ class RunFolder:
         if is_submission(self.path) or not self.path.is_dir():
             raise _no_unfinished(self.path, "is a submission, not a run folder" if self.path.is_dir() else "is not a run folder")
         self._lock_folder()
-        if not set(self.path.iterdir()) - set(_half_written(self.path)):
+        if not set(self.path.iterdir()) - set(half_written(self.path)):
             self.open(plan)
             return {}
         started, unsure = self._started()
@@ -114,7 +113,7 @@ class RunFolder:
         if whole != data:
             self.notes.append(f"{RESULTS}: a half-written last line was dropped")
         stay = {name: result for name, result in results.items() if not is_left_open(result) and name not in unsure}
-        for part in _half_written(self.path):
+        for part in half_written(self.path):
             part.unlink()
         write_atomically(self.path / STARTED, json.dumps({**plan, **({"whole": started["whole"]} if "whole" in started else {})}) + "\n")
         (self.path / RUN).unlink(missing_ok=True)
@@ -147,19 +146,10 @@ class RunFolder:
 
     def _lock_folder(self) -> None:
         """Lock the folder until `close`, so that two processes never write one journal; the kernel unlocks it when a run is killed."""
-        if self._lock is not None or sys.platform == "win32":
-            return
-        import fcntl
-
         try:
-            self._lock = os.open(self.path, os.O_RDONLY)
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            self._lock = _locked(self.path) if self._lock is None else self._lock
         except BlockingIOError:
-            self.close()
             raise OutputError(f"{self.path} is being written by another run", hint="wait for its end, or name another folder") from None
-        except OSError:
-            # Some network file systems have no such locks; the run is no worse without.
-            return
 
     def n_saved(self) -> int:
         """How many results stand in the folder as whole lines; 0 where it cannot be read."""
@@ -181,7 +171,7 @@ class RunFolder:
             while line:
                 line = line[self._journal.write(line) :]
         except OSError as error:
-            raise _cannot_write(self.path, error, begun=True) from error
+            raise cannot_write_run(self.path, error, begun=True) from error
 
     def finish(self, results: Sequence[Result], run: Mapping[str, Any]) -> None:
         """Rewrite the results in the given (gold) order, then write `run.json`."""
@@ -192,7 +182,7 @@ class RunFolder:
             write_atomically(self.path / RUN, sealed(run, digest=digest, units=units_digest(self.path)))
             (self.path / STARTED).unlink(missing_ok=True)
         except OSError as error:
-            raise _cannot_write(self.path, error, begun=True) from error
+            raise cannot_write_run(self.path, error, begun=True) from error
 
     def close(self) -> None:
         """Close the journal and let others have the folder; what was appended stays."""
@@ -209,23 +199,36 @@ class RunFolder:
 
 def is_held(folder: Path) -> bool:
     """Whether a process writes the run in a folder; False where the system has no such locks."""
+    try:
+        descriptor = _locked(folder)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
+
+
+def _locked(folder: Path) -> int | None:
+    """What holds the lock of a folder until it is closed; None where there are no such locks, and a run is no worse without.
+
+    Raises BlockingIOError where another process holds it.
+    """
     if sys.platform == "win32":
-        return False
+        return None
     import fcntl
 
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
-        return False
+        return None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    except OSError:
-        return False
-    finally:
+    except OSError as error:
         os.close(descriptor)
-    return False
+        if isinstance(error, BlockingIOError):
+            raise
+        return None
+    return descriptor
 
 
 def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
@@ -233,7 +236,7 @@ def started_otherwise(path: Path, changed: Sequence[str]) -> OutputError:
     return OutputError(f"{path} was started with other {' and '.join(changed)}", hint="give what it was started with, or start a new run")
 
 
-def _half_written(folder: Path) -> list[Path]:
+def half_written(folder: Path) -> list[Path]:
     """What a killed run left of files that it was writing beside the real ones."""
     return [part for name in (RUN, RESULTS, STARTED, UNITS) for part in folder.glob(f".{name}.*.part")]
 
@@ -267,40 +270,8 @@ def _parse_journal(path: Path, data: bytes) -> dict[str, Result]:
     return {result.instance_id: result for result in whole_units(path.parent, results.values())}
 
 
-def claim(out: Path) -> Path:
-    """The folder to write a run to: `out` itself. An earlier run folder there is replaced, any other non-empty folder refused."""
-    try:
-        if out.is_dir():
-            held = {entry.name for entry in set(out.iterdir()) - set(_half_written(out))}
-            if METADATA in held:
-                raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
-            if held and not held & {RUN, RESULTS, STARTED}:
-                raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")
-        elif out.exists():
-            raise OutputError(f"{out} is a file, not a folder", hint="--out names the run folder itself")
-    except OSError as error:
-        raise _cannot_write(out, error) from error
-    return out
-
-
-def new_folder(root: Path, label: str, *, now: datetime | None = None) -> Path:
-    """A free folder name `<root>/<yyyymmdd-hhmmss>-<label>`; made at once, so that two runs never share one."""
-    stamp = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
-    slug = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in label).strip("-.")[:40] or "run"
-    for attempt in range(1, 10_000):
-        folder = root / (f"{stamp}-{slug}" if attempt == 1 else f"{stamp}-{slug}-{attempt}")
-        try:
-            folder.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise _cannot_write(folder, error) from error
-        keep_out_of_git(root)
-        return folder
-    raise OutputError(f"no free run folder name under {root}")
-
-
-def _cannot_write(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
+def cannot_write_run(path: Path, error: OSError, *, begun: bool = False) -> OutputError:
+    """What is said of a run folder that cannot be written, or not any more."""
     ways = "name another with --out, or name another folder of runs with --runs, or use --no-save, or look whether you may write there"
     hint = f"make room and go on with --resume {path}" if begun else ways
     return cannot_write(f"the run folder {path}", error, hint=hint)

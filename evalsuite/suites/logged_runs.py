@@ -8,8 +8,9 @@ from typing import Any, Literal
 
 from evalsuite.errors import UsageError
 from evalsuite.store.history import RUNS_FOLDER, find_runs
+from evalsuite.store.new_folders import new_folder
 from evalsuite.store.run_files import write_atomically
-from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder
 from evalsuite.suites.stored_suites import ROOT, SuiteError, data_hash, folder_of, gold_of, load_suite, new_suite, save_suite, slug
 from evalsuite.suites.suite_record import StoredSuite
 from evalsuite.summary import summarise

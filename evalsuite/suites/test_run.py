@@ -9,7 +9,8 @@ from evalsuite.outcome import own_value, results_by
 from evalsuite.reports.clean import clean
 from evalsuite.reports.readable import Readable
 from evalsuite.reports.words import verdict_line
-from evalsuite.store.run_folder import RunFolder, new_folder
+from evalsuite.store.new_folders import new_folder
+from evalsuite.store.run_folder import RunFolder
 from evalsuite.suites.stored_suites import SuiteError, slug
 from evalsuite.suites.suite_record import StoredSuite
 

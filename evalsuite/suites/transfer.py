@@ -14,8 +14,9 @@ from evalsuite.outcome import own_value
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
+from evalsuite.store.new_folders import new_folder
 from evalsuite.store.run_files import result_line, write_atomically
-from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder, new_folder
+from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder
 from evalsuite.suites.stored_suites import ROOT, SuiteError, folder_of, list_suites, load_suite, new_suite, save_suite, slug
 from evalsuite.suites.suite_record import StoredSuite, from_json
 from evalsuite.summary import summarise

@@ -13,7 +13,8 @@ import pytest
 
 from evalsuite.errors import OutputError, UsageError
 from evalsuite.run.scoring import Options, run
-from evalsuite.store.run_folder import RunFolder, new_folder
+from evalsuite.store.new_folders import new_folder
+from evalsuite.store.run_folder import RunFolder
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished, side_by_side
@@ -162,7 +163,7 @@ def test_two_runs_at_once_never_share_a_folder(toy: tuple[Path, Path, Path], tmp
 def test_names_of_one_second_differ(tmp_path: Path) -> None:
     """Processes that ask for folders of the same second and label get each name once."""
     code = (
-        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.store.run_folder import new_folder\n"
+        "import sys; from datetime import datetime; from pathlib import Path; from evalsuite.store.new_folders import new_folder\n"
         "for _ in range(50): print(new_folder(Path(sys.argv[1]), 'x', now=datetime(2026, 1, 1)).name)"
     )
     asked = side_by_side([[sys.executable, "-c", code, tmp_path]] * 3, cwd=ROOT)
