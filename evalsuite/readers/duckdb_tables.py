@@ -33,6 +33,8 @@ _GENERATED = re.compile(r"\bGENERATED\s+ALWAYS\b", re.IGNORECASE)
 _AS_INSTANT = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ", "TIMESTAMP_NS")
 # Makes what to be blamed with of the fault that a table shows only when all of it is read.
 Blame = Callable[[FaultError], Exception]
+# Names and types of columns.
+Described = tuple[tuple[str, ...], tuple[str, ...]]
 _SIZED = ("VARCHAR", "BLOB", "JSON", "BIT", "BIGNUM", "GEOMETRY")
 
 
@@ -158,7 +160,6 @@ class _Catalog:
             "SELECT database_name, table_name, estimated_size, column_count, sql FROM system.main.duckdb_tables() "
             "WHERE schema_name = 'main' AND NOT internal AND NOT temporary"
         ).fetchall()
-        self._columns: dict[tuple[str, str], list[tuple[str, str]]] | None = None
         self.tables = {str(row[1]).lower(): row for row in rows if row[0] == database}
 
     def has_view(self, name: str) -> bool:
@@ -177,14 +178,12 @@ class _Catalog:
         row = self.tables.get(name.lower())
         if row is None or row[2] < duckdb_digests.DIGESTED_ROWS or self._refusal(name, row, limits) is not None:
             return None
-        described = self._described(str(row[0]), str(row[1]))
-        header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
+        header, types = self._described(_place(row))
         return DigestedTable(header=header, types=types, name=str(row[1])) if duckdb_digests.are_plain(types) else None
 
     def digest(self, table: DigestedTable, salt: int, limits: Limits | None = None) -> Digest | None:
         """The digest of a table; with limits, None where equal cells are not all there is to it."""
-        database = str(self.tables[table.name.lower()][0])
-        place, columns = f"{quoted_name(database)}.main.{quoted_name(table.name)}", [quoted_name(name) for name in table.header]
+        place, columns = _place(self.tables[table.name.lower()]), [quoted_name(name) for name in table.header]
         types = table.types or ()
         if limits is not None and not duckdb_digests.is_plain(self.connection, place, columns, types, limits):
             return None
@@ -200,9 +199,10 @@ class _Catalog:
         refusal = self._refusal(name, row, limits)
         if refusal is not None:
             return refusal
-        if as_arrays and row[2] >= ARRAY_ROWS and (found := self._fetch_arrays(name, str(row[0]), str(row[1]), limits)) is not None:
+        place, stored = _place(row), str(row[1])
+        if as_arrays and row[2] >= ARRAY_ROWS and (found := self._fetch_arrays(name, stored, place, limits)) is not None:
             return found
-        return self._fetch(name, str(row[0]), str(row[1]), limits)
+        return self._fetch(name, stored, place, limits)
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
         """Why a table is not read, as far as the catalog tells."""
@@ -214,25 +214,15 @@ class _Catalog:
                 return Fault(code="LIMIT", detail=f"{name!r} has {size} {limit} (limit {limit}: {int(limits[limit])})")
         return None
 
-    def _described(self, database: str, stored: str) -> list[tuple[str, str]]:
-        """(name, type) of each column, from the catalog: asked once for all tables, because each question costs milliseconds."""
-        if self._columns is None:
-            rows = self.connection.execute(
-                "SELECT database_name, table_name, column_name, data_type FROM system.main.duckdb_columns() "
-                "WHERE schema_name = 'main' ORDER BY database_name, table_name, column_index"
-            ).fetchall()
-            self._columns = {}
-            for owner, table, column, type_ in rows:
-                self._columns.setdefault((str(owner), str(table)), []).append((str(column), str(type_)))
-        return self._columns[database, stored]
+    def _described(self, place: str) -> Described:
+        """The columns of a table; the catalog would list those of the system too, for four times as much."""
+        return _described(self.connection.execute(f"SELECT * FROM {place} LIMIT 0"))
 
-    def _fetch_arrays(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault | None:
+    def _fetch_arrays(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault | None:
         """All rows of a table of plain types, one column after the other; None where a cell is none that Python can hold."""
-        described = self._described(database, stored)
-        header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
+        header, types = self._described(place)
         if not duckdb_digests.are_plain(types):
             return None
-        place = f"{quoted_name(database)}.main.{quoted_name(stored)}"
         quoted = list(map(quoted_name, header))
         size = duckdb_digests.read_size(self.connection, place, quoted, types)
         if size is None:
@@ -244,10 +234,6 @@ class _Catalog:
         if n_rows > limits["rows"] or n_rows * len(header) > limits["cells"] or any(len(column) != n_rows for column in columns):
             return _more(name, "rows than it says (limits rows and cells)")
         return Table(header=header, columns=tuple(columns), n_rows=n_rows, types=types, name=stored)
-
-    def _fetch(self, name: str, database: str, stored: str, limits: Limits) -> Table | Fault:
-        """The rows of one table in chunks small enough for the byte cap to act between them."""
-        return self._fetched(name, stored, self._described(database, stored), f"{quoted_name(database)}.main.{quoted_name(stored)}", limits)
 
     def _read_view(self, name: str, limits: Limits) -> Table | Fault:
         """The rows of a view over base tables of an answer's own file, or why it is not read."""
@@ -263,18 +249,19 @@ class _Catalog:
             described = [(str(row[0]), str(row[1])) for row in self.connection.execute(f"DESCRIBE {query}").fetchall()]
             if len(described) > limits["columns"] or len({column.lower() for column, _ in described}) < len(described):
                 return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view with columns of one name, or too many; hand in a table")
-            found = self._fetched(name, name, described, f"({query})", limits)
+            found = self._fetch(name, name, f"({query})", limits)
         except RefusedViewError as refused:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that {refused}; hand in a table")
         except (duckdb.ProgrammingError, duckdb.DataError, duckdb.NotSupportedError):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view that cannot be run; hand in a table")
         return replace(found, is_view=True) if isinstance(found, Table) else found
 
-    def _fetched(self, name: str, stored: str, described: Sequence[tuple[str, str]], place: str, limits: Limits) -> Table | Fault:
-        """The rows of what stands behind FROM."""
-        header, types = tuple(name for name, _ in described), tuple(type_ for _, type_ in described)
-        selected = ", ".join(_expression(column, type_) for column, type_ in described)
-        self.connection.execute(f"SELECT {selected} FROM {place}")
+    def _fetch(self, name: str, stored: str, place: str, limits: Limits) -> Table | Fault:
+        """The rows of what stands behind FROM, in chunks small enough for the byte cap to act between them."""
+        header, types = _described(self.connection.execute(f"SELECT * FROM {place}"))
+        if any(map(_needs_text, types)):
+            selected = ", ".join(map(_expression, header, types))
+            self.connection.execute(f"SELECT {selected} FROM {place}")
         columns: list[list[Any]] = [[] for _ in header]
         n_bytes, n_rows, chunk = 0, 0, _FIRST_CHUNK_ROWS
         while rows := self.connection.fetchmany(chunk):
@@ -299,12 +286,24 @@ def quoted_name(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
+def _place(row: Sequence[Any]) -> str:
+    """A table of the catalog as it stands behind FROM."""
+    return f"{quoted_name(str(row[0]))}.main.{quoted_name(str(row[1]))}"
+
+
+def _described(result: "DuckDBPyConnection") -> Described:
+    columns = result.description or []
+    return tuple(str(column[0]) for column in columns), tuple(str(column[1]) for column in columns)
+
+
+def _needs_text(type_: str) -> bool:
+    """Whether the client cannot make a native value of a type."""
+    return "TIME ZONE" in type_ or type_ in _AS_INSTANT
+
+
 def _expression(column: str, type_: str) -> str:
-    """What to select for a column: itself, or its text where the client cannot make a native value of the type."""
-    nested_zone = "TIME ZONE" in type_ and type_ not in _AS_INSTANT
-    if type_ in _AS_INSTANT or nested_zone:
-        return f"CAST({quoted_name(column)} AS VARCHAR)"
-    return quoted_name(column)
+    """What to select for a column: itself or its text."""
+    return f"CAST({quoted_name(column)} AS VARCHAR)" if _needs_text(type_) else quoted_name(column)
 
 
 def _bytes_of_cells(cells: Sequence[Any], type_: str) -> int:
