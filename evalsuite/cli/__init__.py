@@ -6,9 +6,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-# So many objects more than before, and somebody looks for garbage.
-_ALLOCATIONS = 100_000
-
 
 def main(argv: "Sequence[str] | None" = None) -> int:
     """The exit code of one command line, by default of the process, which it ends; see `gate` for what happens on the way."""
@@ -21,9 +18,10 @@ def main(argv: "Sequence[str] | None" = None) -> int:
 def _look_seldom_for_garbage() -> None:
     """Nearly all that a short command makes are modules, which stay to its end: the search among them takes a quarter of its time."""
     import atexit
-    import gc
 
-    gc.set_threshold(_ALLOCATIONS)
+    from evalsuite.garbage import look_seldom
+
+    look_seldom()
     atexit.unregister(_leave_in_place)
     atexit.register(_leave_in_place)
 

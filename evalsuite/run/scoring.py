@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
+from evalsuite.garbage import not_looking
 from evalsuite.gold.errata import Errata, read_errata
 from evalsuite.gold.judge_file import with_judge
 from evalsuite.gold.layouts import read_gold
@@ -33,7 +34,6 @@ from evalsuite.summary import summarise
 from evalsuite.types import Gold, Result, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
-from evalsuite.workers.packing import without_gc
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote, forking
 
@@ -62,7 +62,7 @@ def run(
     try:
         # The zygote imports while gold is read.
         with (
-            without_gc(),
+            not_looking(),
             nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir) as zygote,
             _planned(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,

@@ -3,9 +3,7 @@
 Past a limit there is an error with path and sizes, never a silent change of method.
 """
 
-import gc
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from json import JSONEncoder, dumps
 from typing import Any, Generic, TypeVar
@@ -70,24 +68,6 @@ def same(a: Any, b: Any) -> bool:
 
 
 ANY_OF = "x-eval-any-of"
-
-
-@contextmanager
-def no_search_for_cycles() -> Iterator[None]:
-    """Many rows that hold no cycles are made inside: Python would walk all of them again and again to find none.
-
-    What was made then counts as old at once, so that the next search does not begin with it.
-    """
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 class TreeLimitError(FaultError):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.errors import FaultError, describe
+from evalsuite.garbage import not_looking
 from evalsuite.registry import foreign
 from evalsuite.trees.batch_comparators import Dispatcher
 from evalsuite.trees.field_plan import Plan, compile_plan
@@ -11,7 +12,7 @@ from evalsuite.trees.field_results import FieldResult, Notify, RecordResult, Run
 from evalsuite.trees.field_rows import Walk
 from evalsuite.trees.field_totals import PostProcess, Totals, tally
 from evalsuite.trees.gold_validation import check_alternatives, check_id, check_unique
-from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect, no_search_for_cycles
+from evalsuite.trees.json_values import ABSENT, DEFAULT_LIMITS, TreeLimits, inspect
 from evalsuite.trees.record_pairing import Lost, join_by_id
 from evalsuite.trees.registries import Registry
 from evalsuite.trees.schema_sources import prepare
@@ -74,7 +75,7 @@ def evaluate(
             check_unique([label for label in labels if label is not None], id_field)
         joined = list(zip(labels, gold, extracted, strict=True))
     totals = Totals(compat=compat)
-    with no_search_for_cycles():
+    with not_looking():
         records = [scoring.record(label, expected, found, totals) for label, expected, found in joined]
     return totals.result(records)
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from evalsuite.errors import did_you_mean
-from evalsuite.trees.json_values import no_search_for_cycles
+from evalsuite.garbage import not_looking
 from evalsuite.trees.treeval_counts import (
     Counts,
     flat_means,
@@ -119,7 +119,7 @@ def treeval_score(
     branch, signature = prepare(schema, metrics, types_metrics, leaves_metrics, exclusive=exclusive, compat=compat)
     signature += f"|hierarchical:{str(hierarchical).lower()}|compat:{str(compat).lower()}"
     options = Options(compat=compat, max_cells=max_cells)
-    with no_search_for_cycles():
+    with not_looking():
         return _score(branch, references, predictions, options, invented, hierarchical=hierarchical, signature=signature)
 
 

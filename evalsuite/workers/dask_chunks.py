@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, GoldError, SubmissionError
+from evalsuite.garbage import not_looking
 from evalsuite.readers.gold_files import gold_hash, gold_inodes, gold_links
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
-from evalsuite.workers.packing import pack_results, unpack_tasks, without_gc
+from evalsuite.workers.packing import pack_results, unpack_tasks
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.start import Zygote
 
@@ -50,7 +51,7 @@ def score_chunk(payload: bytes) -> bytes:
     with _ONE_AT_A_TIME:
         inodes, links = _prepared(shared)
     pool = Pool(jobs=1, isolation=shared.isolation, gold_inodes=inodes, links=links, zygote=_zygote_of(shared.submission_folder))
-    with without_gc():
+    with not_looking():
         return pack_results(list(pool.results(unpack_tasks(packed))))
 
 

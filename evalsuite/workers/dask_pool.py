@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, MissingExtraError
+from evalsuite.garbage import not_looking
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
 from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk
-from evalsuite.workers.packing import pack_tasks, unpack_results, without_gc
+from evalsuite.workers.packing import pack_tasks, unpack_results
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import opens_files, settle_early
 
@@ -213,5 +214,5 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
 def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
         return [faulty(task, outcome, status="crashed") for task in chunk]
-    with without_gc():
+    with not_looking():
         return unpack_results(outcome)

@@ -23,6 +23,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from evalsuite.garbage import look_seldom
 from evalsuite.readers.paths import Inode
 from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
@@ -107,6 +108,7 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     """Be a worker, and never come back."""
     os.setsid()
     gc.enable()
+    look_seldom()
     die_with_parent()
     try:
         if os.getppid() == zygote:

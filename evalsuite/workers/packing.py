@@ -3,10 +3,8 @@
 Both ends are trusted, and run the same version: `dask_pool` makes sure of that first.
 """
 
-import contextlib
-import gc
 import pickle
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import fields
 from operator import attrgetter
 from typing import Any
@@ -70,15 +68,3 @@ def unpack_results(data: bytes) -> list[Result]:
 
 def _named(form: Form, values: tuple[Any, ...]) -> dict[str, Any]:
     return dict(zip(form[0], values, strict=True))
-
-
-@contextlib.contextmanager
-def without_gc() -> Iterator[None]:
-    """Inside, cycles are not looked for: tasks and results make none, and a third of the time would go into looking."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
