@@ -212,6 +212,8 @@ class Comparisons:
 
     def __init__(self) -> None:
         self._known: list[Evidence] = []
+        # By gold table, predicted table and columns; the answer holds the tables as long as this.
+        self._identical: dict[tuple[int, int, tuple[int, ...]], list[int] | None] = {}
 
     def of(self, gold: Table, predicted: Table) -> Evidence:
         """The evidence of two tables of as many rows."""
@@ -220,6 +222,23 @@ class Comparisons:
                 return known
         self._known.append(compare(gold, predicted))
         return self._known[-1]
+
+    def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
+        """`Evidence.identical` of two tables of as many rows; where gold's texts stand in gold's places nothing else is looked at."""
+        name = id(gold), id(predicted), tuple(chosen)
+        if name not in self._identical:
+            in_place = _are_texts_in_place(gold, predicted, chosen)
+            self._identical[name] = list(chosen) if in_place else self.of(gold, predicted).identical(chosen)
+        return self._identical[name]
+
+
+def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) -> bool:
+    """Whether each chosen column, held as a list of texts, is the predicted one of the same number."""
+    if gold.types is not None or predicted.types is not None or not gold.n_rows or len(set(chosen)) < len(chosen):
+        return False
+    n_shared = min(len(gold.columns), len(predicted.columns))
+    pairs = [(gold.columns[i], predicted.columns[i]) for i in chosen if i < n_shared]
+    return len(pairs) == len(chosen) and all(type(a) is type(b) is list and a == b for a, b in pairs)
 
 
 def unpacked(table: Table) -> Table:
@@ -235,8 +254,9 @@ def first_rows(table: Table, n: int) -> Table:
         if len(block) >= min(n, table.n_rows):
             part = block.rows(0, n)
             return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
-    columns = tuple(list(islice(_written(table, k), n)) for k in range(len(table.columns)))
-    return replace(table, columns=columns, n_rows=min(n, table.n_rows))
+    columns = tuple(list(islice(column, n)) for column in table.columns)
+    head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
+    return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
 
 
 def _written(table: Table, column: int) -> Sequence[Any]:
@@ -249,9 +269,11 @@ def _plain(rows: Rows) -> list[int]:
 
 
 def _unlike_cells(gold: Table, predicted: Table, i: int, k: int) -> list[int]:
+    if gold.types is None and predicted.types is None and gold.columns[i] == predicted.columns[k]:
+        return []
     a, b = _written(gold, i), _written(predicted, k)
     if gold.types is None and predicted.types is None:
-        return [] if a == b else [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
+        return [row for row, (x, y) in enumerate(zip(a, b, strict=True)) if x != y]
     if gold.types is not None and predicted.types is not None and (gold.types[i] == predicted.types[k] or "(" not in gold.types[i]):
         rows = unlike_arrays(a, b)
         if rows is not None:

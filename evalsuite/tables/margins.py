@@ -7,7 +7,7 @@ beside the i-th smallest.
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from math import inf
@@ -75,8 +75,12 @@ def _margin(
         return 0.0
     if prediction.n_rows != gold.n_rows or prediction.ragged_line is not None or gold.ragged_line is not None:
         return inf
-    chosen = chosen_columns(needed, len(gold.columns))
-    return table_margin(comparisons.of(gold, prediction), chosen, pairs, ignore_order=ignore_order)
+    chosen, known = chosen_columns(needed, len(gold.columns)), {i - 1: k - 1 for i, k in pairs}
+    are_named_alike = [gold.header[i] for i in chosen] == [prediction.header[i] for i in chosen if i < len(prediction.header)]
+    if comparisons.identical(gold, prediction, chosen) == [known.get(i, i if are_named_alike else None) for i in chosen]:
+        # Nothing has to be read into values.
+        return 0.0
+    return table_margin(comparisons.of(gold, prediction), chosen, known, ignore_order=ignore_order)
 
 
 def _smallest_tried(
@@ -131,10 +135,9 @@ def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order:
                 yield from (upward(abs(a - b)) for a in sides[0] for b in sides[1])
 
 
-def table_margin(evidence: Evidence, chosen: Sequence[int], pairs: Sequence[Sequence[int]], *, ignore_order: bool) -> float:
-    """The tolerance: 0 where none is needed, infinity where none is enough. `pairs` are columns (from 1) known to be equal."""
+def table_margin(evidence: Evidence, chosen: Sequence[int], known: Mapping[int, int], *, ignore_order: bool) -> float:
+    """The tolerance: 0 where none is needed, infinity where none is enough. `known` are pairs of columns that are equal."""
     gold, predicted = read_columns(evidence.gold, chosen), read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
-    known = {i - 1: k - 1 for i, k in pairs}
     likely = likely_columns(gold, predicted) or list(range(len(gold)))
     needed = 0.0
     for column, guess in zip(gold, likely, strict=True):

@@ -41,11 +41,12 @@ def match_table(
     if prediction.n_rows != gold.n_rows:
         reason = f"{count(prediction.n_rows, 'row')} handed in, gold has {gold.n_rows}"
         return Score(official=0.0, reason=reason, details={"n_rows": prediction.n_rows, "n_gold_rows": gold.n_rows})
-    evidence = (comparisons or Comparisons()).of(gold, prediction)
+    seen = comparisons or Comparisons()
     is_safe = gold.types is None and is_safe_text(prediction)
-    same = evidence.identical(chosen) if is_safe else None
+    same = seen.identical(gold, prediction, chosen) if is_safe else None
     if same is not None:
         return all_found(gold.n_rows, [(i + 1, k + 1) for i, k in zip(chosen, same, strict=True)])
+    evidence = seen.of(gold, prediction)
     predicted = Side(evidence.predicted, range(len(prediction.columns)), ignore_order, reference)
     expected = Side(evidence.gold, chosen, ignore_order, reference)
     if is_safe and evidence.packed is not None and (found := compare_packed(expected, predicted, evidence)) is not None:

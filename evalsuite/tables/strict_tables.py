@@ -46,10 +46,11 @@ def judge_table(
         return Strict(value=0.0, reason=detail, kind="ragged rows", fault=Fault(code="BAD_CSV", detail=detail))
     chosen = chosen_columns(needed, len(gold.columns))
     mine, theirs = labels_of(gold, prediction, terms)
-    evidence = (comparisons or Comparisons()).of(gold, prediction) if gold.n_rows == prediction.n_rows else None
-    same = evidence.identical(chosen) if evidence is not None else None
+    seen, are_as_long = comparisons or Comparisons(), gold.n_rows == prediction.n_rows
+    same = seen.identical(gold, prediction, chosen) if are_as_long else None
     if same is not None and all(None in (mine[i], theirs[k]) or mine[i] == theirs[k] for i, k in zip(chosen, same, strict=True)):
         return _kitchen_sink(gold, prediction, zip(chosen, same, strict=True)) or _agreement(gold, needed, gold.n_rows, chosen, same)
+    evidence = seen.of(gold, prediction) if are_as_long else None
     tables = (evidence.gold, evidence.predicted) if evidence is not None else (gold, prediction)
     expected = read_columns(tables[0], chosen, terms, labelled=mine)
     predicted = read_columns(tables[1], range(len(prediction.columns)), terms, labelled=theirs)
