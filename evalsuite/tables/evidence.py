@@ -7,7 +7,6 @@ at as packed text, thousands of cells at a time; all others as the sequences the
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.arrays import array_columns, unlike_arrays
@@ -15,7 +14,7 @@ from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
 from evalsuite.tables.hashed_rows import HashedRows
 from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
 from evalsuite.tables.number_columns import NumberColumns
-from evalsuite.tables.packed import Packed, pack, packed_of
+from evalsuite.tables.packed import Packed, first_rows, pack, unpacked
 from evalsuite.tables.pandas_typing import raw_column
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
@@ -212,8 +211,7 @@ class Comparisons:
 
     def __init__(self) -> None:
         self._known: list[Evidence] = []
-        # By gold table, predicted table and columns; the answer holds the tables as long as this.
-        self._identical: dict[tuple[int, int, tuple[int, ...]], list[int] | None] = {}
+        self._identical: list[tuple[Table, Table, list[int], list[int] | None]] = []
 
     def of(self, gold: Table, predicted: Table) -> Evidence:
         """The evidence of two tables of as many rows."""
@@ -225,11 +223,12 @@ class Comparisons:
 
     def identical(self, gold: Table, predicted: Table, chosen: Sequence[int]) -> list[int] | None:
         """`Evidence.identical` of two tables of as many rows; where gold's texts stand in gold's places nothing else is looked at."""
-        name = id(gold), id(predicted), tuple(chosen)
-        if name not in self._identical:
-            in_place = _are_texts_in_place(gold, predicted, chosen)
-            self._identical[name] = list(chosen) if in_place else self.of(gold, predicted).identical(chosen)
-        return self._identical[name]
+        for one, other, asked, found in self._identical:
+            if one is gold and other is predicted and asked == chosen:
+                return found
+        found = list(chosen) if _are_texts_in_place(gold, predicted, chosen) else self.of(gold, predicted).identical(chosen)
+        self._identical.append((gold, predicted, list(chosen), found))
+        return found
 
 
 def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) -> bool:
@@ -239,24 +238,6 @@ def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) ->
     n_shared = min(len(gold.columns), len(predicted.columns))
     pairs = [(gold.columns[i], predicted.columns[i]) for i in chosen if i < n_shared]
     return len(pairs) == len(chosen) and all(type(a) is type(b) is list and a == b for a, b in pairs)
-
-
-def unpacked(table: Table) -> Table:
-    """The table with its cells as Python values."""
-    return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
-
-
-def first_rows(table: Table, n: int) -> Table:
-    """The first n rows as a plain table; of a table of text "" stands for what a short row lacks."""
-    packed = packed_of(table)
-    if packed is not None and table.n_rows:
-        block = next(packed.blocks())
-        if len(block) >= min(n, table.n_rows):
-            part = block.rows(0, n)
-            return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
-    columns = tuple(list(islice(column, n)) for column in table.columns)
-    head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
-    return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
 
 
 def _written(table: Table, column: int) -> Sequence[Any]:

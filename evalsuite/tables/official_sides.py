@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from evalsuite.tables.evidence import Evidence, first_rows
+from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.fetched import database_columns
 from evalsuite.tables.official_arrays import OfficialArrays
 from evalsuite.tables.official_cells import RESULT_SUITES, Column, Reference, Uncomparable, columns_equal, differing_rows
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
-from evalsuite.tables.packed import packed_of
+from evalsuite.tables.packed import first_rows, packed_of
 from evalsuite.tables.pandas_typing import Typed, official_frame, raw_column, typed_column
 from evalsuite.tables.wording import FEW_RANKED_CELLS, LONGEST_FLOAT, RANKED_CELLS, all_found, is_worded, no_equal, shorten, shown
 from evalsuite.types import Score, Table

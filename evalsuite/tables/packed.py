@@ -5,11 +5,12 @@ A `Table` of packed columns is a table like any other; who knows `packed_of` loo
 
 import struct
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final, Protocol, overload
 
 from evalsuite.tables.blocks import PADDING, Block
+from evalsuite.tables.pandas_typing import raw_column
 from evalsuite.types import Table
 
 if TYPE_CHECKING:
@@ -212,3 +213,21 @@ def _packed_lists(table: Table) -> Iterator[bytes]:
         written = lengths.astype(np.uint8).tobytes() if narrow else lengths.tobytes()
         shape = _SHAPE.pack(BLOCK, len(cells) // len(table.columns), len(table.columns), 1 if narrow else 4)
         yield b"".join((shape, written, text, PADDING))
+
+
+def unpacked(table: Table) -> Table:
+    """The table with its cells as Python values."""
+    return replace(table, columns=tuple(map(list, table.columns))) if packed_of(table) is not None else table
+
+
+def first_rows(table: Table, n: int) -> Table:
+    """The first n rows as a plain table; of a table of text "" stands for what a short row lacks."""
+    packed = packed_of(table)
+    if packed is not None and table.n_rows:
+        block = next(packed.blocks())
+        if len(block) >= min(n, table.n_rows):
+            part = block.rows(0, n)
+            return replace(table, columns=tuple(part.texts(k) for k in range(packed.width)), n_rows=len(part))
+    columns = tuple(list(islice(column, n)) for column in table.columns)
+    head = replace(table, columns=columns, n_rows=min(n, table.n_rows))
+    return replace(head, columns=tuple(raw_column(head, k) for k in range(len(columns)))) if table.types is None else head
