@@ -91,7 +91,7 @@ def composite(
     """
     if isinstance(parts, str) or not isinstance(parts, Sequence):
         raise MetricError("parts must be a list", code="bad_spec")
-    made = tuple(part if isinstance(part, Part) else _part(part) for part in parts)
+    made = tuple(part if isinstance(part, Part) else Part(metric=part) if isinstance(part, Metric) else _part(part) for part in parts)
     return Composite(parts=made, aggregation=aggregation, on_missing=on_missing)
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import inspect
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args, get_origin, get_type_hints
@@ -28,11 +28,11 @@ IN_PYTHON: Final[Mapping[str, Any]] = {"gold": None}
 TEXT_FIELDS: Final = ("answer", "output", "result", "text")
 
 
-class RecordError(EvalsuiteError):
+class RecordError(EvalsuiteError, ValueError):
     """A record without the field that holds its text."""
 
 
-class MetricError(EvalsuiteError):
+class MetricError(EvalsuiteError, ValueError):
     """Inputs or options a metric cannot mean; `code` is a short name of the fault."""
 
     def __init__(self, message: str, *, code: str = "", hint: str = "") -> None:
@@ -168,7 +168,7 @@ class Metric(ABC):
         value = self.evaluate(prediction, reference)
         return math.nan if value is None else value
 
-    def evaluate_batch(self, predictions: Sequence[Any], references: Sequence[Any] | None = None) -> list[float | None]:
+    def evaluate_batch(self, predictions: Iterable[Any], references: Iterable[Any] | None = None) -> list[float | None]:
         """n values for n predictions, in order, `at_once` of them side by side; raises `MetricError` where the lengths differ."""
         pairs = self.pairs(predictions, references)
         if self.at_once == 1 or len(pairs) < 2:
@@ -183,8 +183,9 @@ class Metric(ABC):
         """How many pairs of a batch are measured side by side: more than one where the metric waits for a judge."""
         return 1
 
-    def pairs(self, predictions: Sequence[Any], references: Sequence[Any] | None) -> list[tuple[Any, Any]]:
+    def pairs(self, predictions: Iterable[Any], references: Iterable[Any] | None) -> list[tuple[Any, Any]]:
         """n (prediction, reference) pairs; raises `MetricError` where the lengths differ."""
+        predictions = list(predictions)
         others = [None] * len(predictions) if references is None else list(references)
         if len(others) != len(predictions):
             raise MetricError(f"{len(predictions)} predictions but {len(others)} references", code="length")

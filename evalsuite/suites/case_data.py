@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -30,8 +30,8 @@ class CaseData(NamedTuple):
 def reference_data_of(
     frame: Any,
     path: str | Path | None,
-    inputs: Sequence[str] | None,
-    references: Sequence[str] | None,
+    inputs: Iterable[str] | None,
+    references: Iterable[str | None] | None,
     input_column: str,
     reference_column: str,
     allow_empty: bool,
@@ -41,6 +41,7 @@ def reference_data_of(
     if source is None:
         if inputs is None:
             return None
+        inputs, references = list(inputs), None if references is None else list(references)
         equal_lengths(inputs=inputs, references=references)
         return CaseData(all_texts(inputs, what="input"), references_of(references))
     data = read_columns(source)
@@ -57,11 +58,11 @@ def reference_data_of(
 def candidates_of(
     suite: StoredSuite,
     source: Any,
-    outputs: Sequence[str] | None,
+    outputs: Iterable[str] | None,
     *,
     candidate_column: str,
     context_column: str | None,
-    contexts: Sequence[str] | None,
+    contexts: Iterable[str] | None,
     input_column: str | None = None,
 ) -> tuple[list[str], list[str] | None]:
     """(candidate outputs, contexts), one for each case of the suite in its order; `source` is a frame or a file, else the lists count.
@@ -72,6 +73,7 @@ def candidates_of(
     if source is None:
         if outputs is None:
             raise UsageError("no candidate data given", hint="candidate_data, candidate_data_path or candidate_output_list")
+        outputs, contexts = list(outputs), None if contexts is None else list(contexts)
         if equal_lengths(candidates=outputs, contexts=contexts) != n:
             raise UsageError(f"{len(outputs)} candidates for {n} test cases", hint="one candidate for each test case, in their order")
         return all_texts(outputs, what="candidate"), None if contexts is None else all_texts(contexts, what="context")
@@ -164,7 +166,7 @@ def all_texts(values: Sequence[Any], *, what: str) -> list[str]:
     for row, value in enumerate(values, start=1):
         if not isinstance(value, str):
             raise UsageError(f"entry {row} of the {what} list is {type(value).__name__}, not text", hint="one text for each test case")
-    return list(values)
+    return list(map(str, values))
 
 
 def references_of(values: Sequence[Any] | None) -> list[str] | None:

@@ -55,7 +55,7 @@ def new_suite(
         UnknownScorerError: no such scorer.
         UsageError: a blank name, a scorer of files, references missing for a scorer that needs them, or parameters it cannot use.
     """
-    _check_name(name)
+    check_name(name)
     configs = {scorer: dict(config or {})} if isinstance(scorer, str) else configs_of(scorer, config)
     for one in () if foreign else configs:
         if kind_of(one) == "built_in" and SCORERS.load(one).marker.reads in _FILES:
@@ -107,9 +107,10 @@ def counted_ids(n: int) -> list[str]:
     return [f"case_{number:0{len(str(n))}}" for number in range(1, n + 1)]
 
 
-def _check_name(name: str) -> None:
-    if not name.strip():
-        raise UsageError("a suite needs a name", hint="any text that is not blank")
+def check_name(name: object, what: str = "suite") -> None:
+    """Raise `UsageError` for what is no name of a suite or run."""
+    if not isinstance(name, str) or not name.strip():
+        raise UsageError(f"a {what} needs a name, found {name!r}", hint="any text that is not blank")
 
 
 def kind_of(scorer: str) -> str:
@@ -270,7 +271,7 @@ def delete_suite(name: str, root: Path = ROOT) -> None:
 
 def rename_suite(name: str, new: str, root: Path = ROOT) -> StoredSuite:
     """The suite under its new name. Raises `SuiteError` where the old is absent or the new taken."""
-    _check_name(new)
+    check_name(new)
     suite = load_suite(name, root)
     target = folder_of(new, root)
     if target.exists() and target != folder_of(name, root):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple
 
 from evalsuite.outcome import own_value, results_by
 from evalsuite.reports.clean import clean
@@ -22,6 +22,19 @@ if TYPE_CHECKING:
 ON_THEIR_OWN_SCALE: Final = frozenset({"hedging_language", "readability", "specificity"})
 
 
+class Category(NamedTuple):
+    """A category by its name."""
+
+    name: str
+
+
+class ScoreResult(NamedTuple):
+    """What a scorer said of a case, as Bench has it."""
+
+    score: float | None
+    category: Category | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunCase:
     """One case of a run: what was asked, expected and answered, and what that is worth; `score` is None where nobody could judge.
@@ -37,6 +50,11 @@ class RunCase:
     category: str | None
     reason: str
     scores: Mapping[str, float | None] = field(default_factory=dict)
+
+    @property
+    def score_result(self) -> ScoreResult:
+        """Score and category."""
+        return ScoreResult(self.score, None if self.category is None else Category(self.category))
 
 
 @dataclass(slots=True, kw_only=True, repr=False)
@@ -118,6 +136,11 @@ class TestRun(Readable):
             for case, output, result in cases
         ]
 
+    @property
+    def test_case_outputs(self) -> list[RunCase]:
+        """The same under Bench's other name."""
+        return self.test_cases
+
     def _metadata_text(self, key: str) -> str:
         metadata: Mapping[str, Any] = self.run.options.metadata
         return str(metadata.get(key, ""))
@@ -150,4 +173,4 @@ class TestRun(Readable):
 
 def _score_of(result: "Result") -> float | None:
     raw = own_value(result) if result.score is None or result.scorer in ON_THEIR_OWN_SCALE else None
-    return result.score if raw is None else raw
+    return (None if result.score is None else float(result.score)) if raw is None else raw

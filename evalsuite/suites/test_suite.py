@@ -4,7 +4,7 @@ import asyncio
 import json
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from evalsuite.suites.case_data import INPUT_COLUMN, REFERENCE_COLUMN, CaseData,
 from evalsuite.suites.stored_suites import (
     ROOT,
     SuiteError,
+    check_name,
     configs_of,
     data_hash,
     folder_of,
@@ -70,8 +71,8 @@ class TestSuite:
         description: str | None = "",
         reference_data: Any = None,
         reference_data_path: str | Path | None = None,
-        input_text_list: Sequence[str] | None = None,
-        reference_output_list: Sequence[str] | None = None,
+        input_text_list: Iterable[str] | None = None,
+        reference_output_list: Iterable[str | None] | None = None,
         input_column: str = INPUT_COLUMN,
         reference_column: str = REFERENCE_COLUMN,
         client: object = None,
@@ -83,15 +84,15 @@ class TestSuite:
     ) -> None:
         if client is not None:
             raise UsageError("there is no client: suites are kept in files", hint="leave `client` out; `root` says where they lie")
+        check_name(name)
         self._root = root
         scorers, config = given_scorers(scoring_method, config)
         given = reference_data_of(
             reference_data, reference_data_path, input_text_list, reference_output_list, input_column, reference_column, allow_empty
         )
-        extra = {} if input_column == INPUT_COLUMN else {"input_column": input_column}
         brought = frozenset(scorers).intersection(SCORERS.objects) if not isinstance(scoring_method, str) else frozenset()
         self._suite = self._reload(name, scorers, given, config, brought) or self._create(
-            name, scorers, description or "", given, config, judge, extra
+            name, scorers, description or "", given, config, judge, {} if input_column == INPUT_COLUMN else {"input_column": input_column}
         )
 
     def __repr__(self) -> str:
@@ -146,12 +147,12 @@ class TestSuite:
         run_name: str,
         candidate_data: Any = None,
         candidate_data_path: str | Path | None = None,
-        candidate_output_list: Sequence[str] | None = None,
+        candidate_output_list: Iterable[str] | None = None,
         candidate_column: str = "candidate_output",
         context_column: str | None = None,
-        context_list: Sequence[str] | None = None,
+        context_list: Iterable[str] | None = None,
         save: bool = True,
-        batch_size: int = 1,
+        batch_size: int | None = 1,
         model_name: str | None = "",
         model_version: str | None = "",
         foundation_model: str | None = "",
@@ -184,7 +185,8 @@ class TestSuite:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
             SuiteError: the run name is taken, or the suite's own scorer was not given.
         """
-        if isinstance(batch_size, bool) or not isinstance(batch_size, int) or batch_size < 1:
+        check_name(run_name, "run")
+        if not (batch_size is None or (hasattr(batch_size, "__index__") and batch_size is not True and batch_size >= 1)):
             raise UsageError(f"batch_size cannot be {batch_size!r}", hint="a whole number of at least 1")
         given = (model_name, model_version, foundation_model, prompt_template, description)
         metadata = {key: value for key, value in zip(METADATA_KEYS, given, strict=True) if value}
@@ -272,8 +274,7 @@ class TestSuite:
             raise UsageError(f"no suite {name!r}, and no scoring method to make one with", hint="`evalsuite scorers` lists them")
         if given is None:
             raise UsageError("no reference data given", hint="reference_data, reference_data_path or input_text_list")
-        if judge is not None:
-            read_settings(judge)
+        read_settings(judge or {})
         suite = new_suite(
             name,
             scorers,
@@ -291,7 +292,7 @@ class TestSuite:
         folder = folder_of(self._suite.name, self._root) / "submissions" / slug(run_name)
         folder.mkdir(parents=True, exist_ok=True)
         cases = zip(self._suite.test_cases, outputs, strict=True)
-        rows = [{"instance_id": case.id, "answer_type": "answer", "answer_or_path": output} for case, output in cases]
+        rows = ({"instance_id": case.id, "answer_type": "answer", "answer_or_path": output} for case, output in cases)
         write_atomically(folder / "results_metadata.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
         if contexts is not None:
             by_case = {case.id: context for case, context in zip(self._suite.test_cases, contexts, strict=True)}

@@ -154,3 +154,12 @@ def test_a_call_of_something_undefined_is_nan() -> None:
     metric = get_metric("readability")
     assert metric.evaluate("") is None
     assert math.isnan(metric(""))
+
+
+def test_wrong_calls_are_value_errors_and_any_iterable_is_a_batch() -> None:
+    """What Python code expects: `ValueError` for what cannot be meant, and generators beside lists."""
+    exact = get_metric("exact_match")
+    assert exact.evaluate_batch(iter("ab"), (text for text in "ac")) == [1, 0]
+    for wrong in (lambda: get_metric("exat_match"), lambda: exact.evaluate_batch(["a"], []), lambda: exact.evaluate("a")):
+        with pytest.raises(ValueError, match=r"."):
+            wrong()

@@ -6,6 +6,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from evalsuite import TestSuite
@@ -40,6 +42,23 @@ def test_positional_arguments_and_attributes() -> None:
     shown = [(case.input, case.reference_output, case.output, case.score, case.category) for case in run.test_cases]
     assert shown == [(INPUTS[0], "2023", "2023", 1.0, "match"), (INPUTS[1], "Paris", "Lyon", 0.0, "non match")]
     assert TestSuite("years", "exact_match").run("second", candidate_output_list=OUTPUTS, model_name=None).scores == [1.0, 0.0]
+
+
+def test_lists_of_any_kind_and_what_bench_calls_them() -> None:
+    """Series, arrays and generators are lists; a whole number of numpy's is a batch size; a case has a score and a category in one, too."""
+    suite = TestSuite("years", "exact_match", input_text_list=pd.Series(INPUTS), reference_output_list=np.array(REFERENCES))
+    run = suite.run("r", candidate_output_list=(text for text in OUTPUTS), batch_size=np.int64(2))  # type: ignore[arg-type]
+    assert all(type(text) is str for text in (*suite.input_texts, *run.output))
+    assert [type(score) for score in run.scores] == [float, float]
+    first = run.test_case_outputs[0].score_result
+    assert first.category is not None
+    assert (first.score, first.category.name) == (1.0, "match")
+    assert suite.run("s", candidate_output_list=OUTPUTS, batch_size=None).scores == run.scores
+    for name in ("", "  ", None):
+        with pytest.raises(ValueError, match="needs a name"):
+            suite.run(name, candidate_output_list=OUTPUTS)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="needs a name"):
+            TestSuite(name, "exact_match", input_text_list=INPUTS, reference_output_list=REFERENCES)  # type: ignore[arg-type]
 
 
 def test_a_run_is_awaited() -> None:
