@@ -127,17 +127,25 @@ def equal_cells(gold: Block, gold_columns: Sequence[int], predicted: Block, pred
     lengths = gold.lengths[:, gold_columns]
     same = lengths == predicted.lengths[:, predicted_columns]
     a, b = gold.starts[:, gold_columns], predicted.starts[:, predicted_columns]
-    same &= gold.words(a, lengths) == predicted.words(b, lengths)
-    at, longest = 1, int(lengths.max(initial=0))
+    same &= _differing_bits(gold, a, predicted, b, lengths) == 0
+    at, longest = WORD, int(lengths.max(initial=0))
     flat: np.ndarray[Any, Any]
     flat, lengths, a, b = same.ravel(), lengths.ravel(), a.ravel(), b.ravel()
-    while at * WORD < longest:
-        long = np.flatnonzero(flat & (lengths > at * WORD))
+    while at < longest:
+        long = np.flatnonzero(flat & (lengths > at))
         if not len(long):
             break
-        flat[long] = gold.words(a[long], lengths[long], at) == predicted.words(b[long], lengths[long], at)
-        at += 1
+        flat[long] = _differing_bits(gold, a[long] + at, predicted, b[long] + at, lengths[long] - at) == 0
+        at += WORD
     return flat.reshape(same.shape)
+
+
+def _differing_bits(gold: Block, a: Any, predicted: Block, b: Any, lengths: Any) -> Any:
+    """The bits in which the words of cells at places a and b differ, of which `lengths` bytes count."""
+    bits = gold._words[a]
+    bits ^= predicted._words[b]
+    bits &= masks().take(lengths, mode="clip")
+    return bits
 
 
 def is_same_run(gold: Block, predicted: Block) -> bool:

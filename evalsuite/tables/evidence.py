@@ -11,11 +11,12 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.arrays import array_columns, unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
-from evalsuite.tables.hashed_rows import HashedRows
+from evalsuite.tables.hashed_rows import HashedRows, Held
 from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
 from evalsuite.tables.number_columns import NumberColumns
 from evalsuite.tables.packed import Packed, first_rows, pack, unpacked
 from evalsuite.tables.pandas_typing import raw_column
+from evalsuite.tables.roundings import doubtful_rows
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
 
@@ -23,7 +24,7 @@ from evalsuite.types import Table
 PACKED_CELLS: Final = 20_000
 _HEAD_ROWS: Final = 16
 _AT_ONCE: Final = 4_096
-_CHUNK: Final = 65_536
+_CHUNK: Final = 16_384
 Rows = Any
 """Row numbers from 0, ascending: a list, or an array where tables are packed."""
 
@@ -145,6 +146,8 @@ class Evidence:
         import numpy as np
 
         rows, are_numbers = self.unlike(i, k), True
+        if self.packed is not None and not tolerance.own:
+            rows = doubtful_rows(self.packed, i, k, rows)
         suspects, unequal = [rows[:0]], [rows[:0]]
         farthest, widest = 0, -1.0
         for start in range(0, len(rows), _CHUNK):
@@ -157,8 +160,9 @@ class Evidence:
             suspects.append(part[~surely_strictly_equal(a, b, tolerance)])
             unequal.append(part[~officially_equal(a.values, b.values)])
             apart = np.abs(a.values - b.values)
-            apart[np.isnan(a.values) != np.isnan(b.values)] = np.inf
-            at = int(np.argmax(np.nan_to_num(apart, nan=0.0, posinf=np.inf)))
+            if np.isnan(apart).any():
+                apart = np.where(np.isnan(a.values) != np.isnan(b.values), np.inf, np.nan_to_num(apart, nan=0.0, posinf=np.inf))
+            at = int(np.argmax(apart))
             if apart[at] > widest:
                 farthest, widest = int(part[at]), float(apart[at])
         return Beside(are_numbers, np.concatenate(unequal), np.concatenate(suspects), farthest)
@@ -194,15 +198,15 @@ def compare(gold: Table, predicted: Table) -> Evidence:
             gold, predicted = (replace(table, columns=held.columns()) for table, held in zip(tables, packed, strict=True))
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)
-    heads = first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)
+    heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), Held()
     return Evidence(
         gold=gold,
         predicted=predicted,
         tables=tables,
         packed=packed,
         heads=heads,
-        numbers=NumberColumns(packed or (), heads),
-        hashes=HashedRows(packed or ()),
+        numbers=NumberColumns(packed or (), heads, arrays),
+        hashes=HashedRows(packed or (), arrays),
     )
 
 

@@ -4,38 +4,55 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.tables.blocks import row_hashes, scattered
+from evalsuite.tables.number_blocks import in_parts
 from evalsuite.tables.packed import Packed
 
 if TYPE_CHECKING:
     import numpy as np
 
 _AT_ONCE: Final = 65_536
+_RANGE: Final = 1 << 64
+
+
+class Held(dict[Any, Any]):
+    """Arrays as long as a table, of one kind at a time: of a million rows each counts."""
+
+    kind = ""
+
+    def of(self, kind: str) -> "Held":
+        """What is held of a kind; what was held of another is let go."""
+        if kind != self.kind:
+            self.clear()
+            self.kind = kind
+        return self
 
 
 class HashedRows:
     """The hashes of gold (side 0) and of a predicted table (side 1), worked out as they are asked for."""
 
-    def __init__(self, packed: Sequence[Packed]) -> None:
-        self._packed = packed
+    def __init__(self, packed: Sequence[Packed], held: Held) -> None:
+        self._packed, self._held = packed, held
         self._known: dict[Any, Any] = {}
 
     def rows(self, side: int, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
         """A number for each row of some packed columns in this order: equal for equal texts, and hardly ever else. The last is held."""
         import numpy as np
 
-        held = self._known.setdefault(("rows", side), {})
-        if tuple(columns) not in held:
-            held.clear()
-            rows, sums, others = [], np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.uint64)
+        held, name = self._held.of("hashes"), tuple(columns)
+        if side not in held or held[side][0] != name:
+            held.pop(side, None)
+            found, end = np.empty(self._packed[side].n_rows, np.uint64), 0
+            sums, others = np.zeros(len(columns), np.uint64), np.zeros(len(columns), np.uint64)
             for block in self._packed[side].blocks():
                 hashed = block.hashes(columns)
                 sums += hashed.sum(axis=0, dtype=np.uint64)
                 others += scattered(hashed).sum(axis=0, dtype=np.uint64)
-                rows.append(row_hashes(hashed))
+                begin, end = end, end + len(block)
+                found[begin:end] = row_hashes(hashed)
             self._known.update((("bag", side, column), (int(sums[at]), int(others[at]))) for at, column in enumerate(columns))
-            held[tuple(columns)] = np.concatenate(rows)
-        found: np.ndarray[Any, Any] = held[tuple(columns)]
-        return found
+            held[side] = name, found
+        known: np.ndarray[Any, Any] = held[side][1]
+        return known
 
     def know_bags(self, side: int, columns: Sequence[int]) -> None:
         """Have the `bag` of several columns worked out in one reading."""
@@ -60,14 +77,22 @@ class HashedRows:
             known: tuple[Any, Any] = self._known[name]
             return known
         gold, predicted = self.rows(0, columns), self.rows(1, partners)
-        sums = [(side.sum(dtype=np.uint64), scattered(side).sum(dtype=np.uint64)) for side in (gold, predicted)]
+        bags = [_bag(side) for side in (gold, predicted)]
         nothing = np.empty(0, np.int64), np.empty(0, np.int64)
-        # Of a million rows each array counts: those of the rows are held by nobody but the function that orders them.
-        del self._known["rows", 0], self._known["rows", 1]
+        # They are held by nobody but the function that orders them.
+        self._held.clear()
         hashed = [gold, predicted]
         del gold, predicted
-        self._known[name] = found = nothing if sums[0] == sums[1] else _spare_hashes(hashed)
+        self._known[name] = found = nothing if bags[0] == bags[1] else _spare_hashes(hashed)
         return found
+
+
+def _bag(hashed: "np.ndarray[Any, Any]") -> tuple[int, int]:
+    """Two sums, equal for the same hashes in whatever order."""
+    import numpy as np
+
+    sums = [(int(part.sum(dtype=np.uint64)), int(scattered(part).sum(dtype=np.uint64))) for (part,) in in_parts(hashed)]
+    return sum(one for one, _ in sums) % _RANGE, sum(other for _, other in sums) % _RANGE
 
 
 def _spare_hashes(sides: "list[np.ndarray[Any, Any]]") -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 from evalsuite.tables.columns import Column, likely_columns
 from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.evidence import Comparisons, Evidence
+from evalsuite.tables.number_blocks import in_parts
 from evalsuite.tables.remainders import cells_of
 from evalsuite.tables.strict_cells import Cell, key
 from evalsuite.tables.strict_columns import Terms, read_columns
@@ -185,13 +186,18 @@ def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float
         mine, theirs = cells_of(evidence, 0, gold, rows[0]), cells_of(evidence, 1, predicted, rows[1])
         # Numbers among other things: which of them meet is not asked.
         return inf if any(isinstance(cell, int | Number) for cell in [*mine, *theirs]) else _sorted_margin(mine, theirs)
-    if int(np.isnan(a.values).sum()) != int(np.isnan(b.values).sum()):
+    x, y = evidence.numbers.ordered(0, i), evidence.numbers.ordered(1, k)
+    if x is None or y is None or len(x) != len(y):
         return inf
-    orders = [np.argsort(side.values).astype(np.int32) for side in (a, b)]
-    distance = a.values[orders[0]]
-    distance -= b.values[orders[1]]
-    at = int(np.nanargmax(np.abs(distance, out=distance))) if not np.isnan(distance).all() else 0
-    cells = [evidence.written(side, column, orders[side][at : at + 1])[0] for side, column in ((0, i), (1, k))]
+    ends = []
+    for p, q in in_parts(x, y):
+        at = int(np.abs(p - q).argmax())
+        ends.append((abs(p[at] - q[at]), p[at], q[at]))
+    _, *numbers = max(ends, default=(0.0, 0.0, 0.0))
+    places = [np.flatnonzero(side.values == number)[:1] for side, number in zip((a, b), numbers, strict=True)]
+    if not all(map(len, places)):
+        return 0.0
+    cells = [evidence.written(side, column, part)[0] for side, column, part in zip((0, 1), (i, k), places, strict=True)]
     widest = _distance(gold.read(cells[0]), predicted.read(cells[1]))
     return upward(widest) if widest is not None else inf
 

@@ -17,7 +17,9 @@ LONGEST_NUMBER: Final = 32
 # Beyond these, integers become other things than floats in pandas' eyes, and floats other things than integers.
 SAFE_WHOLE: Final = float(1 << 53)
 SAFE_NUMBER: Final = 9e18
-_SPACES, _END, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b",       ", b"null    "))
+_SPACES, _OPEN, _NULL = (int.from_bytes(word, "little") for word in (b"        ", b"       [", b"null    "))
+# Makes a comma of the blank that is the last byte of a word.
+_COMMA: Final = (ord(" ") ^ ord(",")) << 56
 _POINT, _LOWER_E, _UPPER_E, _BLANK = b".eE "
 # Strict comparisons nearer to the edge than this share of gold are left to exact arithmetic.
 _NOISE: Final = 4e-15
@@ -28,17 +30,20 @@ _FIRST_CELLS: Final = 16
 
 @dataclass
 class Numbers:
-    """Some cells as floats, NaN where empty; `written` are their words (n x width, blanks behind), None where numpy did not see them."""
+    """Some cells as floats, NaN where empty; `written` are their words (n x width, blanks behind) with the bytes that count of each.
+
+    None for `written` where numpy did not see them.
+    """
 
     values: "np.ndarray[Any, Any]"
-    written: "np.ndarray[Any, Any] | None" = None
+    written: "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]] | None" = None
 
     @property
     def are_safe(self) -> bool:
         """Whether all are so small that pandas makes plain integers or floats of them."""
         import numpy as np
 
-        return bool((np.abs(self.values[np.isfinite(self.values)]) < SAFE_NUMBER).all())
+        return all(bool(np.isinf(part[np.abs(part) >= SAFE_NUMBER]).all()) for (part,) in in_parts(self.values))
 
     @cached_property
     def digits(self) -> "np.ndarray[Any, Any] | None":
@@ -47,17 +52,18 @@ class Numbers:
 
         if self.written is None:
             return None
-        points, blanks = _first(self.written, _POINT), _first(self.written, _BLANK)
-        behind = np.where(points < blanks, blanks - points - 1, WHOLE).astype(np.int8)
+        words, ends = self.written
+        points = _first(words, _POINT)
+        behind = np.where(points < ends, ends - points - 1, WHOLE).astype(np.int8)
         for sign in (_LOWER_E, _UPPER_E):
-            if bytes([sign]) in self.written.tobytes():
-                behind[_first(self.written, sign) < blanks] = 0
+            if bytes([sign]) in words.tobytes():
+                behind[_first(words, sign) < ends] = 0
         return behind
 
     def at(self, rows: "np.ndarray[Any, Any]") -> "Numbers":
         """Some of the cells."""
         if self.written is not None:
-            return Numbers(self.values[rows], self.written[rows])
+            return Numbers(self.values[rows], (self.written[0][rows], self.written[1][rows]))
         part = Numbers(self.values[rows])
         part.digits = None if self.digits is None else self.digits[rows]
         return part
@@ -69,41 +75,58 @@ def in_parts(*columns: "np.ndarray[Any, Any]") -> "Iterator[tuple[np.ndarray[Any
         yield tuple(column[start : start + _AT_ONCE] for column in columns)
 
 
+def in_order(values: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+    """Numbers put in order of size, without NaN, which comes last."""
+    import numpy as np
+
+    values.sort()
+    return values[: len(values) - np.count_nonzero(np.isnan(values))]
+
+
 def _first(words: "np.ndarray[Any, Any]", sign: int) -> "np.ndarray[Any, Any]":
     """The place of the first byte in each row of words that is `sign`, the width in bytes where there is none."""
     import numpy as np
 
     ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-    found = np.full(len(words), words.shape[1] * WORD)
-    for at in range(words.shape[1] - 1, -1, -1):
-        zero_there = words[:, at] ^ np.uint64(sign * 0x0101010101010101)
+    # Times 1 << 8 * k, its highest byte is k.
+    counter, highest = np.uint64(0x0001020304050607), np.uint64(56)
+    found = np.full(len(words), words.shape[1] * WORD, np.int32)
+    rows: Any = slice(None)
+    for at in range(words.shape[1]):
+        zero_there = words[rows, at] ^ np.uint64(sign * 0x0101010101010101)
         # The lowest byte marked is the first that is zero; a borrow can mark only bytes above it.
         marks = (zero_there - ones) & ~zero_there & tops
-        rows = np.flatnonzero(marks)
-        lowest = marks[rows]
-        lowest &= ~lowest + np.uint64(1)
-        found[rows] = at * WORD + np.log2(lowest.astype(np.float64)).astype(np.int64) // WORD
+        lowest = (marks & (~marks + np.uint64(1))) >> np.uint64(WORD - 1)
+        places = (lowest * counter >> highest).astype(np.int32) + at * WORD
+        is_there = marks != 0
+        found[rows] = np.where(is_there, places, found[rows])
+        if is_there.all():
+            break
+        rows = np.flatnonzero(~is_there) if isinstance(rows, slice) else rows[~is_there]
     return found
 
 
-def joined(parts: Iterable[Numbers | None]) -> Numbers | None:
-    """The cells of several blocks one behind the other, without their bytes, of which those of one part are held at a time.
+def joined(parts: Iterable[Numbers | None], n: int) -> Numbers | None:
+    """The n cells of several blocks one behind the other, without their bytes, of which those of one part are held at a time.
 
     None where one part is None, or there is none.
     """
     import numpy as np
 
-    values, digits = [], []
+    values, digits, are_known, end = np.empty(n), np.empty(n, np.int8), True, 0
     for part in parts:
         if part is None:
             return None
-        values.append(part.values)
-        digits.append(part.digits)
-    if not values:
+        begin, end = end, end + len(part.values)
+        values[begin:end] = part.values
+        if part.digits is None:
+            are_known = False
+        else:
+            digits[begin:end] = part.digits
+    if not end:
         return None
-    whole = Numbers(np.concatenate(values))
-    known = [part for part in digits if part is not None]
-    whole.digits = np.concatenate(known) if len(known) == len(digits) else None
+    whole = Numbers(values)
+    whole.digits = digits if are_known else None
     return whole
 
 
@@ -112,14 +135,13 @@ def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = 
     import numpy as np
 
     starts, lengths = block.starts[:, column], block.lengths[:, column]
-    if rows is not None:
+    if rows is not None and len(rows) < len(block):
         starts, lengths = starts[rows], lengths[rows]
-    longest = int(lengths.max(initial=0))
-    if longest > LONGEST_NUMBER:
+    if int(lengths.max(initial=0)) > LONGEST_NUMBER:
         return None
-    values, written = _parsed(block, starts, lengths, -(-max(longest, 1) // WORD))
-    if values is not None:
-        return Numbers(values, written)
+    found = _parsed(block, starts, lengths)
+    if found is not None:
+        return found
     first = range(min(_FIRST_CELLS, len(block))) if rows is None else rows[:_FIRST_CELLS]
     if any(map(is_surely_text, block.texts(column, list(first)))):
         return None
@@ -129,29 +151,43 @@ def numbers_of(block: Block, column: int, rows: "np.ndarray[Any, Any] | None" = 
     return Numbers(np.array(typed.values, np.float64), None)
 
 
-def _parsed(block: Block, starts: Any, lengths: Any, n_words: int) -> tuple[Any, Any]:
-    """Floats by way of a JSON list, which takes no number that pandas does not take; (None, None) where a cell is none."""
+def _parsed(block: Block, starts: Any, lengths: Any) -> Numbers | None:
+    """Floats by way of a JSON list, which takes no number that pandas does not take; None where a cell is none."""
     import msgspec
     import numpy as np
 
-    filled = np.empty((len(starts), n_words + 1), np.uint64)
+    n_words = int(lengths.max(initial=0)) // WORD + 1
+    text = bytearray((len(starts) * n_words + 1) * WORD)
+    words = np.frombuffer(text, np.uint64)
+    words[0] = _OPEN
+    cells = words[1:].reshape(len(starts), n_words)
     blanks = _blanks()
     for at in range(n_words):
-        words = block.words(starts, lengths, at)
-        words |= blanks.take(lengths - at * WORD, mode="clip")
-        filled[:, at] = words
-    filled[lengths == 0, 0] = _NULL
-    filled[:, n_words] = _END
-    text = b"[" + filled.tobytes()[:-WORD] + b"]"
+        cells[:, at] = block.words(starts, lengths, at) | blanks.take(lengths - at * WORD, mode="clip")
+    cells[lengths == 0, 0] = _NULL
+    # Each last word has room for one byte more.
+    cells[:, -1] ^= _COMMA
+    text[-1:] = b"]"
     try:
         values = _decoder()(text)
     except msgspec.MsgspecError:
-        return None, None
+        return None
     found = np.array(values, np.float64)
     # A null with spaces round it is empty to JSON and a word to pandas.
-    if len(values) != len(starts) or (np.isnan(found) & (lengths != 0) & (lengths != len("null"))).any():
-        return None, None
-    return found, filled[:, :n_words]
+    empty = np.isnan(found)
+    if len(values) != len(starts) or (empty & (lengths != 0) & (lengths != len("null"))).any():
+        return None
+    return Numbers(found, (cells, _without_blanks(block, starts, lengths)))
+
+
+def _without_blanks(block: Block, starts: Any, lengths: Any) -> Any:
+    """How long cells are without the white space at their ends."""
+    import numpy as np
+
+    data, ends = np.frombuffer(block.data, np.uint8), lengths
+    while (is_white := (ends > 0) & (data[starts + ends - 1] <= _BLANK)).any():
+        ends = ends - is_white
+    return ends
 
 
 def _blanks() -> Any:
@@ -206,11 +242,11 @@ def _rounded(a: Any, b: Any, gold_digits: Any, predicted_digits: Any) -> Any:
 
     shown = np.where(predicted_digits == WHOLE, 0, predicted_digits)
     decimals = np.clip(np.minimum(shown, gold_digits), FEWEST_DECIMALS, 15)
-    unit = 10.0 ** -decimals.astype(np.float64)
+    unit = (10.0 ** -np.arange(16.0)).take(decimals)
     coarse = np.where(shown < gold_digits, np.abs(b), np.abs(a))
-    inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.499 * unit
+    inside = np.abs(a - b) + _NOISE * np.maximum(np.abs(a), np.abs(b)) < 0.4999999999 * unit
     # Digits of 0 stand for an exponent, which says nothing of how many decimals are shown.
-    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.01 * unit)
+    return inside & (predicted_digits != 0) & (np.minimum(shown, gold_digits) <= 15) & (coarse > 10.0000001 * unit)
 
 
 def surely_unequal(gold: str, predicted: str) -> bool:

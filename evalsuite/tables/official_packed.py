@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.evidence import Evidence
-from evalsuite.tables.number_blocks import in_parts, is_surely_text, officially_equal, surely_unequal
+from evalsuite.tables.number_blocks import in_order, in_parts, is_surely_text, officially_equal, surely_unequal
 from evalsuite.tables.official_cells import ABS_TOL
 from evalsuite.tables.packed import Packed
 from evalsuite.tables.pandas_typing import NA_WORDS
@@ -110,8 +110,7 @@ class OfficialColumns:
         if not self.empty_is_zero and (mine.n_empty != theirs.n_empty or _apart(mine.low, theirs.low) or _apart(mine.high, theirs.high)):
             return False
         a, b = (self._filled(self._values(side, column)) for side, column in ((0, i), (1, k)))
-        # NaN comes last.
-        x, y = (np.sort(side)[: np.count_nonzero(~np.isnan(side))] for side in (a, b))
+        x, y = (in_order(side.copy()) for side in (a, b)) if self.empty_is_zero else (self._ordered(0, i), self._ordered(1, k))
         if len(x) != len(y) or any(bool(_apart(*part).any()) for part in in_parts(x, y)):
             return False
         if self.empty_is_zero and (mine.n_empty or theirs.n_empty):
@@ -126,6 +125,11 @@ class OfficialColumns:
         found = self.evidence.numbers.column(side, column)
         assert found is not None
         return found.values
+
+    def _ordered(self, side: int, column: int) -> Any:
+        found = self.evidence.numbers.ordered(side, column)
+        assert found is not None
+        return found
 
     def _filled(self, values: Any) -> Any:
         import numpy as np

@@ -142,8 +142,10 @@ def _unpacked(frame: bytes) -> Block:
 
     _, n_rows, n_columns, size = _SHAPE.unpack_from(frame)
     lengths = _lengths(frame, n_rows * n_columns, size).astype(np.int32)
-    starts = np.full(len(lengths), _SHAPE.size + n_rows * n_columns * size, np.int32)
-    starts[1:] += np.cumsum(lengths[:-1] + 1, dtype=np.int32)
+    starts = np.empty(len(lengths), np.int32)
+    starts[:1] = _SHAPE.size + n_rows * n_columns * size
+    np.add(lengths[:-1], 1, out=starts[1:])
+    np.cumsum(starts, out=starts)
     return Block(frame, starts.reshape(n_rows, n_columns), lengths.reshape(n_rows, n_columns), is_padded=True)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from evalsuite.tables.columns import Column
 from evalsuite.tables.evidence import Evidence
-from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers, in_parts
+from evalsuite.tables.number_blocks import SAFE_WHOLE, Numbers, in_order, in_parts
 from evalsuite.tables.number_columns import Summary
 from evalsuite.tables.strict_cells import Cell
 from evalsuite.texts.numbers import FEWEST_DECIMALS, NOISE_BEYOND, NOISE_FLOOR, NOISE_REL, Number, Tolerance
@@ -30,7 +30,7 @@ def cells_of(evidence: Evidence, side: int, column: Column, rows: Any) -> list[C
     return [known[text] if text in known else known.setdefault(text, column.read(text)) for text in texts]
 
 
-def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | None, b: Numbers | None) -> tuple[Any, Any] | None:
+def remainder(evidence: Evidence, gold: Column, predicted: Column) -> tuple[Any, Any] | None:
     """The rows of two columns whose cells matter when they are paired: those left without one that is written alike, and all numbers in
     reach of one that is left. None where they are too many, or cannot be told."""
     import numpy as np
@@ -38,6 +38,7 @@ def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | 
     rows = evidence.spare([gold.position], [predicted.position])
     if len(rows[0]) > MOST_LEFT:
         return None
+    a, b = evidence.numbers.column(0, gold.position), evidence.numbers.column(1, predicted.position)
     if a is None or b is None:
         sides = zip((0, 1), (gold, predicted), rows, strict=True)
         cells = (column.read(text) for side, column, part in sides for text in evidence.written(side, column.position, part))
@@ -46,24 +47,42 @@ def remainder(evidence: Evidence, gold: Column, predicted: Column, a: Numbers | 
             return rows
         every = np.arange(evidence.n_rows)
         return (every, every) if evidence.n_rows <= MOST_LEFT else None
-    values = np.concatenate([a.values, b.values])
-    matters = np.zeros(len(values), bool)
-    matters[rows[0]] = True
-    matters[rows[1] + len(a.values)] = True
-    order = np.argsort(values, kind="stable")[: np.count_nonzero(~np.isnan(values))].astype(np.int32)
-    if len(order):
-        # Numbers farther from their neighbour than anything is equal over are in another chain.
-        chains = np.zeros(len(order), np.int32)
-        decimals = _fewest_decimals(a, b)
-        for start in range(1, len(order), _CHUNK):
-            part = values[order[start - 1 : start + _CHUNK]]
-            chains[start : start + _CHUNK] = np.diff(part) > widest(gold.tolerance, part[1:], decimals)
-        np.cumsum(chains, out=chains)
-        touched = np.zeros(int(chains[-1]) + 1, bool)
-        touched[chains[matters[order]]] = True
-        matters[order] = touched[chains]
-    mine, theirs = np.flatnonzero(matters[: len(a.values)]), np.flatnonzero(matters[len(a.values) :])
-    return (mine, theirs) if max(len(mine), len(theirs)) <= MOST_LEFT else None
+    chains = _chains(a, b, rows, gold.tolerance)
+    found = [np.union1d(part, inside(side.values, *chains)) for side, part in zip((a, b), rows, strict=True)]
+    return (found[0], found[1]) if max(map(len, found)) <= MOST_LEFT else None
+
+
+def _chains(a: Numbers, b: Numbers, rows: tuple[Any, Any], tolerance: Tolerance) -> tuple[Any, Any]:
+    """The first and the last number of each chain with a number that is left; between chains is more than anything is equal over."""
+    import numpy as np
+
+    left = np.concatenate([a.values[rows[0]], b.values[rows[1]]])
+    values = in_order(np.concatenate([a.values, b.values]))
+    # Where each chain begins; room for as many as there may be takes memory only as it is filled.
+    decimals, begin, n = _fewest_decimals(a, b), np.empty(len(values) + 1, np.int32), 1
+    begin[0] = 0
+    for start in range(1, len(values), _CHUNK):
+        part = values[start - 1 : start + _CHUNK]
+        found = np.flatnonzero(np.diff(part) > widest(tolerance, part[1:], decimals)) + start
+        begin[n : n + len(found)] = found
+        n += len(found)
+    begin = begin[:n]
+    places = np.searchsorted(values, left[~np.isnan(left)]).astype(np.int32)
+    touched = np.unique(np.searchsorted(begin, places, "right"))
+    after = np.where(touched < n, begin.take(touched, mode="clip"), len(values))
+    return values[begin[touched - 1]], values[after - 1]
+
+
+def inside(values: Any, first: Any, last: Any) -> Any:
+    """The rows with a value in one of the stretches, which are apart from each other and ascend."""
+    import numpy as np
+
+    found = [np.empty(0, np.int64)]
+    for start in range(0, len(values) if len(first) else 0, _CHUNK):
+        part = values[start : start + _CHUNK]
+        at = np.searchsorted(first, part, "right") - 1
+        found.append(np.flatnonzero((at >= 0) & (part <= last[at])) + start)
+    return np.concatenate(found)
 
 
 def _fewest_decimals(a: Numbers, b: Numbers) -> int:
@@ -93,14 +112,18 @@ def far(mine: Summary, theirs: Summary, tolerance: Tolerance) -> bool:
     return any(abs(x - y) > float(widest(tolerance, max(abs(x), abs(y)))) for x, y in ends)
 
 
-def apart(a: Numbers, b: Numbers, tolerance: Tolerance) -> bool:
-    """Whether as many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
+def apart(evidence: Evidence, gold: Column, predicted: Column) -> bool:
+    """Whether two columns of as many numbers cannot be paired: if they can at all, then the i-th smallest with the i-th smallest."""
     import numpy as np
 
-    # NaN comes last.
-    sides = [np.sort(side.values)[: np.count_nonzero(~np.isnan(side.values))] for side in (a, b)]
+    places = (0, gold.position), (1, predicted.position)
+    a, b = (evidence.numbers.column(*place) for place in places)
+    if a is None or b is None:
+        return False
     decimals = _fewest_decimals(a, b)
-    return any(bool((np.abs(x - y) > widest(tolerance, np.maximum(np.abs(x), np.abs(y)), decimals)).any()) for x, y in in_parts(*sides))
+    sides = [ordered for place in places if (ordered := evidence.numbers.ordered(*place)) is not None]
+    parts = ((np.abs(x - y), np.maximum(np.abs(x), np.abs(y))) for x, y in in_parts(*sides))
+    return any(bool((distance > widest(gold.tolerance, size, decimals)).any()) for distance, size in parts)
 
 
 def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:

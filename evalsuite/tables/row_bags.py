@@ -13,7 +13,7 @@ from evalsuite.tables.columns import Column, Matching, decided, in_likely_order,
 from evalsuite.tables.evidence import Evidence
 from evalsuite.tables.number_blocks import is_surely_text, surely_strictly_equal
 from evalsuite.tables.outlines import Outline, place
-from evalsuite.tables.remainders import MOST_LEFT, apart, cells_of, far, plain_columns, remainder, widest
+from evalsuite.tables.remainders import MOST_LEFT, apart, cells_of, far, inside, plain_columns, remainder, widest
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 
 
@@ -105,15 +105,15 @@ class Bench:
         anchors = [(i, k) for i, k in enumerate(partners) if self.is_alike(i, k) and self.is_anchor(i)]
         if len(rows[0]) > MOST_LEFT:
             return True if self.numbers_agree(partners) else None
-        every = np.arange(self.evidence.n_rows)
         if not anchors:
+            every = np.arange(min(self.evidence.n_rows, MOST_LEFT + 1))
             return self._exactly(partners, every, every) if len(every) <= MOST_LEFT else None
         keys = [
             self.evidence.hashes.rows(side, [columns[at].position for at in chosen])
             for side, columns, chosen in ((0, self.gold, [i for i, _ in anchors]), (1, self.predicted, [k for _, k in anchors]))
         ]
         touched = np.unique(np.concatenate([keys[0][rows[0]], keys[1][rows[1]]]))
-        mine, theirs = (np.flatnonzero(np.isin(side, touched)) for side in keys)
+        mine, theirs = (inside(side, touched, touched) for side in keys)
         if not np.array_equal(np.sort(keys[0][mine]), np.sort(keys[1][theirs])):
             return False
         return self._exactly(partners, mine, theirs) if len(mine) <= MOST_LEFT else None
@@ -206,12 +206,6 @@ class Bench:
                 found.append(k)
         return found
 
-    def are_numbers(self, gold: Column, predicted: Column) -> bool:
-        """Whether both columns hold numbers and empty cells alone."""
-        return (
-            self.evidence.numbers.summary(0, gold.position).are_numbers and self.evidence.numbers.summary(1, predicted.position).are_numbers
-        )
-
     def cannot_pair(self, i: int, k: int) -> bool:
         """Whether numbers stand against text, or are apart from each other in order of size."""
         if (i, k) not in self._apart:
@@ -224,8 +218,7 @@ class Bench:
             if mine.are_numbers and theirs.are_numbers:
                 is_apart = mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance)
                 if not is_apart:
-                    a, b = self.evidence.numbers.column(0, gold.position), self.evidence.numbers.column(1, predicted.position)
-                    is_apart = a is not None and b is not None and apart(a, b, gold.tolerance)
+                    is_apart = apart(self.evidence, gold, predicted)
             self._apart[i, k] = is_apart
         return self._apart[i, k]
 
@@ -244,10 +237,7 @@ class Bench:
         gold, predicted = self.gold[i], self.predicted[k]
         if self.cannot_pair(i, k) or (self.is_anchor(i) and predicted.position in self.plain(1)):
             return False
-        a = b = None
-        if self.are_numbers(gold, predicted):
-            a, b = self.evidence.numbers.column(0, gold.position), self.evidence.numbers.column(1, predicted.position)
-        rows = remainder(self.evidence, gold, predicted, a, b)
+        rows = remainder(self.evidence, gold, predicted)
         if rows is None:
             return None
         left = cells_of(self.evidence, 0, gold, rows[0]), cells_of(self.evidence, 1, predicted, rows[1])

@@ -40,8 +40,7 @@ def unmatched_in_order(gold: Column, predicted: Column, evidence: Evidence) -> U
 
 def unmatched_in_bags(gold: Column, predicted: Column, evidence: Evidence) -> Unmatched:
     """`unmatched_in_any_order` of packed columns: of the cells that are written alike only those in reach of others."""
-    numbers = evidence.numbers.column(0, gold.position), evidence.numbers.column(1, predicted.position)
-    rows = remainder(evidence, gold, predicted, *numbers)
+    rows = remainder(evidence, gold, predicted)
     if rows is None:
         rows = evidence.spare([gold.position], [predicted.position])
         cells = cells_of(evidence, 0, gold, rows[0][:MOST_COUNTED])

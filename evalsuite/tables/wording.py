@@ -12,7 +12,7 @@ from evalsuite.types import Fault, Score
 MAX_SHOWN: Final = 40
 # So many cells are looked at to tell which column is nearest; the few are for big tables.
 RANKED_CELLS: Final = 20_000
-FEW_RANKED_CELLS: Final = 5_000
+FEW_RANKED_CELLS: Final = 2_000
 LONGEST_FLOAT: Final = 308
 _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 

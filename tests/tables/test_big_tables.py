@@ -4,8 +4,10 @@ import csv
 import io
 import random
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,8 +21,11 @@ from evalsuite.tables import evidence
 from evalsuite.tables.official_packed import OfficialColumns, partners_of
 from evalsuite.tables.official_sides import is_safe_text
 from evalsuite.tables.packed import OddError, pack, packed_block, packed_table
+from evalsuite.tables.roundings import doubtful_rows
 from evalsuite.tables.row_bags import match_bags
+from evalsuite.tables.strict_cells import equal, read_text
 from evalsuite.tables.strict_columns import read_columns
+from evalsuite.texts.numbers import Number, Tolerance, exact_of
 from evalsuite.types import Score, Table
 from tests.models import official_table, strict_table
 
@@ -341,3 +346,70 @@ def test_cells_of_any_script_are_packed(rows: list[list[str | None]]) -> None:
     columns = tuple(map(list, zip(*rows, strict=True)))
     packed = pack(Table(header=("a", "b"), columns=columns, n_rows=len(rows)))
     assert [list(column) for column in packed.columns()] == [[cell or "" for cell in column] for column in columns]
+
+
+GOLD_CELLS = st.sampled_from(
+    [
+        "0.05000049",
+        "0.0949",
+        "0.1",
+        "-0.12349",
+        "12.349",
+        "007.1234",
+        "7.00449",
+        "999.99951",
+        "1e-05",
+        "1.2345678901234567",
+        "x.1234",
+        ".1249",
+    ]
+) | st.floats(-1e4, 1e4).map(repr)
+
+
+@st.composite
+def rounded_columns(draw: st.DrawFn) -> tuple[list[str], list[str]]:
+    """Cells, and the same rounded, cut off, nudged in the last digit or left."""
+    gold = draw(st.lists(GOLD_CELLS, min_size=1, max_size=12))
+    made = []
+    for cell in gold:
+        places = draw(st.integers(0, 8))
+        way = draw(st.sampled_from(["round", "cut", "nudge", "leave"]))
+        try:
+            number = round(float(cell), places)
+        except ValueError:
+            way = "cut"
+        if way == "cut":
+            made.append(cell[: cell.find(".") + 1 + places])
+        elif way == "leave":
+            made.append(cell)
+        else:
+            made.append(f"{number + (10.0**-places if way == 'nudge' else 0):.{places}f}")
+    return gold, made
+
+
+@settings(max_examples=400, deadline=None)
+@given(rounded_columns())
+def test_roundings_are_seen_by_their_digits(columns: tuple[list[str], list[str]]) -> None:
+    """A row that is taken for a rounding is equal under both rules, and no such row is farther apart than one that is left."""
+    first, second = (Table(header=("a",), columns=(cells,), n_rows=len(cells)) for cells in columns)
+    packed = pack(first), pack(second)
+    every = np.arange(first.n_rows, dtype=np.int32)
+    left = set(doubtful_rows(packed, 0, 0, every).tolist())
+    apart = {}
+    for row, (a, b) in enumerate(zip(*columns, strict=True)):
+        cells = read_text(a), read_text(b)
+        if row not in left:
+            assert a != b
+            assert equal(*cells, Tolerance())
+        if row not in left or equal(*cells, Tolerance()):
+            apart[row] = abs(exact_of(cells[0]) - exact_of(cells[1])) if isinstance(cells[0], int | Number) else Decimal(0)
+    settled = [distance for row, distance in apart.items() if row not in left]
+    assert not settled or max(settled) <= max(distance for row, distance in apart.items() if row in left)
+
+
+def test_most_roundings_are_seen() -> None:
+    """Of numbers between 1 and 1,000, rounded to six decimals, nearly all need no reading."""
+    numbers = np.random.default_rng(2).uniform(1, 1000, 2000)
+    tables = (Table(header=("a",), columns=([repr(float(x)) for x in part],), n_rows=2000) for part in (numbers, numbers.round(6)))
+    gold, made = map(pack, tables)
+    assert len(doubtful_rows((gold, made), 0, 0, np.arange(2000, dtype=np.int32))) < 250
