@@ -54,6 +54,7 @@ _KEYS: Final[Mapping[str, Any]] = {
     "judge": _OBJECT,
     "sql": _OBJECT,
     "living_gold": Mapping[str, Mapping[str, Any]],
+    "databases": Mapping[str, str],
     "metadata": _OBJECT,
     "notes": _OBJECT,
     "warnings": list[str],
@@ -73,7 +74,9 @@ VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Deeper than any answer is read, and so than anything that a run says of one.
 _DEEPEST: Final = 200
 _OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as", "ves")
-_OPTIONAL: Final = frozenset({"corrections", "root", "judge", "sql", "living_gold", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)})
+_OPTIONAL: Final = frozenset(
+    {"corrections", "root", "judge", "sql", "living_gold", "databases", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,7 +200,7 @@ def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[st
     for side, place in places.items():
         if place.resolve() != Path(said[side]["folder"]).resolve():
             yield f"{side}.folder", f"{said[side]['folder']}, looked at was {place}"
-    yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold") if key in said)
+    yield from ((key, plain(said[key])) for key in ("judge", "sql", "living_gold", "databases") if key in said)
     if "corrections" in said:
         yield "corrections.day", f"{said['corrections']['day']}, on which the errata held"
     if signer := claimed_signer(claims.folder):

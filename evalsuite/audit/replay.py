@@ -215,6 +215,7 @@ def expected_run(replay: Replay, rows: Sequence[Result], claims: Claims, again: 
         judge=said.get("judge") if JUDGE in why else None,
         sql=said.get("sql") if QUERY in why or replay.options.databases is not None else None,
         living_gold=living,
+        databases=said.get("databases"),
         warnings=_warnings(replay, rows, said, again, living=bool(living)),
         folder=None,
         receipt=said["receipt"],

@@ -3,17 +3,24 @@
 Nothing is read, started or made where no gold and no answer needs a database.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+import json
+import os
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evalsuite.errors import EvalsuiteError, FaultError
+from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run import living_gold
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files
 from evalsuite.run.judged import Execute
 from evalsuite.run.living_gold import Living, LivingGold
 from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
-from evalsuite.types import Gold, Task
+from evalsuite.types import Check, Gold, GoldInstance, Task
 from evalsuite.walls.scratch import ScratchFolder
+from evalsuite.workers.requests import asks_pair
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -23,7 +30,50 @@ if TYPE_CHECKING:
 
 def hangs_on_database(task: Task) -> bool:
     """Whether more than the bytes of both folders can move a verdict, so that it must not be remembered by them."""
-    return has_query(task) or any(check.computed is not None for check in task.instance.checks)
+    return has_query(task) or asks_pair(task.instance.checks) or any(check.computed is not None for check in task.instance.checks)
+
+
+def database_stamps(instances: Iterable[GoldInstance], connections: "Connections") -> dict[str, str]:
+    """What tells the state of each database that a query about these instances runs on, by its name; of files alone, no server is asked.
+
+    A digest of the name, size, time of change and inode of each file: what says that a verdict may be one on other data. A database that
+    is not here is left out.
+    """
+    found: dict[str, str] = {}
+    for instance in instances:
+        for check in instance.checks:
+            with suppress(EvalsuiteError, FaultError, OSError):
+                name, files = _database_of(instance, check, connections, found)
+                if files:
+                    found[name] = _stamp_of(files)
+    return found
+
+
+def _database_of(instance: GoldInstance, check: Check, connections: "Connections", known: Container[str]) -> tuple[str, list[Path]]:
+    """(its name, its files) of the database that answers to a check run on; no files where it is none, on a server, or known."""
+    from evalsuite.sql import is_embedded
+    from evalsuite.sql.pairs import EVALUATORS, files_of
+    from evalsuite.sql.session import read_of
+
+    asked = check.parameters
+    if asks_pair([check]):
+        evaluator = str(asked.get("evaluator", "bird-ex"))
+        name = f"{asked['database']} ({evaluator})"
+        if name in known or connections.databases is None:
+            return name, []
+        return name, files_of(str(asked["database"]), EVALUATORS[evaluator], connections.databases)
+    connection = connections.of_instance(instance, asked if any(asked.get(key) for key in CONNECTION_PARAMETERS) else None)
+    if connection is None or connection.name in known or not is_embedded(connection):
+        return "", []
+    place = Path(connection.database)
+    return connection.name, [*map(Path, read_of(connection)), *(place.iterdir() if place.is_dir() else ())]
+
+
+def _stamp_of(files: Sequence[Path]) -> str:
+    """16 hex digits over the files that are there."""
+    found = [(file.name, file.stat()) for file in sorted(files) if file.exists()]
+    stamps = [[os.fsencode(name).hex(), one.st_size, one.st_mtime_ns, one.st_ino] for name, one in found]
+    return hashlib.sha256(json.dumps(stamps).encode()).hexdigest()[:16] if stamps else ""
 
 
 class Databases:
@@ -95,6 +145,17 @@ class Databases:
             ves=ves,
             tell=tell,
         )
+
+    def stamps(self, tasks: Sequence[Task]) -> dict[str, str] | None:
+        """The `database_stamps` of what the queries among the answers run on, as they are now; None where no answer is a query."""
+        asked = [task.instance for task in tasks if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks))]
+        if not asked:
+            return None
+        try:
+            return database_stamps(asked, self.connections())
+        except EvalsuiteError:
+            # Connections that cannot be read: no query runs, and each says why.
+            return {}
 
     def connections(self) -> "Connections":
         """All connections known to the run; read when first asked for."""

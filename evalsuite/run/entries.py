@@ -159,9 +159,21 @@ class _Scoring:
         if facts["defaults"]:
             rules = {name: chosen or default for name, default in facts["defaults"].items()}
             found = {key: folder for key, folder in found.items() if _follows(run_scores(folder, memo), rules)}
-        self._known, self._asked = found, set[str]()
+        self._known, self._asked = self._on_todays_databases(found), set[str]()
         self._n_new = len({key for key in self._keys.values() if key not in self._known})
         self._n_done = 0
+
+    def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
+        """The runs whose databases are as they were; of a server nobody can say, and its answers stand."""
+        ran = {key: run.databases for key, folder in found.items() if (run := run_scores(folder, self._memo)) is not None}
+        if not any(ran.values()):
+            return dict(found)
+        from evalsuite.run.databases import Databases, database_stamps
+
+        gold = read_gold(self._gold_dir)
+        with closing(Databases(gold, gold.folder, limits={}, jobs=1, isolation="none", folder=self._settings.databases)) as databases:
+            now = database_stamps(gold.instances, databases.connections())
+        return {key: folder for key, folder in found.items() if all(now.get(name) == state for name, state in ran.get(key, {}).items())}
 
     def _unpacked(self, places: Sequence[Place], limits: Mapping[str, int | float]) -> dict[str, Place]:
         """The places by name, archives as the folders that they hold; of one that is refused the fault is noted."""

@@ -88,6 +88,7 @@ class Run:
     submission_hash: str | None = None
     unsure: tuple[str, ...] = ()
     root: str = ""
+    databases: Mapping[str, str] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The `run.json` object."""
@@ -116,6 +117,7 @@ class Run:
             **({"judge": dict(self.judge)} if self.judge else {}),
             **({"sql": dict(self.sql)} if self.sql else {}),
             **({"living_gold": dict(self.living_gold)} if self.living_gold else {}),
+            **({"databases": dict(self.databases)} if self.databases is not None else {}),
             "metadata": dict(self.options.metadata),
             "notes": by_kind(self.results),
             "warnings": list(self.warnings),

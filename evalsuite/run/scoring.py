@@ -95,6 +95,7 @@ class Planned:
     submission: Submission
     databases: Databases
     living: Living
+    stamps: Mapping[str, str] | None
     tasks: Sequence[Task]
     rules: Rule
     signature: str
@@ -153,6 +154,7 @@ def _planned(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote 
             submission=submission,
             databases=databases,
             living=living,
+            stamps=databases.stamps(living.tasks),
             tasks=list(living.tasks) if options.shard is None else options.shard.of(living.tasks),
             rules=rules_of(gold, chosen),
             signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
@@ -209,6 +211,7 @@ def _open_folder(planned: Planned) -> tuple[RunFolder | None, Mapping[str, Resul
         # For who looks at it meanwhile.
         "suite": planned.gold.suite.name,
         "n_instances": len(planned.tasks),
+        **({"databases": dict(planned.stamps)} if planned.stamps is not None else {}),
     }
     if options.resume is not None:
 
@@ -280,6 +283,7 @@ def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], start
         judge=opened.batches.spent(),
         sql=opened.sql.spent(),
         living_gold=planned.living.to_json(),
+        databases=planned.stamps,
         warnings=(
             *warnings_of(gold, planned.submission, tasks, results),
             *planned.living.notes,

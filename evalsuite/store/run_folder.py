@@ -247,6 +247,9 @@ def _changed(started: Mapping[str, Any], plan: Mapping[str, Any]) -> Iterator[st
     yield from (name for name in {**before, **after} if before.get(name) != after.get(name))
     if "whole" not in started and started.get("submission") != plan["submission"]:
         yield "submission"
+    # A database that was not there then is no other one.
+    then, now = started.get("databases", {}), plan.get("databases", {})
+    yield from (f"database {name}" for name in now if then.get(name, now[name]) != now[name])
     options = started.get("options")
     for name, value in plan["options"].items():
         if name not in ("rules", "limits") and (not isinstance(options, dict) or options.get(name) != value):

@@ -26,8 +26,9 @@ class RunScores:
     instance ids, `clusters` are tags. `units` are the scores of the records of instances that hold many. `is_whole` says that all of gold
     was scored, not some instances of it; `only` is a digest of these where they were asked for by their ids alone. `n_instances` are those
     of all of gold, 0 where nobody knows.
-    `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after gold's errata, `n_unapplied` how
-    many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
+    `databases` are the states of the files that queries ran on (`run.databases.database_stamps`), one of no name where a run that ran
+    some does not say. `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after errata,
+    `n_unapplied` how many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
     """
 
     folder: str
@@ -53,6 +54,7 @@ class RunScores:
     n_unapplied: Mapping[str, int] = field(default_factory=dict)
     errata: str = ""
     only: str = ""
+    databases: Mapping[str, str] = field(default_factory=dict)
 
 
 def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunScores | None:
@@ -134,7 +136,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     except OSError:
         return None
     # The first number goes up with each new layout of `RunScores`.
-    return [3, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
+    return [4, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
@@ -173,5 +175,6 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
         corrected=corrections.get("score"),
         n_unapplied={state: n for state in ("stale", "expired") if (n := len(corrections.get(state, ())))},
         errata=errata_line(corrections.get("hash", ""), (row["instance_id"] for row in corrections.get("applied", ()))),
+        databases=run.get("databases", {"": ""} if run.get("sql") or any(r.scorer == "sql_match" for r in results) else {}),
         raw=raw if any(value is not None for value in raw) else (),
     )

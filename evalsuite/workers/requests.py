@@ -79,7 +79,7 @@ def settle_early(task: Task) -> Result | None:
         names = ", ".join(sorted({check.scorer for check in task.instance.checks}))
         detail = f"answer type {task.answer.answer_type!r} reaches no check of this instance ({names})"
         return faulty(task, Fault(code="WRONG_ANSWER_TYPE", detail=detail, where=task.answer.where))
-    if not task.databases and _asks_pair(checks):
+    if not task.databases and asks_pair(checks):
         return unjudged(task, Fault(code="NEEDS_CONNECTION", detail="where do the databases lie that the queries ask? --databases DIR"))
     return None
 
@@ -88,10 +88,11 @@ def is_pair(task: Task) -> bool:
     """Whether a check runs the answer, a query, beside gold's own."""
     if task.answer is None or task.answer.fault is not None:
         return False
-    return _asks_pair(applicable(task.instance, task.answer))
+    return asks_pair(applicable(task.instance, task.answer))
 
 
-def _asks_pair(checks: Iterable[Check]) -> bool:
+def asks_pair(checks: Iterable[Check]) -> bool:
+    """Whether one of the checks takes a query and gold's own."""
     return any(SCORERS.load(check.scorer).marker.reads == "query" for check in checks)
 
 

@@ -1,6 +1,7 @@
 """Files of queries as submission and gold: BIRD's and Spider's forms, groups by difficulty, what is absent, what cannot be meant."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -175,6 +176,32 @@ def test_a_leaderboard_of_files(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert shown.index("all right.json") < shown.index("one.json")
     assert main([*words, "--rules", "test-suite"]) == 2
     assert "gold.txt" in capsys.readouterr().err
+
+
+def test_no_verdict_outlives_its_database(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A board takes a run over while the databases stay as they were, and scores again once one of them changed."""
+    place = here / "dbs" / "school" / "school.sqlite"
+    with_queries(here / "pred.json", {"0": GOLD[0][0], "1": "SELECT 3", "2": "SELECT 1 UNION SELECT 2 UNION SELECT 3"})
+    words = ["leaderboard", "pred.json", "--gold", "gold.sql", "--databases", "dbs", "--jobs", "1"]
+
+    def board() -> tuple[str, float]:
+        capsys.readouterr()
+        assert main([*words, "-q"]) == 0
+        said = capsys.readouterr().out.strip()
+        assert main([*words, "--json"]) == 0
+        return said, json.loads(capsys.readouterr().out)["rows"][0]["score"]
+
+    assert board() == ("done: 1 submission ranked (1 new, 0 reused)", 1.0)
+    assert board()[0] == "done: 1 submission ranked (0 new, 1 reused)"
+    with sqlite3.connect(place) as connection:
+        connection.execute("UPDATE t SET n = 7 WHERE n = 3")
+    connection.close()
+    said, score = board()
+    assert said == "done: 1 submission ranked (1 new, 0 reused)"
+    assert round(score, 3) == 0.667
+    other = shutil.copytree(here / "dbs", here / "other")
+    words[words.index("dbs")] = other.name
+    assert board()[0] == "done: 1 submission ranked (1 new, 0 reused)"
 
 
 def test_a_run_of_pairs_is_verified(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
