@@ -54,9 +54,8 @@ class Exchanges:
         if given is not None and (given.fault is not None or given.answer_type != "answer"):
             return NOTHING
         reference = reference_text(instance.checks[0], between=" | ") if instance is not None and instance.checks else None
-        question = question_of(instance.extra) if instance is not None else ""
-        if not question or (reference is None and given is None):
-            # Gold without a question is for machines: its values are not spread in reports.
+        question = question_of(instance) if instance is not None else ""
+        if given is None and not (question and reference is not None):
             return NOTHING
         texts = (
             question,
@@ -83,7 +82,7 @@ def _read_sides(run: Mapping[str, Any], folder: Path, run_file: Path) -> tuple[G
     gold, submission, ids = None, None, None
     try:
         ended = run_file.stat().st_mtime_ns
-        found = read_gold(Path(str(run["gold"]["folder"])))
+        found = read_gold(Path(str(run["gold"]["folder"])), layout=run["options"].get("layout"))
         ids = frozenset(instance.instance_id for instance in found.instances)
         gold = found if found.spec_file.stat().st_mtime_ns <= ended else None
     except (OSError, EvalsuiteError, KeyError, TypeError):
@@ -97,9 +96,10 @@ def _read_sides(run: Mapping[str, Any], folder: Path, run_file: Path) -> tuple[G
     return gold, submission
 
 
-def question_of(extra: Mapping[str, Any]) -> str:
-    """The question among the further keys of a gold entry, empty where none is one."""
-    return next((str(extra[key]) for key in _QUESTION_KEYS if isinstance(extra.get(key), str)), "")
+def question_of(instance: GoldInstance) -> str:
+    """The question among the further keys of a gold entry, else that of the file of questions; empty where none is one."""
+    said = (text for key in _QUESTION_KEYS if isinstance(text := instance.extra.get(key), str) and text)
+    return next(said, instance.asked.get("question", ""))
 
 
 def reference_text(check: Check, *, between: str = "") -> str | None:

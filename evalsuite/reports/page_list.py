@@ -37,7 +37,10 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     """
     more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(one)) for one in table.rows)]
     rows = [
-        {**closed_row(one.result, groups=one.groups), "more": [(column.head, clean(text_of(column.cell(one)))) for column in more]}
+        {
+            **closed_row(one.result, groups=one.groups, reason=one.reason),
+            "more": [(column.head, clean(text_of(column.cell(one)))) for column in more],
+        }
         for one in table.rows
     ]
     bodies = _opened_rows(record, order, evidence)
@@ -115,9 +118,12 @@ def _filter_choices(record: "Record", rows: Sequence[Mapping[str, Any]]) -> dict
     }
 
 
-def closed_row(result: "Result", *, groups: Sequence[str] = ()) -> dict[str, Any]:
-    """The closed row of a result: id, kind, both values with their signs, scorer, groups, flip, and why; made printable."""
-    why = clean(flip_of(result) or result.reason)
+def closed_row(result: "Result", *, groups: Sequence[str] = (), reason: str = "") -> dict[str, Any]:
+    """The closed row of a result: id, kind, both values with their signs, scorer, groups, flip, and why; made printable.
+
+    `reason` stands for the scorer's own where more may be said than it does.
+    """
+    why = clean(flip_of(result) or reason or result.reason)
     return {
         "id": clean(result.instance_id),
         "kind": kind_of(result).name,

@@ -135,7 +135,7 @@ COLUMNS: tuple[Column[ReportRow], ...] = (
         words=lambda row: Code(row.reason),
         forms=MACHINES | {"markdown"},
     ),
-    Column(name="why", role="why", words=lambda row: why_of(row.result), forms=frozenset({"text", "html"})),
+    Column(name="why", role="why", words=lambda row: row.exchange.told(why_of(row.result)), forms=frozenset({"text", "html"})),
     Column(name="fault", value=lambda row: row.result.fault, forms=MACHINES),
     Column(name="flip", value=lambda row: row.result.details.get("flip") or None, forms=frozenset({"csv"})),
     Column(name="groups", type="VARCHAR[]", value=lambda row: list(row.groups), forms=frozenset({"csv", "parquet"})),

@@ -222,7 +222,7 @@ def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     return [
         ShownCase(
             id=instance.instance_id,
-            input=question_of(instance.extra),
+            input=question_of(instance),
             reference_output=reference_text(instance.checks[0]) if instance.checks else None,
             checks=tuple({"scorer": check.scorer, "parameters": dict(check.parameters)} for check in instance.checks),
         )

@@ -140,7 +140,7 @@ def test_a_result_reads_the_same_on_a_terminal_and_on_a_page(build: Callable[[],
     table = results_table(revealed(build(), level))
     columns = {column.name: column for column in table.of("text")}
     for row in table.rows:
-        shown = closed_row(row.result)
+        shown = closed_row(row.result, reason=row.reason)
         assert shown["signs"] == tuple(text_of(columns[name].cell(row)) for name in ("official", "strict"))
         said = f"{'flip: ' if shown['flip'] else ''}{shown['why']}"
         assert said.removesuffix("…") == clean(text_of(columns["why"].cell(row)))[: len(said.removesuffix("…"))]

@@ -1,0 +1,40 @@
+"""What a row needs to be read: question, reference and answer of whatever was answered by a text, wherever gold says what was asked."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from evalsuite.gold.exchanges import NOTHING, Exchange, exchanges_of
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.limits import DEFAULT_LIMITS
+
+
+@pytest.mark.parametrize(
+    ("said", "file", "question"),
+    [
+        ({"question": "Capital of France?"}, {}, "Capital of France?"),
+        ({"instruction": "Name it", "question": ""}, {}, "Name it"),
+        ({}, {"question": "Which city?"}, "Which city?"),
+        ({"input": "Capital?"}, {"question": "Which city?"}, "Capital?"),
+        ({}, {}, ""),
+    ],
+)
+def test_where_a_question_stands(tmp_path: Path, said: dict[str, str], file: dict[str, str], question: str) -> None:
+    """In gold's own line, else in a file of questions; gold without any still shows what is right beside what was answered."""
+    checks = {"a": ("string_match", "Paris"), "b": ("table_match", "b.csv"), "c": ("string_match", "Rome")}
+    for id_, (scorer, gold) in checks.items():
+        line = {"instance_id": id_, **said, "evaluation": {"func": scorer, "parameters": {"gold": gold}}}
+        with (tmp_path / "x_eval.jsonl").open("a") as spec:
+            spec.write(json.dumps(line) + "\n")
+    (tmp_path / "asked.jsonl").write_text(json.dumps({"instance_id": "a", **file}) + "\n")
+    rows = [("a", "answer", "Lyon"), ("b", "file", "b.csv")]
+    (tmp_path / "results_metadata.jsonl").write_text(
+        "".join(json.dumps(dict(zip(("instance_id", "answer_type", "answer_or_path"), row, strict=True))) + "\n" for row in rows)
+    )
+    gold = read_gold(tmp_path, questions=tmp_path / "asked.jsonl")
+    found = exchanges_of(gold, read_submission(tmp_path, DEFAULT_LIMITS))
+    assert found.of("a") == Exchange(question, "Paris", "Lyon")
+    assert found.of("b") == NOTHING
+    # What was not handed in shows gold only beside its question.
+    assert found.of("c") == (Exchange(found.of("c").question, "Rome", "") if said else NOTHING)
