@@ -5,10 +5,11 @@ import os
 import re
 import typing
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite import registry
 from evalsuite.errors import FaultError, UsageError, did_you_mean
@@ -181,8 +182,8 @@ class Settings:
             usable = False
         if not usable:
             raise FaultError("NO_JUDGE", "judge.base_url is no http or https address")
-        if parts.username is not None or parts.password is not None:
-            raise FaultError("NO_JUDGE", "judge.base_url holds a user name or password; name an environment variable in judge.key_env")
+        if held := secret_in(self.base_url):
+            raise FaultError("NO_JUDGE", f"judge.base_url holds {held}; name an environment variable in judge.key_env")
         self.key()
 
     def key(self) -> str:
@@ -204,6 +205,20 @@ class Settings:
         return key
 
 
+def secret_in(base_url: str) -> str:
+    """What of an address should not stand there, in words that do not quote it: `a user name or password`, `a key`; empty for nothing."""
+    with suppress(ValueError):
+        parts = urlsplit(base_url)
+        if parts.username is not None or parts.password is not None:
+            return "a user name or password"
+        if any(_SECRET.search(name) for name, _ in parse_qsl(parts.query, keep_blank_values=True)):
+            return "a key"
+    return ""
+
+
+# Names of parameters of an address whose values are keys.
+_SECRET = re.compile(r"(?i)key|token|secret|password|^sig|^code$|^auth")
+_KEYS_STAY_OUTSIDE = "a key is written nowhere: export it, and name the variable: key_env: MY_KEY"
 # The providers whose batch API is known.
 BATCHES = ("openai", "responses", "anthropic")
 _TYPES = typing.get_type_hints(Settings)
@@ -232,14 +247,21 @@ def read_settings(section: Mapping[str, Any], *, folder: Path | None = None) -> 
     given: dict[str, Any] = {}
     for key, value in section.items():
         if key not in known:
-            raise UsageError(f"unknown key {key!r} in judge", hint=did_you_mean(str(key), known))
+            hint = _KEYS_STAY_OUTSIDE if _SECRET.search(str(key)) and not did_you_mean(str(key), known).startswith("did") else ""
+            raise UsageError(f"unknown key {key!r} in judge", hint=hint or did_you_mean(str(key), known))
         if key == "cache" and value is False:
             value = ""
         if not registry.fits(value, _TYPES[key]):
             found = "" if key == "key_env" else f", found {value!r}"
-            raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}")
+            choices = typing.get_args(_TYPES[key]) if typing.get_origin(_TYPES[key]) is Literal else ()
+            hint = did_you_mean(str(value), choices) if choices else ""
+            raise UsageError(f"judge.{key} must be {registry.readable(_TYPES[key])}{found}", hint=hint)
         if key in _AT_LEAST and not _AT_LEAST[key] <= value < float("inf"):
             raise UsageError(f"judge.{key} must be at least {_AT_LEAST[key]:g}, found {value!r}")
+        if (key == "key_env" and value and not value.isidentifier()) or (key == "base_url" and secret_in(value)):
+            # Not quoted: what reads the section writes it down, too.
+            held = "is no name of an environment variable" if key == "key_env" else f"holds {secret_in(value)}"
+            raise UsageError(f"judge.{key} {held}", hint=_KEYS_STAY_OUTSIDE)
         given[key] = tuple(value) if isinstance(value, list) else value
     if given.get("batch") and given.get("provider", "openai") not in BATCHES:
         raise UsageError(f"judge.batch: {given['provider']} is asked without batches", hint=f"they are known of {', '.join(BATCHES)}")

@@ -104,3 +104,29 @@ def test_max_cost_ends_the_asking(place: Path, serve: Serve) -> None:
     assert [result.status for result in run.results] == ["scored", *["unscored"] * 5]
     assert "max_cost" in run.results[1].reason
     assert len(server.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "says", "hint"),
+    [
+        ("provider: opnai", "judge.provider must be", "did you mean 'openai'"),
+        ("modle: m", "unknown key 'modle'", "did you mean 'model'"),
+        ("api_key: sk-abcdefgh12345678", "unknown key 'api_key'", "a key is written nowhere"),
+        ("key_env: sk-abcdefgh12345678", "judge.key_env is no name", "a key is written nowhere"),
+        ("base_url: https://x/v1?api_key=sk-abcdefgh12345678", "judge.base_url holds a key", "a key is written nowhere"),
+        ("base_url: https://me:sk-abcdefgh12345678@x/v1", "judge.base_url holds a user name", "a key is written nowhere"),
+    ],
+)
+def test_what_cannot_be_meant_has_file_and_line_and_no_key_is_shown_or_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], line: str, says: str, hint: str
+) -> None:
+    """A key that somebody wrote into a file stays in that file: it is refused before a suite is made of it, and not quoted."""
+    monkeypatch.chdir(tmp_path)
+    Path("j.yaml").write_text(f"retries: 1\n{line}\n")
+    Path("q.csv").write_text("input,reference_output\na,b\n")
+    assert main(["suite", "create", "s", "--from", "q.csv", "--scorer", "llm_judge", "--judge", "j.yaml"]) == 2
+    said = capsys.readouterr().err
+    assert f"j.yaml:2: {says}" in said
+    assert hint in said
+    assert "sk-abcdefgh" not in said
+    assert [file.name for file in tmp_path.rglob("*") if file.is_file() and b"sk-abcdefgh" in file.read_bytes()] in ([], ["j.yaml"])
