@@ -12,7 +12,7 @@ import uuid
 from collections import deque
 from collections.abc import Iterator, Sequence
 from importlib import import_module
-from itertools import islice
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from evalsuite.workers.executors import Work
 
 _CONNECT_SECONDS = 20
-# Tasks a chunk: few enough that a lost worker costs little, many enough that dask's millisecond a task does not count.
-_MOST_TEXTS, _MOST_FILES = 2000, 512
+# Answers a chunk, and bytes of their files: few enough that a lost worker costs little, many enough that what a chunk costs does not
+# count, a message of dask's and a lane that is opened behind its walls (80 ms).
+_MOST_ANSWERS, _MOST_BYTES = 2000, 64 << 20
 _CHUNKS_A_WORKER = 4
 _RETRIES = 3
 _AGAIN, _DIED = object(), object()
@@ -178,12 +179,18 @@ class DaskPool:
 
 def chunks(tasks: Sequence[Task], n_workers: int) -> Iterator[list[Task]]:
     """The tasks in chunks, those with files first and the largest of them at the front, so that no big one is left to the end."""
-    files = sorted(filter(opens_files, tasks), key=size_of, reverse=True)
-    texts = [task for task in tasks if not opens_files(task)]
-    for some, most in ((files, _MOST_FILES), (texts, _MOST_TEXTS)):
-        size = max(1, min(most, -(-len(some) // (_CHUNKS_A_WORKER * n_workers))))
-        rest = iter(some)
-        while chunk := list(islice(rest, size)):
+    files = sorted(((size_of(task), task) for task in tasks if opens_files(task)), key=itemgetter(0), reverse=True)
+    texts = [(0, task) for task in tasks if not opens_files(task)]
+    for some in (files, texts):
+        most = max(1, min(_MOST_ANSWERS, -(-len(some) // (_CHUNKS_A_WORKER * n_workers))))
+        chunk, n_bytes = list[Task](), 0
+        for size, task in some:
+            if len(chunk) == most or (chunk and n_bytes + size > _MOST_BYTES):
+                yield chunk
+                chunk, n_bytes = [], 0
+            chunk.append(task)
+            n_bytes += size
+        if chunk:
             yield chunk
 
 

@@ -1,4 +1,12 @@
-"""The executor of this machine: lanes side by side, the largest answers first; a death or a time-out costs one answer."""
+"""The executor of this machine: lanes side by side, the largest answers first; a death or a time-out costs one answer.
+
+`Pool.results` parts the tasks: what nobody needs to look at is settled at once, programs go into jails, all else into lanes. The one
+loop is `Pool._in_lanes`. Each round it gives every idle lane some tasks (`_some`), after it saw that the lane still stands (`_able`); waits
+until a judge says something or the first deadline is over (`_wait`); yields what was heard; and puts a new lane in the place of each
+that died, is full, or is late (`_replace`). Of a lane that ends so, the task that it was at is lost (`_lost`): TIMEOUT or WORKER_DIED.
+Those behind it go back to the front of `waiting`, for they have no part in that. A task counts against the run's `Budget` when it goes in;
+when the time of the run is over, all that is left is lost to the budget. Whatever ends the loop, `close` kills every worker.
+"""
 
 import select
 from collections import deque
@@ -71,30 +79,28 @@ class Pool:
             else:
                 queued.append(task)
         if queued or programs:
-            yield from self._judged(queued, programs)
+            budget = self._budget = self._budget or Budget((queued or programs)[0].limits)
+            try:
+                yield from self._in_jails(programs, budget)
+                yield from self._in_lanes(queued, budget) if can_fork() else self._without_forks(queued, budget)
+            finally:
+                self.close()
         # Last, so that whoever stops at the first failure is shown an answer and not that one is missing.
         yield from settled
 
-    def _judged(self, queued: Sequence[Task], programs: Sequence[Task]) -> Iterator[Result]:
-        """The results of answers that somebody has to look at."""
-        tasks = [*queued, *programs]
-        self._budget = self._budget or Budget(tasks[0].limits)
-        if programs:
-            # Each runs in a jail of its own with a clock of its own; here is only the waiting. One more than jobs, because much of the time
-            # of a short program is the start of its interpreter, and one that waits costs nothing.
-            with ThreadPoolExecutor(self.jobs + 1) as threads:
-                judged = [threads.submit(self._score_here, task, self._budget) for task in programs]
-                yield from (one.result() for one in as_completed(judged))
-        if not queued:
-            return
-        if not can_fork():
-            yield from self._without_forks(queued, self._budget)
-            return
+    def _in_jails(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+        """The results of answers that are programs. Each runs in a jail of its own with a clock of its own; a thread here waits for it.
+
+        In no lane: behind a worker's walls no jail can be built, and a worker without walls would be one more process and no wall more.
+        What this process itself makes of such an answer is one `json.loads` of a text of at most `answer_bytes`, and bytes for a pipe.
+        There is one thread more than jobs, because much of a short program's time is the start of its interpreter.
+        """
+        threads = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails")
         try:
-            self._make_ready(queued)
-            yield from self._in_lanes(queued, self._budget)
+            yield from (done.result() for done in as_completed([threads.submit(self._score_here, task, budget) for task in tasks]))
         finally:
-            self.close()
+            # Whoever stops taking results waits for the jails that stand, and for no other.
+            threads.shutdown(wait=True, cancel_futures=True)
 
     def _without_forks(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """The results on a system without forks: of interpreters that are started for it, or of this process, without walls and clocks."""
@@ -149,6 +155,9 @@ class Pool:
 
     def _in_lanes(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left."""
+        if not tasks:
+            return
+        self._make_ready(tasks)
         sizes = {task.instance.instance_id: size_of(task) for task in tasks}
         waiting = deque(sorted(tasks, key=lambda task: sizes[task.instance.instance_id], reverse=True))
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]

@@ -1,6 +1,11 @@
 """What goes between processes: frames of bytes, and predictions as msgpack.
 
-A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never unpickled.
+A frame is its length in eight bytes, then so many bytes; who receives says how long one may be. `receive` waits for a frame, `Frames` takes
+them apart for who must not wait. Three kinds of frames go about: orders, pickled, from the parent, which alone is trusted; results,
+the JSON lines of the journal, from a judge to the parent (`result_of`); and what was read of an answer, from a reader to its judge
+(`encode_forms`, `decode_forms`): texts, tables cell by cell or as arrays, and faults. A large table is only announced in its forms, and
+its blocks follow as `streams` has it. A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of
+known shape, never unpickled, and a frame of another shape is a ValueError to whoever reads it, who then ends the lane.
 """
 
 import re

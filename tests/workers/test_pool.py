@@ -6,7 +6,9 @@ import pickle
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,13 @@ from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
+from evalsuite.workers.combine import missing
 from evalsuite.workers.isolated import Memory
 from evalsuite.workers.lane import Lane, Setup, open_lane
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.start import Worker, Zygote
 from tests.conftest import ROOT
+from tests.workers.test_executors import texts
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 
@@ -302,3 +306,29 @@ def test_a_readers_half_word_does_not_hold_up_the_parent(lane: Lane) -> None:
         theirs.close()
         worker.control.close()
         worker.control = ours
+
+
+def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of ten programs those that no thread has begun are let go when the results are taken no further: an interrupted run ends soon."""
+    submission, gold = texts(tmp_path, 10, func="python_unit_testing", odd="x = 1")
+    begun: list[str] = []
+    may_end = threading.Event()
+
+    class Threads(ThreadPoolExecutor):
+        def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+            super().shutdown(wait=False, cancel_futures=cancel_futures)
+            may_end.set()
+            super().shutdown(wait=wait)
+
+    def judged(task: Task, *_: Any) -> Result:
+        begun.append(task.instance.instance_id)
+        assert len(begun) == 1 or may_end.wait(60)
+        return missing(task)
+
+    monkeypatch.setattr("evalsuite.workers.pool.ThreadPoolExecutor", Threads)
+    monkeypatch.setattr("evalsuite.workers.pool.score_task", judged)
+    tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
+    results = Pool(jobs=1, isolation="process", gold_inodes=frozenset()).results(tasks)
+    next(results)
+    results.close()  # type: ignore[attr-defined]
+    assert len(begun) <= 3
