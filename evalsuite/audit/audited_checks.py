@@ -19,6 +19,7 @@ from evalsuite.causes.value_pairs import number, read_gold_number
 from evalsuite.errors import FaultError
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.evidence import unpacked
 from evalsuite.tables.wording import verdicts_only
 from evalsuite.types import RULES, Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.workers.stages import Prediction, judge, usable_parameters
@@ -167,8 +168,10 @@ def _first_rows(gold: Any) -> Any:
         return {name: _first_rows(table) for name, table in gold.items()}
     if isinstance(gold, list | tuple):
         return list(map(_first_rows, gold))
-    if isinstance(gold, Fault) or gold.n_rows * len(gold.columns) <= MOST_CELLS:
+    if isinstance(gold, Fault):
         return gold
+    if gold.n_rows * len(gold.columns) <= MOST_CELLS:
+        return unpacked(gold)
     return pick(gold, range(max(FEWEST_ROWS, MOST_CELLS // len(gold.columns))))
 
 

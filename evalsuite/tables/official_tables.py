@@ -111,6 +111,8 @@ def match_table_list(
         )
         name = "" if isinstance(gold, Fault) else gold.name
         scores.append(_numbered(score, "table", index + 1, len(golds), name))
+        if score.official == 0:
+            break
     return all_of(scores)
 
 

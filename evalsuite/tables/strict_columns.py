@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, overload
 from evalsuite.tables.columns import Column
 from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.strict_cells import Cell, Percent, read_native, read_text
+from evalsuite.tables.wording import kept
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
 
@@ -92,7 +93,8 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
     found = []
     for index in chosen:
         own = read if table.types is None else read_native
-        cells = Cells(table.columns[index], own)
+        written = table.columns[index]
+        cells = kept(("cells", table.types is None, terms.percentage), written, partial(Cells, written, own))
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",

@@ -166,10 +166,11 @@ def judge_each(
             verdict = judge_table(prediction, gold, terms, needed=columns, ignore_order=order, comparisons=comparisons)
         prefix = f"table {names[i]!r}: " if len(golds) > 1 or isinstance(prediction, Fault) else ""
         verdicts.append(replace(verdict, reason=prefix + verdict.reason, details={**verdict.details, "table": names[i]}))
-    for value in (0.0, None):
-        for verdict in verdicts:
-            if verdict.value == value:
-                return verdict
+        if verdict.value == 0:
+            return verdicts[-1]
+    unjudged = next((verdict for verdict in verdicts if verdict.value is None), None)
+    if unjudged is not None:
+        return unjudged
     cause = next((verdict.cause for verdict in verdicts if verdict.cause != "dtype of other columns"), verdicts[0].cause)
     reason = verdicts[0].reason if len(verdicts) == 1 else f"all {len(verdicts)} tables agree"
     return Strict(value=1.0, reason=reason, cause=cause, details=verdicts[0].details)
