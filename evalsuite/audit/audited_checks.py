@@ -19,7 +19,7 @@ from evalsuite.causes.value_pairs import number, read_gold_number
 from evalsuite.errors import FaultError
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.evidence import unpacked
+from evalsuite.tables.packed import unpacked
 from evalsuite.tables.wording import verdicts_only
 from evalsuite.types import RULES, Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.workers.stages import Prediction, judge, usable_parameters
