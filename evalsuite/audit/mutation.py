@@ -158,7 +158,9 @@ class _Asking:
             answer = own_answers(self.gold, instance, check, scratch, self.limits)[0]
         except (NoOwnAnswerError, IndexError) as why:
             raise NotAuditedError(str(why) or "has no gold") from None
-        name = f"{instance.instance_id}.{check.scorer}.{len(self.tasks)}"
+        # The name chooses what is made, so that an instance alone gets the answers that it gets among all.
+        at = next(i for i, other in enumerate(instance.checks) if other is check)
+        name = f"{instance.instance_id}.{check.scorer}.{at}"
         # Answers of other instances; a few are as good as all.
         random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
         self._golds = self._golds or all_golds(self.gold)

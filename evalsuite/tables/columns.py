@@ -11,6 +11,14 @@ from evalsuite.texts.numbers import Tolerance
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
 
+class HeldColumn(list[Any]):
+    """The cells of a column that is compared again and again, with what was worked out of them by name. Nobody changes its cells."""
+
+    def __init__(self, cells: Iterable[Any]) -> None:
+        super().__init__(cells)
+        self.known: dict[Any, Any] = {}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
     """A column as cells; `name` is its header, `position` its place in its own table (from 0), `label` what it says it is, if anything.

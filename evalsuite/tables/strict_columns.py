@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal, overload
 
-from evalsuite.tables.columns import Column
+from evalsuite.tables.columns import Column, HeldColumn
 from evalsuite.tables.digested import AnyTable
+from evalsuite.tables.outlines import Outline
 from evalsuite.tables.strict_cells import Cell, Percent, read_native, read_text
-from evalsuite.tables.wording import kept
 from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
 
@@ -62,6 +62,7 @@ class Cells(Sequence[Cell]):
     def __init__(self, written: Sequence[Any], read: Callable[[Any], Cell]) -> None:
         self._written, self.read = written, read
         self._all: list[Cell] | None = None
+        self._outline: Outline | None = None
 
     def __len__(self) -> int:
         return len(self._written)
@@ -80,6 +81,13 @@ class Cells(Sequence[Cell]):
             return self._all[at]
         return self._read_all(self._written[at]) if isinstance(at, slice) else self.read(self._written[at])
 
+    def outline(self) -> Outline:
+        """What pairing asks of the column: of one that is held the same each time."""
+        if not isinstance(self._written, HeldColumn):
+            return Outline(self)
+        self._outline = self._outline or Outline(self)
+        return self._outline
+
     def _read_all(self, written: Sequence[Any]) -> list[Cell]:
         if self.read is read_native:
             return list(map(self.read, written))
@@ -93,8 +101,7 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
     found = []
     for index in chosen:
         own = read if table.types is None else read_native
-        written = table.columns[index]
-        cells = kept(("cells", table.types is None, terms.percentage), written, partial(Cells, written, own))
+        cells = _cells_of(table.columns[index], own, terms.percentage)
         column = Column(
             cells=cells,
             name=table.header[index] if index < len(table.header) else "",
@@ -105,6 +112,13 @@ def read_columns(table: Table, chosen: Sequence[int], terms: Terms = PLAIN_TERMS
             has_percent=terms.percentage and any(isinstance(cell, Percent) for cell in cells),
         )
         found.append(column)
+    return found
+
+
+def _cells_of(written: Sequence[Any], read: Callable[[Any], Cell], percentage: bool) -> Cells:
+    if not isinstance(written, HeldColumn):
+        return Cells(written, read)
+    found: Cells = written.known.setdefault(percentage, Cells(written, read))
     return found
 
 

@@ -13,7 +13,6 @@ and deterministic. Work is counted, never timed: at a cap it answers `limit` and
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
 from evalsuite.tables.clusters import ColumnPair, cannot_pair, pair_columns
@@ -23,7 +22,7 @@ from evalsuite.tables.outlines import Outline, Shelf
 from evalsuite.tables.row_bags import match_bags
 from evalsuite.tables.row_search import CapReachedError, RowSearch, Work
 from evalsuite.tables.strict_cells import Cell, equal, readings
-from evalsuite.tables.wording import kept
+from evalsuite.tables.strict_columns import Cells
 from evalsuite.texts.numbers import Tolerance
 
 # So many columns with the same first rows are looked at before all others.
@@ -216,7 +215,8 @@ class _Pairs:
     def __init__(self, gold: Sequence[Column], predicted: Sequence[Column], classes: Sequence[int], work: Work, heeds_labels: bool) -> None:
         self.gold, self.predicted, self.classes, self.work, self.heeds_labels = gold, predicted, classes, work, heeds_labels
         self._gold_outlines, self._outlines = (
-            [kept(("outline",), column.cells, partial(Outline, column.cells)) for column in side] for side in (gold, predicted)
+            [column.cells.outline() if isinstance(column.cells, Cells) else Outline(column.cells) for column in side]
+            for side in (gold, predicted)
         )
         self._gold_twins, self._twins = _Twins(gold), _Twins(predicted, heeds_labels)
         self._known: dict[tuple[int, Tolerance, int], ColumnPair | None] = {}

@@ -1,15 +1,14 @@
 """How reasons speak of tables: counts, cells and headers in a few characters, and the sentence of a full match."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, Protocol
 
 from evalsuite.tables.official_cells import is_empty
 from evalsuite.types import Fault, Score
 
-T = TypeVar("T")
 MAX_SHOWN: Final = 40
 # So many cells are looked at to tell which column is nearest; the few are for big tables.
 RANKED_CELLS: Final = 20_000
@@ -19,39 +18,16 @@ _DELIMITERS: Final = {";": "a semicolon", "\t": "a tab", "|": "a bar"}
 
 
 _WORDED: Final = ContextVar("worded", default=True)
-# What was worked out of columns that are seen again, by what it is and the column's id; and how many cells of them are kept at most.
-_KEPT: Final[ContextVar[dict[tuple[Any, ...], tuple[Any, Any]] | None]] = ContextVar("kept", default=None)
-_MOST_KEPT: Final = 1_000_000
 
 
 @contextmanager
 def verdicts_only() -> Iterator[None]:
-    """While it lasts no table is told why it is refused, nor how near it was: whoever scores a thousand asks for the verdicts alone.
-
-    What is worked out of a column is kept, for of a thousand tables most columns are gold's. Nobody may change a column meanwhile.
-    """
-    tokens = _WORDED.set(False), _KEPT.set({})
+    """While it lasts no table is told why it is refused, nor how near it was: whoever scores a thousand asks for the verdicts alone."""
+    token = _WORDED.set(False)
     try:
         yield
     finally:
-        _WORDED.reset(tokens[0])
-        _KEPT.reset(tokens[1])
-
-
-def kept(name: tuple[Any, ...], column: Sequence[Any], make: Callable[[], T]) -> T:
-    """What `make` gives of a column: inside `verdicts_only` the same thing again for the same column."""
-    known = _KEPT.get()
-    if known is None:
-        return make()
-    key = (*name, id(column))
-    if key in known:
-        found: T = known[key][1]
-        return found
-    made = make()
-    # The column is held, so that no other one gets its id.
-    if (len(known) + 1) * len(column) <= _MOST_KEPT:
-        known[key] = column, made
-    return made
+        _WORDED.reset(token)
 
 
 def is_worded() -> bool:
