@@ -231,6 +231,9 @@ def _fault_of(error: Exception) -> FaultError:
     import duckdb
 
     text = str(error)
+    # What no statement can make it say: one that raises a text of its own raises another kind.
+    if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
+        return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):
         return not_allowed(OUTSIDE)
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:

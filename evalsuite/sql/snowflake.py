@@ -44,6 +44,8 @@ _TYPES = {
 _FIXED = 0
 # The connector's own numbers for a request that found nobody, or whose session is over.
 _NO_NETWORK = frozenset({250001, 250003, 250005, 251001, 251011, 251012, 290403, 390112, 390114})
+# 290000 and the status of HTTP: the service is ill, or somebody before it.
+_SERVER_ERRORS = range(290500, 290600)
 # Functions of the system can stop sessions, and a procedure can be called in a FROM: neither is a question to data.
 _SYSTEM_CALL = re.compile(r"\bSYSTEM\$\w+|\bTABLE\s*\(\s*CALL\b", re.IGNORECASE)
 
@@ -111,7 +113,7 @@ class SnowflakeSession:
             raise self._fault_of(error) from None
 
     def _fault_of(self, error: Any) -> FaultError:
-        if error.errno in _NO_NETWORK:
+        if error.errno in _NO_NETWORK or (error.errno or 0) in _SERVER_ERRORS:
             return server_gone("Snowflake")
         if error.errno in (604, 630) or error.sqlstate == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")

@@ -32,6 +32,7 @@ _CHUNK_ROWS = 2048
 _STEPS = 100_000
 # Pages of the file kept in memory, and what is sorted before it would go to a file.
 _CACHE_KIB = 32 << 10
+DAMAGED = "damaged: SQLite cannot read its file"
 # The file itself is only read, so that these are about a temporary one.
 _NO_FILE = frozenset({"SQLITE_IOERR_GETTEMPPATH", "SQLITE_IOERR_WRITE", "SQLITE_FULL", "SQLITE_CANTOPEN"})
 NO_TEMPORARY_FILE = "the statement needs a temporary file, and none may be written"
@@ -64,7 +65,11 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
             raise UsageError(
                 f"connection {connection.name!r}: {journal.name} holds changes that are not in the file", hint="close its writer"
             )
-    return SqliteSession(path, limits, temp_in_memory=temp_in_memory)
+    try:
+        return SqliteSession(path, limits, temp_in_memory=temp_in_memory)
+    except sqlite3.Error as error:
+        _log.debug("sqlite: %r", error)
+        raise UsageError(f"connection {connection.name!r}: {path.name} is {DAMAGED}", hint="copy it again") from None
 
 
 def writes_nothing() -> bool:
@@ -150,6 +155,8 @@ class SqliteSession:
             return not_allowed(OUTSIDE)
         if not self._temp_in_memory and name in _NO_FILE:
             return FaultError("LIMIT", NO_TEMPORARY_FILE)
+        if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB")):
+            return FaultError("NEEDS_CONNECTION", f"the database is {DAMAGED}", side="setup")
         if name == "SQLITE_NOMEM":
             return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
         kinds = (
