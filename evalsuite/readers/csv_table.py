@@ -111,9 +111,11 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
             found = csv_rows(lines, delimiter=max(delimiters, key=lambda sign: len(next(csv_rows([first], delimiter=sign), (0, []))[1])))
             _, header = next(found, (0, []))
             rows = [(line, row) for line, row in found if row]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except UnicodeDecodeError:
+        why = f"not UTF-8, first in line {_first_undecodable(path)}"
+        raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=f"spreadsheets call it CSV UTF-8: {_NAMED_HINT}") from None
+    except (OSError, csv.Error) as error:
         why = "no such file" if isinstance(error, FileNotFoundError) else reason_of(error) if isinstance(error, OSError) else str(error)
-        why = "not UTF-8" if isinstance(error, UnicodeDecodeError) else why
         raise UsageError(f"{path}: cannot be read as CSV: {why}", hint=_NAMED_HINT) from None
     if not header:
         raise UsageError(f"{path}: empty, with no column at all", hint=_NAMED_HINT)
@@ -123,6 +125,16 @@ def read_named_rows(path: Path, *, delimiters: str = ",") -> tuple[list[str], li
         if len(row) > len(header):
             raise UsageError(f"{path}:{line}: {len(row)} fields, the header has {len(header)}", hint="quote fields that hold the delimiter")
     return header, rows
+
+
+def _first_undecodable(path: Path) -> int:
+    """The line with the first bytes that are not UTF-8; 1 of a file that is UTF-8 by now."""
+    data = path.read_bytes()
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        return data.count(b"\n", 0, error.start) + 1
+    return 1
 
 
 def _is_archive(name: str) -> bool:

@@ -23,6 +23,7 @@ def test_rows_keep_their_lines(tmp_path: Path) -> None:
         (b"a\tb\n1\t2\n", "is a tab the delimiter?"),
         (b"a|b\n", "is a bar the delimiter?"),
         (b"\xff\xfea", "cannot be read as CSV: not UTF-8"),
+        ("name,city\na,Wien\nb,Köln\n".encode("cp1252"), "cannot be read as CSV: not UTF-8, first in line 3"),
         (b"a,b\n1,2,3\n", "a.csv:2: 3 fields, the header has 2"),
         (b"a\n" + b"x" * 200_000, "cannot be read as CSV: field larger than field limit"),
     ],
