@@ -1,29 +1,21 @@
 """One scoring of one submission, from two folders to a `Run`: plan, open, execute, summarise, save."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evalsuite.errors import UsageError
 from evalsuite.garbage import not_looking
-from evalsuite.gold.errata import Errata, read_errata
-from evalsuite.gold.judge_file import with_judge
-from evalsuite.gold.layouts import read_gold
-from evalsuite.readers.gold_files import GoldFiles, read_gold_files
-from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.paths import Inode
 from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
 from evalsuite.run.corrected import correct, unapplied
-from evalsuite.run.databases import Databases, hangs_on_database
+from evalsuite.run.databases import hangs_on_database
 from evalsuite.run.finished import Options, Run
 from evalsuite.run.forensics import with_notes
-from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import Batches, is_batch
-from evalsuite.run.living_gold import Living, drifts
-from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
+from evalsuite.run.plan import by_tag, warnings_of
+from evalsuite.run.planned import Planned, planned_run
 from evalsuite.run.score_cache import ScoreCache
 from evalsuite.run.sql_answers import SqlAnswers
 from evalsuite.store.merkle import root_of
@@ -31,9 +23,8 @@ from evalsuite.store.new_folders import claim, new_folder
 from evalsuite.store.run_folder import RunFolder
 from evalsuite.store.signature import receipt
 from evalsuite.summary import summarise
-from evalsuite.types import Gold, Result, Rule, Submission, Task
-from evalsuite.workers.budget import Budget
-from evalsuite.workers.executors import Executor, Work, check_executor, default_jobs, open_executor
+from evalsuite.types import Result
+from evalsuite.workers.executors import Executor, Work, check_executor, open_executor
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote, forking
 
@@ -64,7 +55,7 @@ def run(
         with (
             not_looking(),
             nullcontext(zygote) if zygote is not None and zygote.alive else forking(result_dir) as zygote,
-            _planned(result_dir, gold_dir, options, zygote) as planned,
+            planned_run(result_dir, gold_dir, options, zygote) as planned,
             _opened(planned, zygote, judges) as opened,
         ):
             finished = _summarise(planned, opened, _execute(planned, opened, progress), started)
@@ -82,27 +73,6 @@ class InterruptedRun(KeyboardInterrupt):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Planned:
-    """What is to be scored and how. Both sides are read as far as they name things; no answer is opened yet."""
-
-    options: Options
-    gold: Gold
-    gold_files: GoldFiles
-    errata: Errata | None
-    gold_inodes: frozenset[Inode]
-    limits: Limits
-    budget: Budget
-    submission: Submission
-    databases: Databases
-    living: Living
-    stamps: Mapping[str, str] | None
-    tasks: Sequence[Task]
-    rules: Rule
-    signature: str
-    drift: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Opened:
     """Who scores a plan, from the one that asks a judge to the pool of workers, and where its results go.
 
@@ -115,51 +85,6 @@ class Opened:
     cache: ScoreCache | None
     folder: RunFolder | None
     known: Mapping[str, Result]
-
-
-@contextmanager
-def _planned(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None) -> Iterator[Planned]:
-    """The plan; what computed its gold is closed after the block."""
-    gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
-    errata = read_errata(gold, day=options.errata_day)
-    limits = resolve_limits(gold.suite.limits, options.limits)
-    budget = Budget(limits)
-    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote)
-    chosen = options.rules or gold.suite.rules
-    wanted = plan(
-        gold,
-        submission,
-        rules=chosen,
-        limits=limits,
-        only=options.only,
-        pattern=options.pattern,
-        group=options.group,
-        allow_programs=options.allow_programs,
-    )
-    files = read_gold_files(gold.folder, gold.spec_file)
-    gold = replace(gold, hash=files.hash)
-    allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}
-    jobs, isolation = options.jobs or default_jobs(), options.isolation
-    databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
-    with closing(databases):
-        living = databases.living_gold(wanted, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
-        yield Planned(
-            options=replace(options, jobs=jobs),
-            gold=gold,
-            gold_files=files,
-            errata=errata,
-            gold_inodes=files.inodes | (errata.inodes if errata is not None else frozenset()),
-            limits=limits,
-            budget=budget,
-            submission=submission,
-            databases=databases,
-            living=living,
-            stamps=databases.stamps(living.tasks),
-            tasks=list(living.tasks) if options.shard is None else options.shard.of(living.tasks),
-            rules=rules_of(gold, chosen),
-            signature=signature_of(gold, chosen=chosen, limits=limits, living=living.hash, **allowed),
-            drift=drifts(living, options.runs_folder, gold.hash),
-        )
 
 
 @contextmanager
