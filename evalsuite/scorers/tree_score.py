@@ -1,6 +1,6 @@
 """`tree_score`: extracted JSON against gold JSON by Treeval."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.errors import FaultError
@@ -70,31 +70,16 @@ def tree_score(
     references: list[Any] = gold if isinstance(gold, list) else [gold]
     answers: list[Any] = prediction if isinstance(prediction, list) and isinstance(gold, list) else [prediction]
     lost = next((record for record in answers if isinstance(record, Lost) and record.cause), None)
+    how: dict[str, Any] = {"metrics": metrics, "types_metrics": types_metrics, "leaves_metrics": leaves_metrics}
+    how |= {"exclusive": exclusive, "hierarchical": hierarchical}
     try:
         known = treeval_schema_of(schema if schema is not None else infer_schema(references, widen=True, notify=lambda _: None), id_field)
         expected, predictions, invented = _paired(references, answers, id_field, known)
 
         def scored(predictions: list[Any], invented: list[Any], *, compat: bool) -> TreevalResult:
-            return treeval_score(
-                predictions,
-                expected,
-                known,
-                metrics=metrics,
-                types_metrics=types_metrics,
-                leaves_metrics=leaves_metrics,
-                exclusive=exclusive,
-                hierarchical=hierarchical,
-                compat=compat,
-                invented=invented,
-            )
+            return treeval_score(predictions, expected, known, compat=compat, invented=invented, **how)
 
-        # The reference's result is let go before the other is made: of many records each is large.
-        by_position = [None if isinstance(record, Lost) else record for record in answers][: len(references)]
-        official = scored([*by_position, *[None] * (len(references) - len(by_position))], [], compat=True)
-        raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
-        value = 0.0 if raises else min(1.0, max(0.0, official.score))
-        reason = f"the reference raises: {raises}" if raises else treeval_reason(official)
-        del official, by_position
+        value, reason, raises = _by_position(scored, answers, len(references), lost)
         strict = scored(predictions, invented, compat=False)
     except (ValueError, SchemaError, JsonRefError, GoldValidationError) as error:
         raise FaultError("BAD_SPEC", str(error), side="gold") from None
@@ -116,6 +101,19 @@ def tree_score(
             "margin": tree_margin(prediction, gold, id_field),
         },
     )
+
+
+def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n: int, lost: Lost | None) -> tuple[float, str, str]:
+    """(value, reason, why the reference raises) under official rules: records by position, null for what is lost or lacking.
+
+    The result is let go here, before another is made: of many records each is large.
+    """
+    by_position = [None if isinstance(record, Lost) else record for record in answers][:n]
+    official = scored([*by_position, *[None] * (n - len(by_position))], [], compat=True)
+    raises = f"it cannot read {lost.reason}" if lost else official.reference_raises
+    if raises:
+        return 0.0, f"the reference raises: {raises}", raises
+    return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
 
 
 def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:
