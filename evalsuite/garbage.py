@@ -19,14 +19,11 @@ def look_seldom() -> None:
 
 @contextmanager
 def not_looking() -> Iterator[None]:
-    """Inside, nobody looks. What was made then counts as old at once, so that the next search does not begin with it."""
+    """Inside, nobody looks."""
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
-            if not gc.get_freeze_count():
-                gc.freeze()
-                gc.unfreeze()
             gc.enable()

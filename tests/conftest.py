@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.garbage import look_seldom
 from evalsuite.workers.start import Zygote, forking
 
 # The folders of tests whose subject is neither the start of processes nor their end.
@@ -53,7 +54,11 @@ def is_default_corpus() -> bool:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Compile the package once where Python keeps no bytecode: else every command that a test starts would do so again."""
+    """Compile the package once where Python keeps no bytecode: else every command that a test starts would do so again.
+
+    And look for garbage as seldom as a command does: what some thousand tests leave behind is large.
+    """
+    look_seldom()
     if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "evalsuite", quiet=2)
 

@@ -49,5 +49,6 @@ def _answered(arguments: list[str], *, ends_process: bool) -> int:
         return 0
     from evalsuite.cli.gate import guarded
 
-    _look_seldom_for_garbage()
+    if ends_process:
+        _look_seldom_for_garbage()
     return guarded(arguments, ends_process=ends_process)

@@ -10,7 +10,7 @@ from evalsuite.cli.commands import COMMANDS
 from evalsuite.cli.gate import fitting, options_in
 from evalsuite.cli.parser import called, load_command
 from evalsuite.errors import FAULTS
-from evalsuite.store.run_folder import _cannot_write
+from evalsuite.store.run_folder import cannot_write_run
 from tests.conftest import ROOT
 
 # What holds the text of a hint, by the name it is given.
@@ -96,7 +96,7 @@ def test_one_hint_for_many_commands(arguments: list[str], hint: str) -> None:
     """A run folder that cannot be written is said by the store, which does not know who asked: each command shows its own ways out."""
     from pathlib import Path
 
-    error = _cannot_write(Path("x"), PermissionError(13, "Permission denied"))
+    error = cannot_write_run(Path("x"), PermissionError(13, "Permission denied"))
     assert fitting(error.hint, called(arguments)) == hint
 
 
