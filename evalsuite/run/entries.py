@@ -155,7 +155,9 @@ class _Scoring:
         only = digest_of_ids(settings.only)
         self._keys = {name: key_of(line, corrected, own, only=only) for name, own in hashes.items() if name not in self.turned_away}
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
-        found = find_scored(settings.runs_folder, wanted, memo)
+        scored = find_scored(settings.runs_folder, wanted, memo)
+        # One whose results cannot be read says nothing.
+        found = {key: folder for key, folder in scored.items() if run_scores(folder, memo) is not None}
         if facts["defaults"]:
             rules = {name: chosen or default for name, default in facts["defaults"].items()}
             found = {key: folder for key, folder in found.items() if _follows(run_scores(folder, memo), rules)}

@@ -88,7 +88,8 @@ def news(board: "Leaderboard", before: Before | None) -> list[str]:
     if not ranked:
         return ["Nobody is ranked."]
     score = ranked[0].score or 0.0
-    found = [f"{_named([row.name for row in ranked if row.rank == 1])} leads with {f'{score:.4g}' if board.is_raw else percent(score)}."]
+    leaders = [row.name for row in ranked if row.rank == 1]
+    found = [f"{_named(leaders)} lead{'s' * (len(leaders) == 1)} with {f'{score:.4g}' if board.is_raw else percent(score)}."]
     if before is None:
         return [*found, f"{counted(len(ranked), 'submission')} ranked."]
     if new := [row.name for row in ranked if before.is_new(row)]:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,10 +13,11 @@ from evalsuite.errors import OutputError
 from evalsuite.memo import Memo
 from evalsuite.outcome import own_value
 from evalsuite.stats.units import units_of
-from evalsuite.store.history import part_asked_for, read_run
+from evalsuite.store.history import RunEntry, part_asked_for, read_run
 from evalsuite.store.run_files import read_results
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run
 from evalsuite.store.unit_files import Reader
+from evalsuite.types import Result
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,23 +73,28 @@ def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunSc
     found = _read_columns(folder, read)
     if found is not None and _stamp_of_run(folder) == stamp:
         memo.put("run", key, {"stamp": stamp, "columns": {name: getattr(found, name) for name in RunScores.__slots__}})
-        memo.put("run-key", key, {"stamp": stamp, "key": run_key(found)})
     return found if found is None else _lean(found)
 
 
 def find_scored(root: Path, wanted: set[str], memo: Memo) -> dict[str, Path]:
     """`run_key` -> the newest finished run folder under `root` that scored under it, for the keys that are wanted."""
     found: dict[str, Path] = {}
-    for folder in sorted(root.iterdir()) if root.is_dir() and wanted else ():
-        stamp = _stamp_of_run(folder)
-        if stamp is None:
+    if not wanted or not root.is_dir():
+        return found
+    place = root.resolve()
+    names = sorted(os.listdir(root))  # noqa: PTH208 - of ten thousand runs
+    known = memo.get_all("run-key", [str(place / name) for name in names])
+    for name in names:
+        folder = root / name
+        if (stamp := _stamp_of_run(folder)) is None:
             continue
-        known = memo.get("run-key", str(folder.resolve()))
-        if known is None or known["stamp"] != stamp:
-            scores = run_scores(folder, memo)
-            known = {"key": run_key(scores) if scores is not None else ""}
-        if known["key"] in wanted:
-            found[known["key"]] = folder
+        said = known.get(str(place / name))
+        if said is None or said["stamp"] != stamp:
+            entry = read_run(folder)
+            said = {"stamp": stamp, "key": run_key(_columns_of(entry, [])) if entry is not None else ""}
+            memo.put("run-key", str(place / name), said)
+        if said["key"] in wanted:
+            found[said["key"]] = folder
     return found
 
 
@@ -147,12 +154,17 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
         results = list(read_results(folder / RESULTS, read=read))
     except (OSError, ValueError, TypeError, OutputError):
         return None
+    return _columns_of(entry, results)
+
+
+def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
+    """The columns of a run with these results."""
     raw = [own_value(result) for result in results]
     is_sample = str(entry.run.get("options", {}).get("mode", "")).startswith("sample ")
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
     submission, corrections = run.get("submission", {}), run.get("corrections") or {}
     return RunScores(
-        folder=str(folder),
+        folder=str(entry.folder),
         signature=str(run.get("signature", "")),
         submission_hash="" if submission.get("unsure") else str(submission.get("hash", "")),
         submission=str(submission.get("folder", "")),

@@ -39,7 +39,8 @@ class RunsFolder:
     def __init__(self, runs: Path, suites: Path | None) -> None:
         self.folder = runs
         self._suites = suites
-        self._kept = Kept(4096)
+        # More than people keep: with one less than there are, each look at all would read all of them again.
+        self._kept = Kept(32_768)
         # A record is all results of a run: a few of them are enough to page through one or compare four.
         self._records = Kept(12)
 
