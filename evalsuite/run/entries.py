@@ -157,10 +157,11 @@ class _Scoring:
         wanted = set() if anew or not facts["is_bundled"] else set(self._keys.values())
         scored = find_scored(settings.runs_folder, wanted, memo)
         # One whose results cannot be read says nothing.
-        found = {key: folder for key, folder in scored.items() if run_scores(folder, memo) is not None}
+        self._scores = {folder: scores for folder in scored.values() if (scores := run_scores(folder, memo)) is not None}
+        found = {key: folder for key, folder in scored.items() if folder in self._scores}
         if facts["defaults"]:
             rules = {name: chosen or default for name, default in facts["defaults"].items()}
-            found = {key: folder for key, folder in found.items() if _follows(run_scores(folder, memo), rules)}
+            found = {key: folder for key, folder in found.items() if _follows(self._scores[folder], rules)}
         self._known, self._asked = self._on_todays_databases(found), set[str]()
         self._n_new = len({key for key in self._keys.values() if key not in self._known})
         self._n_done = 0
@@ -201,7 +202,7 @@ class _Scoring:
         except SubmissionError as error:
             return Entry(name=place.name, scores=None, fault=error.message.replace(str(place.folder), place.name))
         self._asked.add(key)
-        scores = run_scores(folder, self._memo)
+        scores = self._scores.get(folder) or run_scores(folder, self._memo)
         if scores is not None and key.endswith(f"|submission:{scores.submission_hash}"):
             self._known[key] = folder
         if scores is None:
@@ -210,8 +211,9 @@ class _Scoring:
 
     def _ask_again(self, place: Place, folder: Path) -> None:
         """Have a known run's instances judged that nobody could judge, in its own folder; where it cannot be written it stays as it is."""
-        run = run_scores(folder, self._memo)
+        run = self._scores.get(folder)
         if run is not None and any(value is None and status in UNGRADED for value, status in zip(run.score, run.status, strict=True)):
+            del self._scores[folder]
             with suppress(OutputError):
                 self._run(place, metadata=run.metadata, resume=folder)
 
@@ -281,9 +283,9 @@ def _gold_facts(gold_dir: Path, content: str, memo: Memo) -> dict[str, Any]:
     return facts
 
 
-def _follows(run: RunScores | None, rules: Mapping[str, Rule]) -> bool:
+def _follows(run: RunScores, rules: Mapping[str, Rule]) -> bool:
     """Whether each score follows its instance's rules: the signature of a suite with trees does not tell `--rules official` from none."""
-    if run is None or set(run.ids) != set(rules):
+    if set(run.ids) != set(rules):
         return False
     rows = zip(run.ids, run.score, run.official, run.strict, strict=True)
     return all(score == (official if rules[name] == "official" else strict) for name, score, official, strict in rows)

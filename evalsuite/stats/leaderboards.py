@@ -141,8 +141,11 @@ def pairwise_p(
 
 def _as_matrix(values: Sequence[float], m: int) -> Matrix:
     """The p-values of all pairs (i, j < i) as a matrix."""
-    known = dict(zip(((i, j) for i in range(m) for j in range(i)), values, strict=True))
-    return tuple(tuple(1.0 if i == j else known[max(i, j), min(i, j)] for j in range(m)) for i in range(m))
+    import numpy as np
+
+    full, (i, j) = np.ones((m, m)), np.tril_indices(m, -1)
+    full[i, j] = full[j, i] = values
+    return tuple(map(tuple, full.tolist()))
 
 
 def _adjusted_rows(raw: Sequence[float], m: int, correction: Correction) -> Matrix:
