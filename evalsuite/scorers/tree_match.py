@@ -125,11 +125,17 @@ def tree_match(
         details={
             **field_details(result),
             "n_repaired": n_repaired,
-            "margin": tree_margin(prediction, gold, id_field),
+            "margin": tree_margin(prediction, gold, id_field, schema=as_json_schema(known), right=_right(result)),
             **match_units(result, by_record),
             **({"warnings": unread} if (unread := _unread(notices)) else {}),
         },
     )
+
+
+def _right(result: RunResult) -> Iterator[tuple[Any, Any]]:
+    """(gold, predicted) of each leaf that is right."""
+    rows = (row for record in result.records for row in record.field_results)
+    return ((row.gold_value, row.extracted_value) for row in rows if row.status == "match" and row.score == 1)
 
 
 def _semantic(schema: Any, judge: Any) -> dict[str, SemanticBatchComparator]:

@@ -98,7 +98,7 @@ def tree_score(
         details={
             **treeval_details(strict, len(references)),
             "n_repaired": n_repaired,
-            "margin": tree_margin(prediction, gold, id_field),
+            "margin": tree_margin(prediction, gold, id_field, right=_right(strict)),
         },
     )
 
@@ -114,6 +114,11 @@ def _by_position(scored: Callable[..., TreevalResult], answers: Sequence[Any], n
     if raises:
         return 0.0, f"the reference raises: {raises}", raises
     return min(1.0, max(0.0, official.score)), treeval_reason(official), ""
+
+
+def _right(result: TreevalResult) -> Iterator[tuple[Any, Any]]:
+    """(gold, predicted) of each leaf that is right."""
+    return ((row.expected, row.got) for row in result.rows if row.status == "match" and row.score == 1)
 
 
 def _paired(references: list[Any], answers: list[Any], id_field: str | None, schema: Any) -> tuple[list[Any], list[Any], list[Any]]:

@@ -17,6 +17,8 @@ from evalsuite.reports.margins_document import margins_document
 from evalsuite.reports.terminal import as_text
 from evalsuite.scorers.number_match import number_match
 from evalsuite.scorers.table_match import table_match
+from evalsuite.scorers.tree_match import tree_match
+from evalsuite.scorers.tree_score import tree_score
 from evalsuite.tables import evidence
 from evalsuite.types import Result, Table
 
@@ -131,6 +133,67 @@ def test_no_smaller_tolerance_turns_a_number(words: list[str], gold: Any, percen
 def test_numbers(answer: str, gold: Any, options: dict[str, Any], expected: float | None) -> None:
     """The distance of the nearest number; what is hedged or excluded is so under any tolerance."""
     assert evalsuite.score("number_match", answer, gold=gold, **options).details["margin"] == expected
+
+
+NUMBERS = st.integers(-3, 30) | st.sampled_from([0.5, 1.5, 12.25, 12.26, -0.0, 1e308])
+ITEMS = st.fixed_dictionaries({"x": NUMBERS, "y": st.sampled_from("ab")})
+TREES = st.fixed_dictionaries(
+    {"n": NUMBERS, "s": st.sampled_from(["a", "b"]), "numbers": st.lists(NUMBERS, max_size=3), "items": st.lists(ITEMS, max_size=3)}
+)
+
+
+@st.composite
+def near_trees(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A gold record, and one made of it: numbers moved, lists in another order, sometimes another text."""
+    gold = draw(TREES)
+    made = json.loads(json.dumps(gold))
+    for name in ("numbers", "items"):
+        made[name] = list(draw(st.permutations(made[name])))
+    for place in [(made, "n"), *((made["numbers"], at) for at in range(len(made["numbers"]))), *((item, "x") for item in made["items"])]:
+        if draw(st.booleans()):
+            place[0][place[1]] = draw(NUMBERS)  # type: ignore[index]
+    if draw(st.integers(0, 3)) == 0:
+        made["s"] = draw(st.sampled_from(["a", "b", "B"]))
+    return gold, made
+
+
+@settings(max_examples=150, deadline=None)
+@given(near_trees(), st.booleans(), st.booleans())
+def test_no_smaller_tolerance_turns_a_tree(trees: Any, is_ordered: bool, folds_case: bool) -> None:
+    """The margin is what `tree_match` itself says with that tolerance on each number, whichever elements go together."""
+    gold, made = trees
+
+    def strict(tolerance: float) -> float:
+        number = {"type": "number", "x-eval-compare": {"numeric": {"tolerance": {"abs": tolerance}}}}
+        text = {"type": "string", "x-eval-compare": "text" if folds_case else "exact"}
+        item = {"type": "object", "properties": {"x": number, "y": text}}
+        align = {"ordered": True} if is_ordered else {"match_by": "hungarian"}
+        lists = {name: {"type": "array", "items": one, "x-eval-align": align} for name, one in (("numbers", number), ("items", item))}
+        score = tree_match(made, gold=gold, schema={"type": "object", "properties": {"n": number, "s": text, **lists}})
+        margins.append(score.details["margin"])
+        assert score.strict is not None
+        return float(score.strict == 1)
+
+    margins: list[float | None] = []
+    is_right = strict(0.0) == 1
+    assert turns_at(margins[0], is_right, strict)
+
+
+@settings(max_examples=80, deadline=None)
+@given(near_trees())
+def test_no_smaller_tolerance_turns_a_tree_of_treeval(trees: Any) -> None:
+    """The same of `tree_score`, whose lists have no order."""
+    gold, made = trees
+    schema = {"n": "number", "s": "string", "numbers": ["number"], "items": [{"x": "number", "y": "string"}]}
+
+    def strict(tolerance: float) -> float:
+        near = {"near": lambda prediction, reference: float(abs(prediction - reference) <= tolerance)}
+        score = tree_score(made, gold=gold, schema=schema, metrics=near, types_metrics={"number": ["near"]})
+        assert score.strict is not None
+        return float(score.strict > 1 - 1e-9)
+
+    score = tree_score(made, gold=gold, schema=schema)
+    assert turns_at(score.details["margin"], score.strict == 1, strict)
 
 
 def test_trees() -> None:
