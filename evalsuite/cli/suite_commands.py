@@ -9,6 +9,7 @@ import typer
 
 from evalsuite.cli.options import AllowUnscored, Code, Group, InvalidAs, JudgeFile, Plugins, load_parameters, load_plugins
 from evalsuite.cli.options import invalid_as as counted_as
+from evalsuite.cli.showing import ProgressBar
 from evalsuite.cli.try_command import suite_try
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE, UsageError
 from evalsuite.outcome import UNJUDGED
@@ -170,16 +171,18 @@ def suite_run(
     suite, n_unscored, n_refused = TestSuite(name), 0, 0
     for source, column, own_name in planned:
         try:
-            made = suite.run(
-                run_name or own_name,
-                candidate_data_path=source,
-                candidate_column=column,
-                input_column=input_column,
-                context_column=context_column,
-                allow_programs=code.allow_programs,
-                invalid_as=counted_as(invalid_as),
-                **asdict(about),
-            )
+            with ProgressBar() as progress:
+                made = suite.run(
+                    run_name or own_name,
+                    candidate_data_path=source,
+                    candidate_column=column,
+                    input_column=input_column,
+                    context_column=context_column,
+                    allow_programs=code.allow_programs,
+                    invalid_as=counted_as(invalid_as),
+                    progress=progress,
+                    **asdict(about),
+                )
         except (UsageError, SuiteError) as error:
             if len(planned) == 1:
                 raise

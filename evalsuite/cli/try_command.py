@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from evalsuite.cli.options import Json, Quiet, load_parameters
-from evalsuite.cli.showing import Outputs, check_showing, print_document, with_lost, write_all
+from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, print_document, with_lost, write_all
 from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
 
@@ -66,7 +66,11 @@ def suite_try(
             config=load_parameters(parameters or ()),
             root=ROOT if keep else scratch,
         )
-        runs = [suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None).run for name in candidates]
+        runs = []
+        for name in candidates:
+            with ProgressBar(hidden=json_ or quiet) as progress:
+                made = suite.run(name, candidate_data_path=source, candidate_column=name, save=keep is not None, progress=progress)
+            runs.append(made.run)
         document, line = _told(dict(zip(candidates, runs, strict=True)), alpha, everything=all_)
         unjudged = any(result.score is None and result.fault != "UNDEFINED" for run in runs for result in run.results)
         code, line = with_lost(EXIT_UNSCORABLE if unjudged else EXIT_OK, line, write_all(document, output or ()))

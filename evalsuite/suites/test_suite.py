@@ -4,7 +4,7 @@ import asyncio
 import json
 import shlex
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -162,6 +162,7 @@ class TestSuite:
         description: str | None = "",
         allow_programs: bool = False,
         invalid_as: Literal["zero"] | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> TestRun:
         """The scored candidates, one per case in case order; saved in the history with all metadata unless `save` is False.
 
@@ -180,6 +181,7 @@ class TestSuite:
             model_name, model_version, foundation_model, prompt_template, description: kept and shown.
             allow_programs: whether candidates that are programs may be run, with nothing to jail them (python_unit_testing, pass_at_k).
             invalid_as: "zero" counts a candidate that the judge gave no verdict on as wrong; else its score is None.
+            progress: called with how many cases are done, and of how many.
 
         Raises:
             UsageError: no candidates, another number of them than of cases, a context that is missing.
@@ -210,7 +212,7 @@ class TestSuite:
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
         options = Options(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
-        return TestRun(name=run_name, run=run(submission, gold, options), suite=self._suite, output=tuple(outputs))
+        return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""

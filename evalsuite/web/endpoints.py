@@ -181,8 +181,8 @@ ENDPOINTS = (
         summary="One run: its summary, and a page of its results in gold order or sorted",
         handle=_show_run,
         sorts=RESULT_SORTS,
-        filters=("status", "scorer", "group", "flip", "q"),
-        repeatable=("status", "scorer", "group", "flip"),
+        filters=("status", "scorer", "group", "flip", "field", "q"),
+        repeatable=("status", "scorer", "group", "flip", "field"),
         is_paged=True,
     ),
     Endpoint(

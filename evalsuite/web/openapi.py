@@ -90,6 +90,7 @@ _MEANINGS = {
     "scoring_method": "the name of a scorer",
     "status": "an outcome (right, wrong, partial, missing, submission_fault, ...) or a status",
     "flip": "why both rules differ, as the report says it",
+    "field": "only results in which the field of this path is not whole",
     "scorer": "the name of a scorer",
     "group": "a group of instances",
     "run_ids": "the id of a run",

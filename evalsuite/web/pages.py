@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 SUITES, RUNS, INSTANCES, CASES = 20, 50, 50, 50
 REPORTS = {".csv": "text/csv", ".html": "text/html", ".json": "application/json", ".md": "text/markdown", ".xml": "application/xml"}
-RESULT_FILTERS = ("status", "scorer", "group", "flip", "q")
+RESULT_FILTERS = ("status", "scorer", "group", "flip", "field", "q")
 
 
 def routes(state: "State") -> list[Any]:
@@ -143,6 +143,7 @@ def show_run(state: "State", request: "Request") -> "Response":
         scorer_choices=sorted({result.scorer for result in record.results if result.scorer}),
         flip_choices=sorted({str(cause) for result in record.results if (cause := result.details.get("flip"))}),
         group_choices=sorted(record.run.get("groups") or {}),
+        field_choices=sorted(record.summary.by_field),
         **figures.run_values(shown, record),
     )
 

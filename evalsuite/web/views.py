@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from evalsuite.board.pairing import fields_of
 from evalsuite.outcome import kind_of
 from evalsuite.reports.record import Record
 from evalsuite.types import Result
@@ -54,11 +55,13 @@ def run_key(run: ShownRun, word: str) -> Any:
 
 
 def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result]:
-    """The page of a run's results of any of the statuses, scorers, groups and causes of flips, in gold order or sorted.
+    """The page of a run's results of any of the statuses, scorers, groups, causes of flips and fields that are not whole, in gold order or
+    sorted.
 
     `q` is looked for in id, reason, question, reference (unless gold is hidden) and answer.
     """
     statuses, scorers, groups, flips = (set(query.many(key)) for key in ("status", "scorer", "group", "flip"))
+    fields = set(query.many("field"))
     text, tags = query.last("q").casefold(), record.groups
     cases, answers = (case_by_id(suite), handed_in_texts(record)) if text else ({}, {})
 
@@ -80,6 +83,7 @@ def find_results(suite: ShownSuite, record: Record, query: Query) -> Page[Result
         and (not scorers or result.scorer in scorers)
         and (not groups or groups & set(tags.get(result.instance_id, ())))
         and (not flips or result.details.get("flip") in flips)
+        and (not fields or any(path in fields and f1 < 1 for path, (_, _, f1) in fields_of(result).items()))
         and (not text or says_it(result))
     ]
     return paginate(in_order(found, query.sort, result_key), page=query.page, page_size=query.page_size)

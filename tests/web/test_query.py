@@ -4,7 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from evalsuite.web.pages import RESULT_FILTERS
 from evalsuite.web.query import ID, BadQueryError, checked_id, in_order, made_at, read_query, safe_id
+from evalsuite.web.shelf import ShownSuite
+from evalsuite.web.views import find_results
+from tests.reports import made
 
 
 def test_empty_fields_of_a_form_mean_the_default() -> None:
@@ -49,3 +53,20 @@ def test_what_has_no_value_stands_last_either_way() -> None:
     rows = [("a", None), ("b", 1.0), ("c", 0.5), ("d", 1.0)]
     for sort, expected in (("score", "cbda"), ("-score", "bdca"), ("", "abcd")):
         assert "".join(name for name, _ in in_order(rows, sort, lambda row, _: row[1])) == expected
+
+
+def test_results_by_a_field_that_is_not_whole() -> None:
+    """Of JSON records those remain in which the field of that path is wrong somewhere; several fields are joined by or."""
+    whole, broken = {"precision": 1.0, "recall": 1.0, "f1": 1.0}, {"precision": 1.0, "recall": 0.5, "f1": 2 / 3}
+    rows = {"a": (whole, broken), "b": (broken, whole), "c": (whole, whole)}
+    results = [
+        made.result(name, 0.5, details={"fields": [{"path": "city", **city}, {"path": "lines.sum", **lines}]})
+        for name, (city, lines) in rows.items()
+    ]
+    suite = ShownSuite(id="s", name="s", kind="gold", description="", scoring_method={}, created_at="", updated_at="", runs=(), scorers=())
+
+    def found(*fields: str) -> list[str]:
+        query = read_query([("field", field) for field in fields], filters=RESULT_FILTERS)
+        return [one.instance_id for one in find_results(suite, made.record(*results), query).items]
+
+    assert (found("city"), found("lines.sum"), found("city", "lines.sum"), found("no"), found()) == (["b"], ["a"], ["a", "b"], [], [*"abc"])
