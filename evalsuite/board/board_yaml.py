@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import GoldError, did_you_mean
-from evalsuite.gold.suite_yaml import yaml_nodes
+from evalsuite.gold.yaml_places import yaml_nodes
 from evalsuite.reveal import LEVELS
 from evalsuite.stats.samples import SEED
 

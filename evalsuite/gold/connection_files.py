@@ -12,7 +12,7 @@ from typing import Any
 
 from evalsuite.errors import GoldError, UsageError, did_you_mean
 from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options
-from evalsuite.gold.suite_yaml import top_level
+from evalsuite.gold.yaml_places import top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
 from evalsuite.sql.session import Connection, is_there

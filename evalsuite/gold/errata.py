@@ -22,7 +22,7 @@ from typing import Any, Final, Literal
 
 from evalsuite.errors import FaultError, GoldError, did_you_mean
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
-from evalsuite.gold.suite_yaml import yaml_nodes
+from evalsuite.gold.yaml_places import yaml_nodes
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.types import Check, Gold, GoldInstance
 

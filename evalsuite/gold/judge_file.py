@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from evalsuite.errors import EvalsuiteError, UsageError
-from evalsuite.gold.suite_yaml import top_level
+from evalsuite.gold.yaml_places import place_of_fault, top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.types import Gold
 
@@ -93,4 +93,4 @@ def _check_section(section: Mapping[str, Any], place: str) -> None:
     try:
         read_settings(section)
     except EvalsuiteError as error:
-        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None
+        raise UsageError(f"{place_of_fault(section, place, error.message)}: {error.message}", hint=error.hint) from None

@@ -1,13 +1,13 @@
 """The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line."""
 
 import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
 from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
+from evalsuite.gold.yaml_places import place_of_fault, top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers import SCORERS
@@ -118,68 +118,6 @@ def _bring_scorer(name: str, target: Any, where: str, folder: Path) -> None:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from error
 
 
-def top_level(file: Path, where: str) -> Iterator[tuple[str, Any, str]]:
-    """(key, value, "file:line") of the mapping the file holds. Raises `GoldError` with the line."""
-    with yaml_nodes(file, where) as (loader, node):
-        if node is None:
-            return
-        if node.id != "mapping":
-            raise GoldError(f"{where}:{node.start_mark.line + 1}: not a mapping", hint="write `key: value` lines")
-        for key_node, value_node in node.value:
-            place = f"{where}:{key_node.start_mark.line + 1}"
-            yield str(key_node.value), loader.construct_object(value_node, deep=True), place
-
-
-@contextmanager
-def yaml_nodes(file: Path, where: str) -> Iterator[tuple[Any, Any]]:
-    """(the loader, the top node) of a YAML file in which no key stands twice; the node is None for an empty one.
-
-    Inside, whatever YAML cannot make a value of becomes a `GoldError` with the line.
-    """
-    import yaml
-
-    try:
-        loader = yaml.SafeLoader(file.read_text(encoding="utf-8-sig"))
-        node = loader.get_single_node()
-        if node is not None and node.tag == "tag:yaml.org,2002:null":
-            node = None
-        if node is not None:
-            refuse_twice(node, where)
-        yield loader, node
-    except yaml.MarkedYAMLError as error:
-        line = f":{error.problem_mark.line + 1}" if error.problem_mark else ""
-        raise GoldError(f"{where}{line}: not valid YAML", hint="quote texts that hold ': ' or begin with a special character") from None
-    except EvalsuiteError:
-        raise
-    except (yaml.YAMLError, UnicodeDecodeError, ValueError):
-        raise GoldError(f"{where}: not readable as UTF-8 text", hint="save the file as UTF-8; dates are written 2027-06-30") from None
-    except OSError:
-        raise GoldError(f"{where}: the file cannot be read") from None
-
-
-def refuse_twice(node: Any, where: str) -> None:
-    """Raise where a key stands twice in one mapping, at any depth: YAML itself would let the last one win."""
-    import yaml
-
-    nodes, known = [node], set()
-    while nodes:
-        node = nodes.pop()
-        # An alias is the same node again.
-        if id(node) in known or isinstance(node, yaml.ScalarNode):
-            continue
-        known.add(id(node))
-        if isinstance(node, yaml.SequenceNode):
-            nodes.extend(node.value)
-            continue
-        keys: set[str] = set()
-        for key_node, value_node in node.value:
-            key = str(key_node.value)
-            if key in keys:
-                raise GoldError(f"{where}:{key_node.start_mark.line + 1}: the key {key!r} stands twice", hint="keep each key once")
-            keys.add(key)
-            nodes.append(value_node)
-
-
 def _mapping(value: Any, key: str, where: str) -> dict[str, Any]:
     if not isinstance(value, dict) or not all(isinstance(name, str) for name in value):
         raise GoldError(f"{where}: {key} must be a mapping of names to values")
@@ -199,7 +137,7 @@ def _judge(value: Any, where: str) -> dict[str, Any]:
     try:
         read_settings(section)
     except EvalsuiteError as error:
-        raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
+        raise GoldError(f"{place_of_fault(section, where, error.message)}: {error.message}", hint=error.hint) from None
     return {"judge": section}
 
 

@@ -130,3 +130,14 @@ def test_what_cannot_be_meant_has_file_and_line_and_no_key_is_shown_or_kept(
     assert hint in said
     assert "sk-abcdefgh" not in said
     assert [file.name for file in tmp_path.rglob("*") if file.is_file() and b"sk-abcdefgh" in file.read_bytes()] in ([], ["j.yaml"])
+
+
+def test_a_key_of_a_section_has_its_own_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """In `suite.yaml` the line named is that of the wrong key below `judge:`, not the section's."""
+    monkeypatch.chdir(tmp_path)
+    Path("gold").mkdir()
+    Path("gold/x_eval.jsonl").write_text('{"instance_id": "q", "evaluation": {"func": "llm_judge", "parameters": {"gold": "x"}}}\n')
+    for line, says in (("modle: m", "unknown key 'modle' in judge"), ("retries: -1", "judge.retries must be at least 0")):
+        Path("gold/suite.yaml").write_text(f"name: x\njudge:\n  base_url: http://x/v1\n  {line}\n")
+        assert main(["gold", "check", "gold"]) == 2
+        assert f"gold/suite.yaml:4: {says}" in capsys.readouterr().err
