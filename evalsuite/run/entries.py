@@ -168,7 +168,7 @@ class _Scoring:
 
     def _on_todays_databases(self, found: Mapping[str, Path]) -> dict[str, Path]:
         """The runs whose databases are as they were; of a server nobody can say, and its answers stand."""
-        ran = {key: run.databases for key, folder in found.items() if (run := run_scores(folder, self._memo)) is not None}
+        ran = {key: self._scores[folder].databases for key, folder in found.items()}
         if not any(ran.values()):
             return dict(found)
         from evalsuite.run.databases import Databases, database_stamps

@@ -19,6 +19,7 @@ from evalsuite.readers import submission_files
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import known_hash, submission_hash
+from evalsuite.run import planned
 from evalsuite.run import scoring as running
 from evalsuite.run.scoring import InterruptedRun, Options, Run, run
 from evalsuite.store.run_scores import find_scored, key_of
@@ -130,7 +131,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
         (gold / "f").mkdir()
         (gold / "f" / "g.csv").write_text("n\n1\n")
 
-    own_reading, hashing = running.read_handed_in, running.file_contents
+    own_reading, hashing = planned.read_handed_in, running.file_contents
 
     def read(*arguments: Any, **said: Any) -> Submission:
         found = own_reading(*arguments, **said)
@@ -143,7 +144,7 @@ def run_while(folder: Path, then: Callable[[], object], *, after: Callable[[], o
 
     progress = options.pop("progress", None)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "read_handed_in", read)
+        patch.setattr(planned, "read_handed_in", read)
         patch.setattr(running, "file_contents", hashed)
         return run(folder, gold, Options(**{"runs_folder": folder.parent / "runs", "isolation": "none", **options}), progress=progress)
 
@@ -201,7 +202,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
     """Another metadata file than the one whose lines are scored does not give the run its hash."""
     meta = folder / "results_metadata.jsonl"
     honest, wrong = meta.read_text(), meta.read_text().replace("Paris", "Parma")
-    reading_one = running.read_handed_in
+    reading_one = planned.read_handed_in
 
     def read(*arguments: Any, **options: Any) -> Submission:
         meta.write_text(wrong)
@@ -210,7 +211,7 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
         finally:
             meta.write_text(honest)
 
-    monkeypatch.setattr(running, "read_handed_in", read)
+    monkeypatch.setattr(planned, "read_handed_in", read)
     raced = run_while(folder, lambda: None)
     assert [result.score for result in raced.results] == [0, 1]
     assert not found_again(raced, folder)
