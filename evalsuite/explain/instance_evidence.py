@@ -4,6 +4,7 @@ What a submission handed in is read by one worker and looked at by another, whic
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -27,6 +28,7 @@ from evalsuite.types import Check, Fault, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable
 from evalsuite.workers.stages import Prediction, gold_tables, judge, usable_parameters
+from evalsuite.workers.start import forking
 
 if TYPE_CHECKING:
     from evalsuite.explain.query_proofs import Proof
@@ -64,22 +66,26 @@ def explain_results(
     are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
     `query_proofs`. Raises what reading the folders raises, `UsageError` for an unknown id.
     """
-    gold = read_gold(gold_dir)
-    resolved = resolve_limits(gold.suite.limits, limits or {})
-    # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
-    roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
-    submission = read_handed_in(result_dir, gold, resolved, isolation=isolation)
-    tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
-    judged = [task for task in tasks if is_batch(task)]
-    for task in judged:
-        name = task.instance.instance_id
-        yield name, _of_judge((results or {}).get(name))
-    order = _ORDERS[tuple(word for word in WHAT if word in what)]
-    inodes = gold_inodes(gold.folder)
-    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order)
-    # An answer that is a query runs as it does in a run.
-    queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
-    try:
+    with ExitStack() as workers:
+        # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
+        zygote = workers.enter_context(forking(result_dir)) if isolation != "none" else None
+        gold = read_gold(gold_dir)
+        resolved = resolve_limits(gold.suite.limits, limits or {})
+        # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
+        roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
+        submission = read_handed_in(result_dir, gold, resolved, isolation=isolation, zygote=zygote)
+        tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
+        judged = [task for task in tasks if is_batch(task)]
+        for task in judged:
+            name = task.instance.instance_id
+            yield name, _of_judge((results or {}).get(name))
+        order = _ORDERS[tuple(word for word in WHAT if word in what)]
+        inodes = gold_inodes(gold.folder)
+        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes, order=order, zygote=zygote)
+        workers.callback(pool.close)
+        # An answer that is a query runs as it does in a run.
+        queries = Databases(gold, result_dir, limits=roomy, jobs=jobs, isolation=isolation, folder=databases)
+        workers.callback(queries.close)
         tasks = [task for task in tasks if task not in judged]
         if edits:
             # Gold that a query gives costs a query: a report, which explains many instances, shows what the run kept.
@@ -96,9 +102,6 @@ def explain_results(
                 (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
                 found = _with_proof(evidence, QueryProofs(queries, answers, inodes, isolation).prove(task, evidence["rules"]))
             yield result.instance_id, found
-    finally:
-        pool.close()
-        queries.close()
 
 
 def _with_proof(evidence: Data, proof: "Proof | None") -> Data:
