@@ -230,7 +230,7 @@ def test_a_wrong_judge_section_names_the_line(folders: Make) -> None:
     """An unknown key in `judge` stops before anything is scored, with file and line."""
     submission, gold = folders(None, [judged()], ["x"])
     (gold / "suite.yaml").write_text("name: x\njudge:\n  modle: m\n")
-    with pytest.raises(GoldError, match=r"gold/suite.yaml:2: unknown key 'modle' in judge") as raised:
+    with pytest.raises(GoldError, match=r"gold/suite.yaml:3: unknown key 'modle' in judge") as raised:
         scored(submission, gold)
     assert "model" in raised.value.hint
 
