@@ -178,7 +178,7 @@ def _case_row(
     reference = case.reference_output if case is not None and not hidden else None
     question = case.input if case is not None else ""
     said = " ".join(cell["text"] for cell in cells if cell is not None)
-    return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{said}"}
+    return {"id": id_, "input": question, "reference": reference, "cells": cells, "text": f"{id_}\n{question}\n{reference or ''}\n{said}"}
 
 
 def _drawn(svg: str) -> "Markup":

@@ -128,6 +128,9 @@ def test_a_bench_folder_is_shown(tmp_path: Path) -> None:
         runs = [one["id"] for one in ask(address, f"/api/v1/test_suites/{capitals}/runs").json["test_runs"]]
         page = ask(address, f"/compare?run_ids={runs[0]}&run_ids={runs[1]}")
         assert (page.status, "Milan" in page.body) == (200, True)
+        # By a word that stands in the reference alone.
+        found = ask(address, f"/compare?run_ids={runs[0]}&run_ids={runs[1]}&q=rome").body
+        assert ("1 instance<" in found, "Capital of Italy?" in found, "Capital of Peru?" in found) == (True, True, False)
         case = ask(address, f"/runs/{runs[0]}/instances/3f0c9f2e-0000-4000-8000-000000000001").body
         assert all(text in case for text in ("Capital of Italy?", "Rome", "Milan", "threshold"))
 
