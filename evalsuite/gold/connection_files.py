@@ -175,7 +175,7 @@ def read_connections(
         UsageError or GoldError: a file is no mapping of names to connections; the message names file and line, or connection and key.
     """
     # Who opens a database may stand elsewhere, as workers do: every place is told from the root on.
-    here = Path.cwd()
+    here, environment = Path.cwd(), os.environ if environment is None else environment
     gold = here / gold if gold is not None else None
     hostile = submission.resolve() if submission is not None else None
     folders = [folder for folder in (gold, working or here) if folder is not None]
@@ -196,11 +196,7 @@ def read_connections(
         if place is not None and name not in entries:
             options = credential_options(name, place, ENGINES[name].options)
             entries[name] = Entry(name=name, engine=name, where=place.name, folder=place.parent, options=options)
-    return Connections(
-        entries=entries,
-        databases=databases_folder(databases) if databases is not None else None,
-        environment=os.environ if environment is None else environment,
-    )
+    return Connections(entries=entries, databases=databases_folder(databases) if databases is not None else None, environment=environment)
 
 
 def databases_folder(given: Path) -> Path:

@@ -10,7 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT, decode
-from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, digest_of, existing, not_allowed, sql_error, text_of
+from evalsuite.sql.session import (
+    NOT_SELECT,
+    OUTSIDE,
+    Connection,
+    QueryLimits,
+    Stream,
+    digest_of,
+    existing,
+    not_allowed,
+    part_named,
+    sql_error,
+    text_of,
+)
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -121,7 +133,7 @@ class DuckdbSession:
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, chunk by chunk."""
-        with _faults():
+        with _faults(sql):
             self._check(sql)
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()
             header, types = tuple(str(row[0]) for row in described), tuple(_type_name(str(row[1])) for row in described)
@@ -137,14 +149,15 @@ class DuckdbSession:
 
         statements = self.connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise not_allowed(NOT_SELECT)
+            raise not_allowed(NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements")
         row = self.connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
         tree = json.loads(row[0]) if row else {"error": True}
         if tree["error"]:
             raise not_allowed(NOT_SELECT)
         kinds = set(_node_kinds(tree))
-        if _SHOW in kinds or any(kind.endswith("_NODE") and kind not in _NODES for kind in kinds):
-            raise not_allowed(NOT_SELECT)
+        refused = sorted(kind for kind in kinds if kind == _SHOW or (kind.endswith("_NODE") and kind not in _NODES))
+        if refused:
+            raise not_allowed(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
 
     def _chunks(self, types: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
         with _faults():
@@ -212,8 +225,8 @@ def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
 
 
 @contextlib.contextmanager
-def _faults() -> Iterator[None]:
-    """Turn what duckdb raises into a fault with fixed words."""
+def _faults(sql: str = "") -> Iterator[None]:
+    """Turn what duckdb raises into a fault with fixed words, and the part of the statement that it names."""
     import duckdb
 
     try:
@@ -224,10 +237,10 @@ def _faults() -> Iterator[None]:
         raise FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)") from None
     except (duckdb.Error, UnicodeDecodeError, OverflowError, ValueError, RuntimeError, RecursionError) as error:
         _log.debug("duckdb: %r", error)
-        raise _fault_of(error) from None
+        raise _fault_of(error, sql) from None
 
 
-def _fault_of(error: Exception) -> FaultError:
+def _fault_of(error: Exception, sql: str) -> FaultError:
     import duckdb
 
     text = str(error)
@@ -235,9 +248,9 @@ def _fault_of(error: Exception) -> FaultError:
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):
-        return not_allowed(OUTSIDE)
+        return not_allowed(OUTSIDE, part_named(text, sql))
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:
-        return not_allowed(OUTSIDE)
+        return not_allowed(OUTSIDE, part_named(text, sql))
     if isinstance(error, duckdb.InvalidInputException) and "read-only" in text:
         return not_allowed(NOT_SELECT)
     if "expression depth" in text or isinstance(error, RecursionError):

@@ -17,6 +17,7 @@ from evalsuite.sql.session import (
     client,
     neutral,
     not_allowed,
+    part_named,
     server_gone,
     sql_error,
 )
@@ -138,7 +139,7 @@ class PostgresSession:
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
-        with self._faults():
+        with self._faults(sql):
             self.connection.rollback()
             self._refuse_side_effects(sql)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
@@ -176,15 +177,15 @@ class PostgresSession:
             self.connection.rollback()
 
     @contextlib.contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turn what psycopg raises into a fault with fixed words."""
+    def _faults(self, sql: str = "") -> Iterator[None]:
+        """Turn what psycopg raises into a fault with fixed words, and the part of the statement that it names."""
         import psycopg
 
         try:
             yield
         except psycopg.Error as error:
             _log.debug("postgres: %s %s", type(error).__name__, error.sqlstate)
-            fault = self._fault_of(error)
+            fault = self._fault_of(error, sql)
             with contextlib.suppress(psycopg.Error):
                 self.connection.rollback()
             raise fault from None
@@ -192,7 +193,7 @@ class PostgresSession:
             _log.debug("postgres: %r", error)
             raise sql_error("range") from None
 
-    def _fault_of(self, error: Any) -> FaultError:
+    def _fault_of(self, error: Any, sql: str = "") -> FaultError:
         from psycopg import DataError, OperationalError
 
         state = error.sqlstate or ""
@@ -204,9 +205,9 @@ class PostgresSession:
             # Besides plain errors: two statements, and all that DECLARE does not take. Only_statement told most of them apart.
             return sql_error("syntax")
         if state in ("25006", "0A000", "42P11"):
-            return not_allowed(NOT_SELECT)
+            return not_allowed(NOT_SELECT, part_named(str(error), sql))
         if state == "42501":
-            return not_allowed(OUTSIDE)
+            return not_allowed(OUTSIDE, part_named(str(error), sql))
         if state == "54001":
             return sql_error("deep")
         if state.startswith(("53", "54")):

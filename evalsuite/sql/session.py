@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
@@ -18,6 +19,7 @@ from evalsuite.errors import FaultError, MissingExtraError, UsageError
 from evalsuite.types import Table
 
 MIB = 1 << 20
+_LONGEST_PART = 60
 
 # Why a statement failed, in fixed words: an engine's own text can carry paths and whatever the statement says.
 REASONS = {
@@ -141,9 +143,17 @@ def sql_error(kind: str) -> FaultError:
     return FaultError("SQL_ERROR", REASONS[kind])
 
 
-def not_allowed(reason: str) -> FaultError:
-    """SQL_NOT_ALLOWED with a reason in fixed words."""
-    return FaultError("SQL_NOT_ALLOWED", reason)
+def not_allowed(reason: str, part: str = "") -> FaultError:
+    """SQL_NOT_ALLOWED with a reason in fixed words, and the part of the statement that it is about, as far as it is plain."""
+    shown = re.sub(r"[^\w$.()*:/ -]", "", part)[:_LONGEST_PART].strip()
+    return FaultError("SQL_NOT_ALLOWED", f"{reason}: {shown}" if shown else reason)
+
+
+def part_named(text: str, sql: str) -> str:
+    """The first name in an engine's first line that stands in the statement itself: of its words nothing else is shown. Empty without."""
+    found = re.findall(r"\"([^\"]+)\"|'([^']+)'|(\w+)", text.partition("\n")[0])
+    quoted = [name for double, single, _ in found if (name := double or single) and name in sql]
+    return next(iter(quoted or [word for *_, word in found[::-1] if word and re.search(rf"\b{word}\b", sql)]), "")
 
 
 def server_gone(engine: str) -> FaultError:

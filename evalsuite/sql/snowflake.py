@@ -88,8 +88,8 @@ class SnowflakeSession:
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, as the connector downloads it, chunk by chunk."""
-        if _SYSTEM_CALL.search(sql):
-            raise not_allowed(OUTSIDE)
+        if called := _SYSTEM_CALL.search(sql):
+            raise not_allowed(OUTSIDE, called[0])
         with self._faults():
             self._cursor = self.connection.cursor()
             self._cursor.execute(sql, timeout=max(1, round(self._limits.seconds)))

@@ -38,6 +38,15 @@ _NO_FILE = frozenset({"SQLITE_IOERR_GETTEMPPATH", "SQLITE_IOERR_WRITE", "SQLITE_
 NO_TEMPORARY_FILE = "the statement needs a temporary file, and none may be written"
 _RECURSIVE = 33
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, _RECURSIVE})
+# What a refused action is called; `first` of the authorizer is then its name.
+_ACTIONS = {
+    sqlite3.SQLITE_PRAGMA: "PRAGMA",
+    sqlite3.SQLITE_ATTACH: "ATTACH",
+    sqlite3.SQLITE_INSERT: "INSERT INTO",
+    sqlite3.SQLITE_UPDATE: "UPDATE",
+    sqlite3.SQLITE_DELETE: "DELETE FROM",
+    sqlite3.SQLITE_TRANSACTION: "a transaction",
+}
 # Functions that reach outside the database, where a build of SQLite has them.
 _FORBIDDEN = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log", "lsdir", "fsdir"})
 _LIMITS = (
@@ -94,7 +103,7 @@ class SqliteSession:
     def __init__(self, path: Path, limits: QueryLimits, *, temp_in_memory: bool = True) -> None:
         self._path = path
         self._seconds = limits.seconds
-        self._refused, self._temp_in_memory = "", temp_in_memory
+        self._refused, self._temp_in_memory = ("", ""), temp_in_memory
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -107,9 +116,11 @@ class SqliteSession:
 
     def _authorise(self, action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:
         if action not in _ALLOWED:
-            self._refused = NOT_SELECT
+            # What a virtual table, such as that of a PRAGMA, writes down of itself when it is named.
+            what = "a virtual table" if first == "sqlite_master" else f"{_ACTIONS.get(action, 'this is another statement')} {first or ''}"
+            self._refused = NOT_SELECT, what
         elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN:
-            self._refused = OUTSIDE
+            self._refused = OUTSIDE, f"{second}()"
         else:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
@@ -119,7 +130,7 @@ class SqliteSession:
         deadline = time.monotonic() + self._seconds
         # Besides the interrupt from outside: it is lost when it falls between two statements.
         self.connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
-        self._refused = ""
+        self._refused = ("", "")
         with self._faults():
             cursor = self.connection.execute(sql)
         if cursor.description is None:
@@ -145,8 +156,8 @@ class SqliteSession:
 
     def _fault_of(self, error: Exception) -> FaultError:
         name, text = str(getattr(error, "sqlite_errorname", "") or ""), str(error)
-        if self._refused:
-            return not_allowed(self._refused)
+        if any(self._refused):
+            return not_allowed(*self._refused)
         if "one statement at a time" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
             return not_allowed(NOT_SELECT)
         if name == "SQLITE_INTERRUPT":

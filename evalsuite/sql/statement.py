@@ -73,7 +73,7 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
         raise not_allowed(f"{NOT_SELECT}, and here stand {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
-        raise not_allowed(NOT_SELECT)
+        raise not_allowed(NOT_SELECT, f"this begins with {word[1].upper()}" if word and word[1] else "")
     # The only piece stands between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
     return sql[start : start + len(pieces[0])].strip()

@@ -200,3 +200,27 @@ def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
     }
     assert {name: settings[name] for name in wanted} == wanted
     session.close()
+
+
+@pytest.mark.parametrize(
+    ("engine", "text", "named"),
+    [
+        ("sqlite", "DROP TABLE t", "begins with DROP"),
+        ("sqlite", "WITH x AS (SELECT 1) DELETE FROM t", "DELETE FROM t"),
+        ("sqlite", "SELECT * FROM pragma_table_info('t')", "a virtual table"),
+        ("sqlite", "SELECT load_extension('x')", "load_extension()"),
+        ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "/etc/passwd"),
+        ("duckdb", "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "INSERT"),
+        ("duckdb", "SELECT 1; SELECT 2", "2 statements"),
+    ],
+)
+def test_a_refusal_names_the_part(engine: str, text: str, named: str, tmp_path: Path) -> None:
+    """SQL_NOT_ALLOWED says which part of the statement it is about."""
+    place = tmp_path / "shop"
+    with sqlite3.connect(place) if engine == "sqlite" else duckdb.connect(str(place)) as connection:
+        connection.execute("CREATE TABLE t (a INTEGER)")
+    connection.close()
+    with pytest.raises(FaultError) as caught:
+        run_answer(text, Connection(name="shop", engine=engine, database=str(place)), QueryLimits())
+    assert caught.value.fault.code == "SQL_NOT_ALLOWED"
+    assert named in caught.value.fault.detail
