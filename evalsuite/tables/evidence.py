@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.arrays import array_columns, unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
+from evalsuite.tables.columns import HeldColumn
 from evalsuite.tables.hashed_rows import HashedRows, Held
 from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
 from evalsuite.tables.number_columns import NumberColumns
@@ -189,8 +190,9 @@ class Evidence:
 def compare(gold: Table, predicted: Table) -> Evidence:
     """The evidence of two tables of as many rows; how many cells they have decides how they are looked at, not how they came."""
     tables, packed = (gold, predicted), None
+    is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
     if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
-        if gold.n_rows * max(len(gold.columns), len(predicted.columns)) >= PACKED_CELLS:
+        if not is_small:
             held = pack(gold)
             # Lists that are equal are told so faster than packed.
             is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
@@ -198,6 +200,8 @@ def compare(gold: Table, predicted: Table) -> Evidence:
             gold, predicted = (replace(table, columns=held.columns()) for table, held in zip(tables, packed, strict=True))
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)
+    if is_small:
+        gold, predicted = _kept(gold), _kept(predicted)
     heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), Held()
     return Evidence(
         gold=gold,
@@ -208,6 +212,13 @@ def compare(gold: Table, predicted: Table) -> Evidence:
         numbers=NumberColumns(packed or (), heads, arrays),
         hashes=HashedRows(packed or (), arrays),
     )
+
+
+def _kept(table: Table) -> Table:
+    """The table with what is worked out of its columns, for verdict, reason and margin, kept with them."""
+    if not all(isinstance(column, list | tuple) for column in table.columns):
+        return table
+    return replace(table, columns=tuple(column if isinstance(column, HeldColumn) else HeldColumn(column) for column in table.columns))
 
 
 class Comparisons:
@@ -241,7 +252,7 @@ def _are_texts_in_place(gold: Table, predicted: Table, chosen: Sequence[int]) ->
         return False
     n_shared = min(len(gold.columns), len(predicted.columns))
     pairs = [(gold.columns[i], predicted.columns[i]) for i in chosen if i < n_shared]
-    return len(pairs) == len(chosen) and all(type(a) is type(b) is list and a == b for a, b in pairs)
+    return len(pairs) == len(chosen) and all(isinstance(a, list) and isinstance(b, list) and a == b for a, b in pairs)
 
 
 def _written(table: Table, column: int) -> Sequence[Any]:

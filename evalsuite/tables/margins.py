@@ -23,7 +23,7 @@ from evalsuite.tables.strict_columns import Terms, read_columns
 from evalsuite.tables.strict_matching import match_columns
 from evalsuite.tables.strict_tables import chosen_columns, columns_for, labels_of, order_for, ties_of
 from evalsuite.tables.wording import is_worded
-from evalsuite.texts.numbers import Number, as_margin, exact_of, upward
+from evalsuite.texts.numbers import Number, Tolerance, as_margin, exact_of, upward
 from evalsuite.types import Fault, Score, Table
 
 _MOST_READ = 20_000
@@ -106,18 +106,19 @@ def _smallest_tried(
         return else_
     evidence, chosen = comparisons.of(gold, prediction), chosen_columns(needed, len(gold.columns))
     mine, theirs = labels_of(gold, prediction, terms)
+    gold_columns = read_columns(evidence.gold, chosen, labelled=mine)
     predicted = read_columns(evidence.predicted, range(len(prediction.columns)), labelled=theirs)
 
     def accepts(tolerance: float) -> bool:
-        columns = read_columns(evidence.gold, chosen, Terms(abs_tol=tolerance), labelled=mine)
-        n_rows = evidence.n_rows
+        own, n_rows = Tolerance(abs=tolerance, own=True), evidence.n_rows
+        columns = [replace(column, tolerance=own) for column in gold_columns]
         return match_columns(
             columns, predicted, n_gold=n_rows, n_predicted=n_rows, ordered=not ignore_order, ties=ties, evidence=evidence
         ).is_equal
 
     if accepts(0.0):
         return 0.0
-    tried = sorted(set(_distances(read_columns(evidence.gold, chosen), predicted, in_order=in_order)))
+    tried = sorted(set(_distances(gold_columns, predicted, in_order=in_order)))
     at = bisect_left(tried, True, key=accepts)
     return tried[at] if at < len(tried) else inf
 
@@ -138,7 +139,8 @@ def _distances(gold: Sequence[Column], predicted: Sequence[Column], *, in_order:
 
 def table_margin(evidence: Evidence, chosen: Sequence[int], known: Mapping[int, int], *, ignore_order: bool) -> float:
     """The tolerance: 0 where none is needed, infinity where none is enough. `known` are pairs of columns that are equal."""
-    gold, predicted = read_columns(evidence.gold, chosen), read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
+    gold = read_columns(evidence.gold, chosen)
+    predicted = read_columns(evidence.predicted, range(len(evidence.predicted.columns)))
     likely = likely_columns(gold, predicted) or list(range(len(gold)))
     needed = 0.0
     for column, guess in zip(gold, likely, strict=True):
