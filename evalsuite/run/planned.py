@@ -15,11 +15,14 @@ from evalsuite.readers.paths import Inode
 from evalsuite.run.databases import Databases
 from evalsuite.run.finished import Options
 from evalsuite.run.handed_in import read_handed_in
+from evalsuite.run.judged import is_batch
 from evalsuite.run.living_gold import Living, drifts
 from evalsuite.run.plan import plan, rules_of, signature_of
 from evalsuite.types import Gold, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import default_jobs
+from evalsuite.workers.pool import modules_of
+from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote
 
 
@@ -63,6 +66,9 @@ def planned_run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygo
         group=options.group,
         allow_programs=options.allow_programs,
     )
+    if zygote is not None and options.executor == "local" and options.cache is None and options.resume is None:
+        # All of them will be scored: let it import what they need while this process goes on.
+        zygote.load(modules_of([task for task in wanted if settle_early(task) is None and not is_batch(task)]))
     files = read_gold_files(gold.folder, gold.spec_file)
     gold = replace(gold, hash=files.hash)
     allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}

@@ -128,14 +128,7 @@ class Pool:
         """Make what all lanes share: a zygote, and what each worker is told."""
         with undisturbed():
             self._zygote = self._zygote or Zygote(tasks[0].submission_folder)
-        scorers = {check.scorer for task in tasks for check in task.instance.checks}
-        modules = {SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}
-        # What both workers of every lane would load for themselves.
-        if any(opens_files(task) and wants_database(task) for task in tasks):
-            modules |= {"duckdb", "numpy"}
-        elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
-            modules.add("numpy")
-        self._zygote.load(sorted(modules))
+        self._zygote.load(modules_of(tasks))
         self._setup = self._make_setup(tasks)
 
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
@@ -243,6 +236,17 @@ class Pool:
         except FaultError as error:
             return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
         return None
+
+
+def modules_of(tasks: Sequence[Task]) -> list[str]:
+    """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
+    scorers = {check.scorer for task in tasks for check in task.instance.checks}
+    modules = {SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}
+    if any(opens_files(task) and wants_database(task) for task in tasks):
+        modules |= {"duckdb", "numpy"}
+    elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
+        modules.add("numpy")
+    return sorted(modules)
 
 
 def _runs_programs(check: Check) -> bool:
