@@ -19,7 +19,8 @@ from evalsuite.causes.value_pairs import number, read_gold_number
 from evalsuite.errors import FaultError
 from evalsuite.registry import Scorer
 from evalsuite.scorers import SCORERS
-from evalsuite.tables.columns import HeldColumn
+from evalsuite.tables.columns import held
+from evalsuite.tables.packed import unpacked
 from evalsuite.tables.wording import verdicts_only
 from evalsuite.types import RULES, Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.workers.stages import Prediction, judge, usable_parameters
@@ -177,7 +178,7 @@ def _first_rows(gold: Any) -> Any:
 
 def _held(gold: Table) -> Table:
     """The table with columns of text that keep what is worked out of them: all answers made from it share most of them."""
-    return gold if gold.types is not None else replace(gold, columns=tuple(map(HeldColumn, gold.columns)))
+    return gold if gold.types is not None else held(unpacked(gold))
 
 
 def _taken(entry: Scorer, form: Any, parameters: Mapping[str, Any], blocked: frozenset[Rule]) -> Taken:

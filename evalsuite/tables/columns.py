@@ -1,12 +1,13 @@
 """Columns as the strict rules see them, what matching them to each other gives, and which of them likely belong together."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from evalsuite.tables.flows import bipartite_matching
 from evalsuite.tables.strict_cells import Cell, read_text
 from evalsuite.texts.numbers import Tolerance
+from evalsuite.types import Table
 
 Verdict = Literal["equal", "labels", "no column", "not injective", "rows", "shape", "limit"]
 
@@ -17,6 +18,13 @@ class HeldColumn(list[Any]):
     def __init__(self, cells: Iterable[Any]) -> None:
         super().__init__(cells)
         self.known: dict[Any, Any] = {}
+
+
+def held(table: Table) -> Table:
+    """The table with columns that keep what is worked out of them; one that is not of lists stays as it is."""
+    if not all(isinstance(column, list | tuple) for column in table.columns):
+        return table
+    return replace(table, columns=tuple(column if isinstance(column, HeldColumn) else HeldColumn(column) for column in table.columns))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

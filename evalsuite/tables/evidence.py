@@ -11,7 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from evalsuite.tables.arrays import array_columns, unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
-from evalsuite.tables.columns import HeldColumn
+from evalsuite.tables.columns import held
 from evalsuite.tables.hashed_rows import HashedRows, Held
 from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
 from evalsuite.tables.number_columns import NumberColumns
@@ -193,15 +193,15 @@ def compare(gold: Table, predicted: Table) -> Evidence:
     is_small = gold.n_rows * max(len(gold.columns), len(predicted.columns)) < PACKED_CELLS
     if gold.types is None and predicted.types is None and gold.columns and predicted.columns and gold.n_rows:
         if not is_small:
-            held = pack(gold)
+            mine = pack(gold)
             # Lists that are equal are told so faster than packed.
             is_same = type(gold.columns[0]) is list and type(predicted.columns[0]) is list and gold.columns == predicted.columns
-            packed = held, held if is_same else pack(predicted)
-            gold, predicted = (replace(table, columns=held.columns()) for table, held in zip(tables, packed, strict=True))
+            packed = mine, mine if is_same else pack(predicted)
+            gold, predicted = (replace(table, columns=side.columns()) for table, side in zip(tables, packed, strict=True))
         else:
             gold, predicted = unpacked(gold), unpacked(predicted)
     if is_small:
-        gold, predicted = _kept(gold), _kept(predicted)
+        gold, predicted = held(gold), held(predicted)
     heads, arrays = (first_rows(gold, _HEAD_ROWS), first_rows(predicted, _HEAD_ROWS)), Held()
     return Evidence(
         gold=gold,
@@ -212,13 +212,6 @@ def compare(gold: Table, predicted: Table) -> Evidence:
         numbers=NumberColumns(packed or (), heads, arrays),
         hashes=HashedRows(packed or (), arrays),
     )
-
-
-def _kept(table: Table) -> Table:
-    """The table with what is worked out of its columns, for verdict, reason and margin, kept with them."""
-    if not all(isinstance(column, list | tuple) for column in table.columns):
-        return table
-    return replace(table, columns=tuple(column if isinstance(column, HeldColumn) else HeldColumn(column) for column in table.columns))
 
 
 class Comparisons:
