@@ -67,49 +67,33 @@ def audit_gold(
     others = [(one, check) for one, check in work if SCORERS.load(check.scorer).marker.reads != "query"]
     until = None if seconds is None else time.monotonic() + seconds
     asked = _Asking(gold, resolve_limits(gold.suite.limits), Asked(seed=seed, most=most, kinds=tuple(kinds), until=until))
-    places = {id(check): i for i, check in enumerate(check for one in gold.instances for check in one.checks)}
-    audited: dict[int, Audited] = {}
-    untried = dict[int, tuple[str, str]]()
-    jobs = jobs or default_jobs()
-    pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
+    found = _Found(gold)
     with ScratchFolder() as scratch:
-        how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs, "isolation": isolation, "until": until}
+        how: dict[str, Any] = {"limits": asked.limits, "jobs": jobs or default_jobs(), "isolation": isolation, "until": until}
         asked.queried = run_mutants(gold, work, scratch, folder=databases, **how)
         for instance, check, pair in audit_pairs(gold, pairs, scratch, asked=asked.asked, folder=databases, **how):
-            if pair.own is None:
-                untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", pair.untried)
-            else:
-                audited[places[id(check)]] = _audited(instance, check, pair.own, pair.verdicts)
+            found.add(instance, check, pair.own, pair.verdicts, pair.untried)
         for instance, check in others:
             if until is not None and time.monotonic() > until:
                 break
             try:
                 asked.add(instance, check, scratch)
             except NotAuditedError as why:
-                untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", str(why))
+                found.add(instance, check, None, (), str(why))
+        pool = Pool(jobs=how["jobs"], isolation=isolation, gold_inodes=gold_inodes(gold.folder), order=ORDER)
         try:
             for n, result in enumerate(pool.results(list(asked.tasks.values())), 1):
                 instance, check = asked.about[result.instance_id]
-                found = result.details.get(KEY) or {"verdicts": []}
-                if "untried" in found:
-                    untried[places[id(check)]] = (f"{instance.instance_id} {check.scorer}", found["untried"])
-                elif found["verdicts"] or until is None:
-                    audited[places[id(check)]] = _audited(instance, check, result, found["verdicts"])
+                told = result.details.get(KEY) or {"verdicts": []}
+                if "untried" in told or told["verdicts"] or until is None:
+                    found.add(instance, check, result, told.get("verdicts", ()), told.get("untried", ""))
                 if progress is not None:
-                    progress(n + len(untried), len(work))
+                    progress(n + len(found.untried), len(work))
                 if until is not None and time.monotonic() > until:
                     break
         finally:
             pool.close()
-    checks = tuple(audited[at] for at in sorted(audited))
-    return Audit(
-        name=gold.suite.name,
-        checks=checks,
-        untried=tuple(untried[at] for at in sorted(untried)),
-        n_answers=sum(len(check.verdicts) for check in checks),
-        n_left=len(work) - len(checks) - len(untried),
-        seed=seed,
-    )
+    return found.audit(len(work), seed)
 
 
 def with_patches(gold: Gold) -> Gold:
@@ -126,17 +110,45 @@ def with_patches(gold: Gold) -> Gold:
     return replace(gold, instances=tuple(instances))
 
 
-def _audited(instance: GoldInstance, check: Check, result: Result, verdicts: Sequence[Mapping[str, Any]]) -> Audited:
-    """The check with the verdict on gold itself first."""
-    own = {rule: None if (value := getattr(result, rule)) is None else value >= _FULL for rule in RULES}
-    made = [Verdict(one["kind"], one["right"], one["taken"], one["size"], one["lines"]) for one in verdicts]
-    return Audited(
-        instance_id=instance.instance_id,
-        scorer=check.scorer,
-        where=check.where,
-        verdicts=(Verdict(OWN, True, own), *made),
-        unfit=tuple(rule for rule in RULES if own[rule] is not True),
-    )
+@dataclass(slots=True)
+class _Found:
+    """What was found of the checks of gold, in gold's order."""
+
+    gold: Gold
+    audited: dict[tuple[int, int], Audited] = field(default_factory=dict)
+    untried: dict[tuple[int, int], tuple[str, str]] = field(default_factory=dict)
+    _places: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._places = {one.instance_id: at for at, one in enumerate(self.gold.instances)}
+
+    def add(self, instance: GoldInstance, check: Check, own: Result | None, verdicts: Sequence[Mapping[str, Any]], untried: str) -> None:
+        """A check with its verdict on gold itself and those on made answers, or the reason why it has none."""
+        at = self._places[instance.instance_id], _place(instance, check)
+        if untried or own is None:
+            self.untried[at] = (f"{instance.instance_id} {check.scorer}", untried)
+            return
+        of_gold = {rule: None if (value := getattr(own, rule)) is None else value >= _FULL for rule in RULES}
+        made = [Verdict(one["kind"], one["right"], one["taken"], one["size"], one["lines"]) for one in verdicts]
+        self.audited[at] = Audited(
+            instance_id=instance.instance_id,
+            scorer=check.scorer,
+            where=check.where,
+            verdicts=(Verdict(OWN, True, of_gold), *made),
+            unfit=tuple(rule for rule in RULES if of_gold[rule] is not True),
+        )
+
+    def audit(self, n_work: int, seed: int) -> Audit:
+        """All of it; `n_work` checks were to be looked at."""
+        checks = tuple(self.audited[at] for at in sorted(self.audited))
+        return Audit(
+            name=self.gold.suite.name,
+            checks=checks,
+            untried=tuple(self.untried[at] for at in sorted(self.untried)),
+            n_answers=sum(len(check.verdicts) for check in checks),
+            n_left=n_work - len(checks) - len(self.untried),
+            seed=seed,
+        )
 
 
 @dataclass(slots=True)
@@ -159,8 +171,7 @@ class _Asking:
         except (NoOwnAnswerError, IndexError) as why:
             raise NotAuditedError(str(why) or "has no gold") from None
         # The name chooses what is made, so that an instance alone gets the answers that it gets among all.
-        at = next(i for i, other in enumerate(instance.checks) if other is check)
-        name = f"{instance.instance_id}.{check.scorer}.{at}"
+        name = f"{instance.instance_id}.{check.scorer}.{_place(instance, check)}"
         # Answers of other instances; a few are as good as all.
         random_ = random.Random(f"{self.asked.seed} {instance.instance_id}")
         self._golds = self._golds or all_golds(self.gold)
@@ -176,6 +187,10 @@ class _Asking:
             rules="official",
             limits={**self.limits, "seconds": ROOM * self.limits["seconds"]},
         )
+
+
+def _place(instance: GoldInstance, check: Check) -> int:
+    return next(at for at, other in enumerate(instance.checks) if other is check)
 
 
 def _answer_from_root(answer: Answer, instance_id: str, name: str) -> Answer:

@@ -194,6 +194,12 @@ def test_small_changes_are_made_and_sized() -> None:
     assert kinds["plus one"] == "11"
 
 
+def test_an_instance_alone_gets_the_same_answers(example: Audit) -> None:
+    """Of one seed the answers made for a check do not depend on what else is audited."""
+    (alone,) = audit_gold(ROOT / "gold", only=("ops_001",), seed=4, isolation="none").checks
+    assert alone == next(check for check in example.checks if check.instance_id == "ops_001")
+
+
 def test_ties_are_broken_the_other_way() -> None:
     """Rows that tie in the one column that gold is ranked by may change places: refused, and told with the line that was tried."""
     found = audit_of({"gold": "g.csv"}, "name,n\nc,9\na,9\nb,7\nz,5\nm,5\nn,5\n")
