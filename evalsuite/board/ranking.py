@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evalsuite.board.repeats import ModelSamples, models_of, newest_samples
-from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, what_forbids_ranking
+from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, raw_direction_of, what_forbids_ranking
 from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
 from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED
@@ -66,8 +66,9 @@ class Leaderboard:
 
     `forced` lists what differed between the runs where --force ranked them all the same. `test` with `correction` over `family` pairs
     made the shared ranks, over those of one submission its rank interval, `n_resamples` draws with `seed` the chances to be first.
-    `by_direction` says for each column which way is better. `part_of` is the number of gold's instances where these are fewer, None where
-    all of gold is ranked.
+    `by_direction` says for each column of `by` which way is better: the parts that scores are shown by, and the scorers beside the score,
+    each over all that a run was scored on; those of `raw_columns` are means on a scale of their own. `part_of` is the number of gold's
+    instances where these are fewer, None where all of gold is ranked.
     `is_raw`: scores are means on the metric's own scale, which has no fixed range. `n_units` counts records where instances hold many.
     """
 
@@ -93,6 +94,7 @@ class Leaderboard:
     n_runs: int
     anonymous: bool = False
     part_of: int | None = None
+    raw_columns: tuple[str, ...] = ()
     is_raw: bool = False
     n_units: int = 0
 
@@ -172,7 +174,9 @@ def make_leaderboard(
         rows=(*rows, *sorted(broken, key=lambda row: row.name)),
         signatures=tuple(sorted({run.signature for run in table.runs})),
         by=by,
-        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts},
+        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts}
+        | _further_directions(table.runs),
+        raw_columns=tuple(sorted({name for run in table.runs for name in run.further_raw})),
         forced=tuple(forced),
         notes=(*notes, *table.notes),
         confidence=CONFIDENCE,
@@ -185,6 +189,11 @@ def make_leaderboard(
         is_raw=table.is_raw,
         n_units=table.n_units(),
     )
+
+
+def _further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
+    """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
+    return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
 
 
 def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:
@@ -239,7 +248,7 @@ def _ranked_row(
         n_handed_in=handed_in,
         coverage=handed_in / n,
         faults={name: counts[name] for name in _FAULTS if counts[name]},
-        by={name: mean_of_part(here) for name, here in parts.items()},
+        by={**{name: mean_of_part(here) for name, here in parts.items()}, **run.further},
         metadata={**{key: str(value) for key, value in run.metadata.items()}, **entry.metadata},
         corrected=run.corrected,
         run=PurePath(run.folder).name,

@@ -32,7 +32,7 @@ def ranked_table(
         return " ".join(row.metadata[key] for key in _SHOWN_METADATA if row.metadata.get(key)) or _ABSENT
 
     def part(name: str) -> "Column[RankedRow]":
-        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _value_words(board, row.by.get(name)), short=name)
+        return column(f"{name} ({board.by_direction[name]} is better)", lambda row: _part_words(board, name, row.by.get(name)), short=name)
 
     models = [Column(name="model", words=model, wraps=True)] if any(model(row) != _ABSENT for row in board.rows) else []
     faults = [column("faults", lambda row: faults_words(row.faults), wraps=True)] if any(row.faults for row in board.rows) else []
@@ -120,6 +120,10 @@ def faults_words(faults: Mapping[str, int]) -> str:
 def _value_words(board: "Leaderboard", value: float | None) -> str:
     """A share in percent, a value on the metric's own scale as it is, a dash for none."""
     return _ABSENT if value is None else f"{value:.4g}" if board.is_raw else percent(value)
+
+
+def _part_words(board: "Leaderboard", name: str, value: float | None) -> str:
+    return f"{value:.4g}" if value is not None and name in board.raw_columns else _value_words(board, value)
 
 
 # Column of a Parquet file -> its type and its value in a row; shares in [0, 1], None for what there is not.

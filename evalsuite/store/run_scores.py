@@ -30,6 +30,7 @@ class RunScores:
     of all of gold, 0 where nobody knows.
     `databases` are the states of the files that queries ran on (`run.databases.database_stamps`), one of no name where a run that ran
     some does not say. `raw` are the values on metrics' own scales, empty where there are none. `corrected` is the score after errata,
+    `further` are the means of the scorers beside the score, those of `further_raw` on scales of their own.
     `n_unapplied` how many of these are stale or expired; `errata` says which errata these were, and which of them were applied.
     """
 
@@ -57,6 +58,8 @@ class RunScores:
     errata: str = ""
     only: str = ""
     databases: Mapping[str, str] = field(default_factory=dict)
+    further: Mapping[str, float | None] = field(default_factory=dict)
+    further_raw: Sequence[str] = ()
 
 
 def run_scores(folder: Path, memo: Memo, *, read: Reader | None = None) -> RunScores | None:
@@ -143,7 +146,7 @@ def _stamp_of_run(folder: Path) -> list[int] | None:
     except OSError:
         return None
     # The first number goes up with each new layout of `RunScores`.
-    return [4, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
+    return [5, *(number for file in files for number in (file.st_size, file.st_mtime_ns, file.st_ctime_ns, file.st_ino))]
 
 
 def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
@@ -163,6 +166,9 @@ def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
     is_sample = str(entry.run.get("options", {}).get("mode", "")).startswith("sample ")
     run, options, gold = entry.run, entry.run.get("options", {}), entry.run.get("gold", {})
     submission, corrections = run.get("submission", {}), run.get("corrections") or {}
+    summary = run.get("summary") or {}
+    beside = {name: (summary.get("by_scorer") or {}).get(name) or {} for name in (summary.get("scorers") or ())[1:]}
+    is_raw = [name for name, row in beside.items() if row.get("score") is None and row.get("raw") is not None]
     return RunScores(
         folder=str(entry.folder),
         signature=str(run.get("signature", "")),
@@ -182,6 +188,8 @@ def _columns_of(entry: RunEntry, results: Sequence[Result]) -> RunScores:
         strict=[r.strict for r in results],
         status=[r.status for r in results],
         scorer=[r.scorer for r in results],
+        further={name: row.get("raw" if name in is_raw else "score") for name, row in beside.items()},
+        further_raw=is_raw,
         n_instances=int(gold.get("n_instances") or 0),
         units={r.instance_id: units for r in results if (units := units_of(r)) is not None},
         corrected=corrections.get("score"),

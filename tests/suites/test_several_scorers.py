@@ -121,6 +121,22 @@ def test_compare_tests_all_scorers_with_holm(tmp_path: Path, monkeypatch: pytest
     assert [row.p_adjusted for row in rows.values()] == [min(1.0, 3 * min(row.p or 1.0 for row in rows.values()))] * 3
 
 
+def test_a_leaderboard_has_a_column_for_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """The means of the scorers beside the score, those without bounds on their own scale and with their own good end."""
+    monkeypatch.chdir(tmp_path)
+    _gold(tmp_path / "gold", {"scorers": ["f1", "exact_match", "ter"]})
+    _handed_in(tmp_path / "a", ANSWERS)
+    _handed_in(tmp_path / "b", BETTER)
+    assert main(["leaderboard", "a", "b", "--gold", "gold", "-o", "board.json"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "exact_match" in said
+    board = json.loads(Path("board.json").read_text())
+    assert board["by_direction"] == {"exact_match": "higher", "ter": "lower"}
+    assert [(row["name"], row["by"]["exact_match"]) for row in board["rows"]] == [("b", 0.75), ("a", 0.25)]
+    assert board["raw_columns"] == ["ter"]
+    assert board["rows"][0]["by"]["ter"] < board["rows"][1]["by"]["ter"]
+
+
 def test_a_hidden_suite_shows_numbers_of_each_scorer_and_no_gold(tmp_path: Path) -> None:
     """Below `cells` a column has its numbers, and nothing of what its scorer said."""
     gold = _gold(tmp_path / "gold", {"scorers": ["f1", "string_match"], "hidden": True})
