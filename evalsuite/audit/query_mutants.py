@@ -161,13 +161,15 @@ def audit_pairs(
                 submission_folder=scratch,
                 limits=how["limits"],
             )
-            yield instance, check, _of_pair(execute, task, str(check.parameters.get("gold", "")), asked)
+            if (found := _of_pair(execute, task, str(check.parameters.get("gold", "")), asked)) is not None:
+                yield instance, check, found
     finally:
         pool.close()
         databases.close()
 
 
-def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit:
+def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAudit | None:
+    """The audit of one pair, as far as the time reaches; None where it does not reach to gold's own query."""
     try:
         wrong = [(f"gold's query: {edit.kind}", False, edit.sql) for edit in _some_edits(sql, "sqlite")]
     except FaultError:
@@ -192,7 +194,7 @@ def _of_pair(execute: SqlAnswers, task: Task, sql: str, asked: Asked) -> PairAud
             break
     own = results.pop("own", None)
     if own is None or own.fault in UNSCORED:
-        return PairAudit(untried=own.reason if own is not None else "the time was up")
+        return PairAudit(untried=own.reason) if own is not None else None
     told = []
     for name, result in results.items():
         kind, is_right, _ = made[int(name[1:])]

@@ -121,7 +121,10 @@ def suspects(
     votes = {name: own for name in ids if (own := _votes(name, scores, answers))}
     fitted = fit(votes)
     likely = fitted.posteriors
-    notes += [f"{one} gives the answers of {other}, {share:.0%} of them: not two voices" for (one, other), share in fitted.copies.items()]
+    notes += [
+        f"{one} shares {share:.0%} of its answers with {other} beyond chance: they are not two voices"
+        for (one, other), share in fitted.copies.items()
+    ]
     found = [
         replace(
             _suspect(name, firsts, scores, answers, correlations.get(name)),

@@ -59,3 +59,5 @@ def test_pairs_of_queries_are_audited_by_edits_of_golds(tmp_path: Path) -> None:
     untried = audit_gold(gold, isolation="none").to_json("official")["untried"]
     assert len(untried) == 3
     assert "--databases DIR" in untried[0]["reason"]
+    late = audit_gold(gold, databases=tmp_path / "dbs", isolation="none", seconds=1e-6)
+    assert (late.checks, late.untried, late.n_left) == ((), (), 3)
