@@ -137,7 +137,8 @@ def plain_columns(block: Any, columns: Sequence[int]) -> set[int]:
     first, last = data[starts], data[starts + np.maximum(lengths, 1) - 1]
     digits = (data >= ord("0")) & (data <= ord("9"))
     # How many digits stand before each place.
-    sums = np.concatenate([[0], np.cumsum(digits, dtype=np.int32)])
+    sums = np.zeros(len(digits) + 1, np.int32)
+    np.cumsum(digits, dtype=np.int32, out=sums[1:])
     n_other = lengths - (sums[starts + lengths] - sums[starts])
     is_negative = (first == ord("-")) & (n_other == 1) & (lengths > 1) & ~((lengths == 2) & (last == ord("0")))
     at_dashes = np.minimum(starts + 4, len(data) - 1), np.minimum(starts + 7, len(data) - 1)

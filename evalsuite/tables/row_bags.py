@@ -235,7 +235,8 @@ class Bench:
     def can_pair(self, i: int, k: int) -> bool | None:
         """Whether two columns that hold other texts can be paired cell by cell, None where too much is left to say."""
         gold, predicted = self.gold[i], self.predicted[k]
-        if self.cannot_pair(i, k) or (self.is_anchor(i) and predicted.position in self.plain(1)):
+        # What is plain is asked first: the numbers that the other look holds are as long as the table.
+        if (self.is_anchor(i) and predicted.position in self.plain(1)) or self.cannot_pair(i, k):
             return False
         rows = remainder(self.evidence, gold, predicted)
         if rows is None:
