@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
 from typing import Any
@@ -157,13 +157,6 @@ def make_leaderboard(
         for i, (entry, _) in enumerate(runs)
     ]
     rows.sort(key=lambda row: (row.rank is None, row.rank or 0, row.name))
-    if len(over.ids) < len(table.ids):
-        notes = (*notes, f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged")
-    if few := over.cluster_note(len(ranked), 1 - CONFIDENCE):
-        notes = (*notes, few)
-    for state in ("stale", "expired"):
-        if n := max(run.n_unapplied.get(state, 0) for run in table.runs):
-            notes = (*notes, f"{n} {state} {'entry' if n == 1 else 'entries'} of gold.errata.yaml not applied")
     broken = [RankedRow(name=entry.name, fault=entry.fault, metadata=entry.metadata) for entry in entries if entry.scores is None]
     first, n_gold = table.runs[0], max(run.n_instances for run in table.runs)
     return Leaderboard(
@@ -178,7 +171,7 @@ def make_leaderboard(
         | _further_directions(table.runs),
         raw_columns=tuple(sorted({name for run in table.runs for name in run.further_raw})),
         forced=tuple(forced),
-        notes=(*notes, *table.notes),
+        notes=(*notes, *_notes_on(table, over, len(ranked)), *table.notes),
         confidence=CONFIDENCE,
         **{key: numbers[key] for key in ("test", "correction", "family", "seed", "n_resamples", "tau")},
         n_new=sum(entry.is_new for entry in entries),
@@ -194,6 +187,17 @@ def make_leaderboard(
 def _further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
     """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
     return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
+
+
+def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> Iterator[str]:
+    """What a reader has to know of a ranking `over` some of a table's instances."""
+    if len(over.ids) < len(table.ids):
+        yield f"ranked over the {len(over.ids)} of {len(table.ids)} instances on which each of them was judged"
+    if few := over.cluster_note(n_ranked, 1 - CONFIDENCE):
+        yield few
+    for state in ("stale", "expired"):
+        if n := max(run.n_unapplied.get(state, 0) for run in table.runs):
+            yield f"{n} {state} {'entry' if n == 1 else 'entries'} of gold.errata.yaml not applied"
 
 
 def _refuse_unlike(runs: Sequence[RunScores], *, force: bool) -> list[str]:

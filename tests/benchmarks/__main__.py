@@ -22,6 +22,7 @@ BENCHMARKS = {
     "xeval": "tests.benchmarks.xeval",
     "trees": "tests.benchmarks.trees",
     "leaderboard": "tests.benchmarks.leaderboard",
+    "history": "tests.benchmarks.history",
     "big": "tests.benchmarks.big_tables",
     "wrong": "tests.benchmarks.wrong_tables",
     "databases": "tests.benchmarks.big_databases",

@@ -104,6 +104,11 @@ ROWS = (
     Row("dask, 2 workers, 100,000 answers", ("dask", "ratio"), "the local pool", 2, 1.2),
     Row("a second run, score cache warm", ("cache", "ratios", "second to first"), "the first", 0.5, 0.2),
     Row("a second leaderboard, 100 x 500, nothing changed", ("leaderboard", "second / first"), "the first", 0.03),
+    *(
+        Row(f"{what} over {size}", ("history", size, what), "a second of CPU", most)
+        for size, bounds in (("3,000 runs", (1, 1, 1, 1)), ("10,000 runs", (3, 1, 2, 2)))
+        for what, most in zip(("runs list", "second sql", "board with nothing new", "viewer, a page again"), bounds, strict=True)
+    ),
 )
 
 

@@ -1,0 +1,59 @@
+"""The job array of docs/scale.md: every task its shard, killed ones go on, finished ones stay, and the whole is the run at once."""
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+from evalsuite.cli import main
+from tests.cli.test_run import text_gold, text_submission
+from tests.conftest import ROOT
+from tests.processes import finished
+
+N = 12
+# The command, killed by the kernel when it has written so many rows.
+DYING = """
+import os, signal, sys
+from evalsuite.cli import main
+from evalsuite.store.run_folder import RunFolder
+n, plainly = [int(os.environ["DIES_AFTER"])], RunFolder.append
+def append(folder, result):
+    plainly(folder, result)
+    n[0] -= 1
+    if not n[0]:
+        os.kill(os.getpid(), signal.SIGKILL)
+RunFolder.append = append
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_a_job_array_is_resumed(tmp_path: Path) -> None:
+    """The first task is killed in the middle of its shard; called again it takes over what was scored, and what is merged is whole."""
+    text = (ROOT / "docs" / "scale.md").read_text(encoding="utf-8")
+    found = re.search(r"<!-- shards.sbatch -->\n```shell\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    script = tmp_path / "shards.sbatch"
+    script.write_text(found[1])
+    text_gold(tmp_path / "gold", **{f"q{i}": f"city {i}" for i in range(N)})
+    text_submission(tmp_path / "team", **{f"q{i}": f"city {i}" if i % 3 else "no" for i in range(N)})
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "evalsuite").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "$RUN" "$@" --isolation none --jobs 1\n')
+    (tmp_path / "bin" / "evalsuite").chmod(0o755)
+
+    def task(number: int, *, dies_after: int = N) -> int:
+        own = {"SLURM_ARRAY_TASK_ID": str(number), "SLURM_ARRAY_TASK_COUNT": "2", "SUBMISSION": "team", "GOLD": "gold"}
+        own |= {"RUN": DYING, "DIES_AFTER": str(dies_after)}
+        path = f"{tmp_path / 'bin'}{os.pathsep}{os.environ['PATH']}"
+        return finished(["bash", script], cwd=tmp_path, env={"PATH": path, "PYTHONPATH": str(ROOT), **own}).returncode
+
+    assert task(1, dies_after=2) == 137
+    shard = tmp_path / "shards" / "1"
+    assert len((shard / "results.jsonl").read_text().splitlines()) == 2
+    assert task(1) == 0
+    assert "resumed with 2 results taken over" in (shard / "run.json").read_text()
+    stamp = (shard / "run.json").stat().st_mtime_ns
+    assert task(1) == task(2) == 0
+    assert (shard / "run.json").stat().st_mtime_ns == stamp
+    assert main(["merge", str(shard), str(tmp_path / "shards" / "2"), "--out", str(tmp_path / "merged")]) == 0
+    assert json.loads((tmp_path / "merged" / "run.json").read_text())["summary"]["score"] == 8 / 12
