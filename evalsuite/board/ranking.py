@@ -9,7 +9,7 @@ from pathlib import PurePath
 from typing import Any
 
 from evalsuite.board.repeats import ModelSamples, models_of, newest_samples
-from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, raw_direction_of, what_forbids_ranking
+from evalsuite.board.shared_instances import By, Direction, SharedInstances, direction_of, further_directions, what_forbids_ranking
 from evalsuite.errors import UsageError
 from evalsuite.memo import Memo
 from evalsuite.outcome import FAULTY, STATUSES, UNJUDGED
@@ -167,8 +167,7 @@ def make_leaderboard(
         rows=(*rows, *sorted(broken, key=lambda row: row.name)),
         signatures=tuple(sorted({run.signature for run in table.runs})),
         by=by,
-        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts}
-        | _further_directions(table.runs),
+        by_direction={name: direction_of([name]) if by == "scorer" else table.direction for name in parts} | further_directions(table.runs),
         raw_columns=tuple(sorted({name for run in table.runs for name in run.further_raw})),
         forced=tuple(forced),
         notes=(*notes, *_notes_on(table, over, len(ranked)), *table.notes),
@@ -182,11 +181,6 @@ def make_leaderboard(
         is_raw=table.is_raw,
         n_units=table.n_units(),
     )
-
-
-def _further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
-    """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
-    return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
 
 
 def _notes_on(table: SharedInstances, over: SharedInstances, n_ranked: int) -> Iterator[str]:

@@ -34,6 +34,11 @@ def raw_direction_of(scorers: Iterable[str]) -> Direction:
     return "lower" if {of(name) for name in scorers} == {"lower"} else "higher"
 
 
+def further_directions(runs: Sequence[RunScores]) -> dict[str, Direction]:
+    """Which way is better for each scorer beside the score: up, but for what is measured on a scale of its own."""
+    return {name: raw_direction_of([name]) if name in run.further_raw else "higher" for run in runs for name in run.further}
+
+
 def _direction_of_scorer(name: str) -> Direction:
     try:
         return SCORERS.load(name).marker.direction
