@@ -24,7 +24,7 @@ from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Fault, Result, Rule, Table, Task
+from evalsuite.types import Check, Fault, Gold, Result, Rule, Table, Task
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import applicable
 from evalsuite.workers.stages import Prediction, gold_tables, judge, usable_parameters
@@ -58,18 +58,21 @@ def explain_results(
     jobs: int = 1,
     databases: Path | None = None,
     edits: bool = False,
+    known: Gold | None = None,
 ) -> Iterator[tuple[str, Data]]:
     """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
 
     Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
     `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
     are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
-    `query_proofs`. Raises what reading the folders raises, `UsageError` for an unknown id.
+    `query_proofs`. `known` is the gold of that folder where it was read before.
+
+    Raises what reading the folders raises, `UsageError` for an unknown id.
     """
     with ExitStack() as workers:
         # One interpreter for whoever reads the submission and whoever looks at its answers; it imports while gold is read.
         zygote = workers.enter_context(forking(result_dir)) if isolation != "none" else None
-        gold = read_gold(gold_dir)
+        gold = known if known is not None else read_gold(gold_dir)
         resolved = resolve_limits(gold.suite.limits, limits or {})
         # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}

@@ -62,7 +62,8 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        for name, evidence in explain_results(gold, submission, names, limits, what, rules=record.rules, results=results, jobs=jobs):
+        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": known}
+        for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
             if evidence["status"] != results[name].status:
                 changed.add(name)
             else:
