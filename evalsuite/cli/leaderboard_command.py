@@ -14,6 +14,7 @@ from evalsuite.cli.showing import Outputs, ProgressBar, check_showing, console, 
 from evalsuite.cli.site_options import Publishing
 from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.reports.clean import clean
+from evalsuite.reports.words import counted
 
 if TYPE_CHECKING:
     from evalsuite.board.ranking import Leaderboard
@@ -163,7 +164,7 @@ def _published(board: "Leaderboard", entries: "Sequence[Entry]", order: "SiteOrd
 
     def build() -> None:
         built = build_site(board, entries, order)
-        said.append(f"site in {order.folder}: {built.n_pages} pages of submissions, {built.n_written} of them written anew")
+        said.append(f"site in {order.folder}: {counted(built.n_pages, 'page')} of submissions, {built.n_written} of them written anew")
 
     return int(lost(build)), "".join(said)
 
