@@ -14,7 +14,7 @@ whole columns of floats.
 """
 
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_UP, Context, Decimal
 from functools import cache
 from math import inf, nextafter
 from typing import Final, NamedTuple
@@ -32,6 +32,8 @@ _FLOAT_ERROR: Final = 1e-15
 _MOST_ROUNDED: Final = 0.053
 # What is only bounded is bounded generously, beyond all rounding of floats.
 SLACK: Final = 1 + 1e-6
+# A distance with more digits than a decimal keeps is never called shorter than it is: 1e-400 is more than 1 away from -1.
+_AWAY: Final = Context(rounding=ROUND_UP)
 
 
 class Number(NamedTuple):
@@ -77,7 +79,7 @@ def numbers_equal(gold: int | Number, predicted: int | Number, tolerance: Tolera
     """Whether the predicted number is the gold number."""
     if tolerance.own:
         g, p = exact_of(gold), exact_of(predicted)
-        distance = abs(g - p)
+        distance = _apart(g, p)
         return within(distance, g, tolerance) or (g == 0 and distance <= _decimal(ZERO_TOL))
     if isinstance(gold, int) and isinstance(predicted, int):
         return gold == predicted
@@ -92,7 +94,7 @@ def equal_but_for_noise(gold: int | Number, predicted: int | Number) -> bool:
     g, p = exact_of(gold), exact_of(predicted)
     if g == p:
         return True
-    distance = abs(g - p)
+    distance = _apart(g, p)
     if g == 0 or p == 0:
         return g == 0 and distance <= _decimal(ZERO_TOL)
     if is_whole(gold) and is_whole(predicted):
@@ -102,6 +104,10 @@ def equal_but_for_noise(gold: int | Number, predicted: int | Number) -> bool:
     if isinstance(gold, int):
         return distance <= min(_decimal(NOISE_REL) * abs(g), _decimal(NOISE_FLOOR))
     return distance <= noise(g)
+
+
+def _apart(gold: Decimal, predicted: Decimal) -> Decimal:
+    return _AWAY.abs(_AWAY.subtract(gold, predicted))
 
 
 def noise(gold: Decimal) -> Decimal:
@@ -125,7 +131,7 @@ def is_rounding(gold: Number, predicted: int | Number) -> bool:
 
 def rounds(gold: int | Number, predicted: int | Number, decimals: int) -> bool:
     """Whether the numbers are no farther apart than half of the last place of so many decimals."""
-    return abs(exact_of(gold) - exact_of(predicted)) <= half_unit(decimals)
+    return _apart(exact_of(gold), exact_of(predicted)) <= half_unit(decimals)
 
 
 def decimals_of(number: int | Number) -> int:

@@ -102,12 +102,12 @@ def result_row(record: "Record", result: "Result") -> dict[str, Any]:
 
 
 def texts_of(suite: ShownSuite, record: "Record", results: Sequence["Result"]) -> dict[str, list[tuple[str, str]]]:
-    """Instance id -> what was asked, what is right (unless gold is hidden) and what was answered, with labels."""
+    """Instance id -> what was asked, what is right (unless gold is hidden) and what was answered, with labels; of gold with a question."""
     cases, answers = views.case_by_id(suite), handed_in_texts(record)
     found = {}
     for result in results:
         case = cases.get(result.instance_id)
-        if case is not None and (case.input or result.instance_id in answers):
+        if case is not None and case.input:
             reference = None if suite.hidden else case.reference_output
             texts = (("asked", case.input), ("gold", reference), ("answer", answers.get(result.instance_id)))
             found[result.instance_id] = [(label, text) for label, text in texts if text]

@@ -203,7 +203,12 @@ def test_colour_is_obeyed(setting: dict[str, str], coloured: bool, place: Path) 
 
 @pytest.mark.parametrize(
     ("words", "at", "expected"),
-    [("evalsuite re", 1, ["report", "rescore"]), ("evalsuite run --last", 2, ["--last-failed"]), ("evalsuite gold ch", 2, ["check"])],
+    [
+        ("evalsuite rep", 1, ["report"]),
+        ("evalsuite re", 1, ["report", "rescore", "references"]),
+        ("evalsuite run --last", 2, ["--last-failed"]),
+        ("evalsuite gold ch", 2, ["check"]),
+    ],
 )
 def test_shell_completion(words: str, at: int, expected: list[str], place: Path) -> None:
     """The shell's own request completes commands, commands of groups, and options."""

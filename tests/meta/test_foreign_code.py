@@ -373,6 +373,7 @@ BROAD = {
     "cli/gate.py": "the exit code of an error nobody foresaw",
     "workers/calls.py": "a fault of the tool: no file ends a command",
     "workers/isolated.py": "the worker's end, which the parent sees",
+    "audit/clone_functions.py": "what a clone's function raised, which is compared; a clone that does not run is named",
     "sql/execute.py": "nothing: the statement counts as cut off already",
 }
 

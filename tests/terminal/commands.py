@@ -118,6 +118,8 @@ COMMANDS = (
     Command("doctor", whole=("processes", "limits", "landlock", "seccomp", "jail"), last="done: "),
     Command("connections list --gold gold", whole=("local",)),
     Command("connections test --gold gold --databases databases", last="done: 1 of 1 work"),
+    Command("references list", whole=("original", "lite", "snow", "dbt")),
+    Command("references check --against docs", 2),
     Command("keys new host", last="wrote host", writes=True),
     Command("keys show key", last="ssh-ed25519 "),
     Command("agree first labels.csv"),
