@@ -18,7 +18,7 @@ from evalsuite.readers.limits import moved_limits, resolve_limits
 from evalsuite.readers.submission_files import known_hash, submission_hash
 from evalsuite.run.handed_in import HandedInReader, walled_columns
 from evalsuite.run.places import Place
-from evalsuite.run.plan import default_rules
+from evalsuite.run.plan import default_rules, signature_word
 from evalsuite.run.unpacked import Unpacker
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import RUN
@@ -128,7 +128,7 @@ class _Scoring:
         limits = resolve_limits(facts["limits"], settings.limits)
         chosen: Rule | None = settings.rules or facts["rules"]
         layout = facts["layout"]
-        word = chosen or ("default" if facts["defaults"] else "official")
+        word = signature_word(chosen, facts["defaults"].values())
         more: dict[str, Any] = {"programs": settings.allow_programs, "invalid_as": settings.invalid_as}
         more["judge"] = judge_line_in(None if is_alone(spec) else spec.parent, settings.judge)
         line = signature(rules=word, gold_hash=content, limits=moved_limits(limits), layout=layout, **more)

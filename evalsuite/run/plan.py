@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, Literal
 
 from evalsuite.errors import UsageError, did_you_mean, listed
 from evalsuite.gold.judge_file import judge_line
@@ -54,10 +54,15 @@ def signature_of(gold: Gold, *, chosen: Rule | None, limits: Mapping[str, int | 
 
     `allowed` is the rest that the signature takes.
     """
-    word = chosen or ("default" if any(default_rules(instance) == "strict" for instance in gold.instances) else "official")
+    word = signature_word(chosen, map(default_rules, gold.instances))
     plugins = SCORERS.code_hash(check.scorer for instance in gold.instances for check in instance.checks)
     more: dict[str, Any] = {"layout": gold.layout, "living": living, "plugins": plugins, "judge": judge_line(gold)}
     return signature(rules=word, gold_hash=gold.hash, limits=moved_limits(limits), **allowed, **more)
+
+
+def signature_word(chosen: Rule | None, defaults: Iterable[Rule]) -> Rule | Literal["default"]:
+    """What the signature calls the rules: the chosen ones; `default` where those of the instances are strict somewhere, else official."""
+    return chosen or ("default" if "strict" in defaults else "official")
 
 
 def default_rules(instance: GoldInstance) -> Rule:

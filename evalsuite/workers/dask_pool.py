@@ -209,7 +209,7 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
         versions=signature(rules="official", gold_hash="", limits={}),
         gold_folder=work.gold.folder.absolute(),
         gold_spec=work.gold.spec_file.absolute(),
-        gold_hash=work.gold.hash,
+        gold_hash=work.gold.hash if work.scheduler is not None else None,
         submission_folder=tasks[0].submission_folder,
         needs_files=any(map(opens_files, tasks)),
         plugins=brought,
