@@ -131,7 +131,14 @@ def csv_form(table: Table) -> Table:
     return Table(header=table.header, columns=columns, n_rows=table.n_rows, name=table.name)
 
 
+# What all cells of one such type turn into, as `_csv_cell` has it.
+_CSV_FORMS: dict[type, Callable[[Any], str]] = {int: str, float: repr, str: str}
+
+
 def _csv_column(column: Sequence[Any], type_: str) -> list[str]:
+    kinds = set(map(type, column))
+    if len(kinds) == 1 and (form := _CSV_FORMS.get(kinds.pop())) is not None:
+        return list(map(form, column))
     instants = type_ in ("TIMESTAMP", INSTANT)
     days = instants and all(cell.timetz().replace(tzinfo=None) == _MIDNIGHT for cell in column if isinstance(cell, datetime))
     return [_csv_cell(cell, days) for cell in column]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError
-from evalsuite.sql.cell_forms import INSTANT, decode
+from evalsuite.sql.cell_forms import INSTANT, INTEGERS, decode
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -51,6 +51,8 @@ _READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
 # What a serialised statement may consist of; since 2.0 a WITH can hold an INSERT.
 _NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _SHOW = "SHOW_REF"
+# Types whose cells are neutral as duckdb gives them.
+_NEUTRAL = INTEGERS | {"DOUBLE", "FLOAT", "BOOLEAN", "VARCHAR", "BLOB"}
 # The client makes other values of these than the database holds (an infinite date becomes the last day), so their text is fetched.
 _INSTANTS = ("TIMESTAMP WITH TIME ZONE", "TIMESTAMPTZ")
 _AS_TEXT = (
@@ -217,6 +219,8 @@ def _expression(column: str, type_: str) -> str:
 def _neutral_cells(column: Sequence[Any], type_: str) -> Sequence[Any]:
     """Neutral cells; a nanosecond that Python would drop keeps its text."""
     name = _type_name(type_)
+    if type_ in _NEUTRAL:
+        return column
     if type_ == "TIMESTAMP_NS":
         return [text if text is not None and len(text) > len("2020-01-01 00:00:00.000000") else decode([text], name)[0] for text in column]
     if type_ in _AS_TEXT and name in ("DATE", "TIMESTAMP", INSTANT):

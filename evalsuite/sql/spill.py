@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 PART_ROWS = 50_000
 _INDEX = "table.json"
 _CELL_BYTES = 8
+_SIZED = {str, bytes, type(None)}
 
 
 class Collector:
@@ -42,10 +43,14 @@ class Collector:
 
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Take a chunk of rows of neutral cells."""
-        self.n_rows += len(rows)
+        self.add_columns(list(zip(*rows, strict=True)), len(rows))
+
+    def add_columns(self, columns: Sequence[Sequence[Any]], n_rows: int) -> None:
+        """Take a chunk of so many rows by its columns."""
+        self.n_rows += n_rows
         if self.n_rows > self._limits.rows:
             raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
-        for index, column in enumerate(zip(*rows, strict=True)):
+        for index, column in enumerate(columns):
             self._held_bytes += bytes_of_cells(column)
             self._held[index].extend(column)
             if self._kinds:
@@ -81,7 +86,10 @@ class Collector:
 
 def bytes_of_cells(column: Sequence[Any]) -> int:
     """About how many bytes the cells take: 8 each, and their length where they are text or bytes."""
-    return _CELL_BYTES * len(column) + sum(len(cell) for cell in column if isinstance(cell, str | bytes))
+    kinds = set(map(type, column))
+    if kinds <= _SIZED:
+        return _CELL_BYTES * len(column) + sum(map(len, filter(None, column)))
+    return _CELL_BYTES * len(column) + (sum(len(cell) for cell in column if isinstance(cell, str | bytes)) if kinds & _SIZED else 0)
 
 
 def save_table(table: Table, folder: Path) -> None:

@@ -228,7 +228,7 @@ class Queries:
             raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
         collector = Collector(head.header, head.types, self._limits, query.spill)
         while (part := talk.hear())[0] == PART:
-            collector.add(list(zip(*part[1].columns, strict=True)))
+            collector.add_columns(part[1].columns, part[1].n_rows)
         return collector
 
     def _fingerprint(self, connection: Connection) -> str:

@@ -65,24 +65,24 @@ class _Parts:
 
     def __init__(self, parent: socket.socket, stream: Stream) -> None:
         self._parent, self._stream = parent, stream
-        self._send([])
+        self._send(tuple([] for _ in stream.header), 0)
 
     def add(self, rows: Sequence[Sequence[Any]]) -> None:
         """Send rows, in halves where they are big."""
-        n_bytes = sum(map(bytes_of_cells, rows))
+        columns = tuple(zip(*rows, strict=True))
+        n_bytes = sum(map(bytes_of_cells, columns))
         if n_bytes <= _PART_BYTES:
-            self._send(rows)
+            self._send(columns, len(rows))
         elif len(rows) > 1:
             self.add(rows[: len(rows) // 2])
             self.add(rows[len(rows) // 2 :])
         elif n_bytes <= _MOST_ROW:
-            self._send(rows)
+            self._send(columns, len(rows))
         else:
             raise FaultError("LIMIT", f"one row of the result has more than {_MOST_ROW} bytes")
 
-    def _send(self, rows: Sequence[Sequence[Any]]) -> None:
-        columns = tuple(map(list, zip(*rows, strict=True))) if rows else tuple([] for _ in self._stream.header)
-        _say(self._parent, PART, Table(header=self._stream.header, columns=columns, n_rows=len(rows), types=self._stream.types))
+    def _send(self, columns: tuple[Sequence[Any], ...], n_rows: int) -> None:
+        _say(self._parent, PART, Table(header=self._stream.header, columns=columns, n_rows=n_rows, types=self._stream.types))
 
 
 def _say(parent: socket.socket, kind: str, value: Any) -> None:

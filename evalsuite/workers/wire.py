@@ -160,9 +160,7 @@ def _form(value: Any) -> Any:
         plain = value.types is None
         held = tuple(map(list, value.columns)) if packed_of(value) is not None else value.columns
         # SQLite's own cells all have a form.
-        columns = (
-            held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple([_neutral(cell) for cell in column] for column in held)
-        )
+        columns = held if plain or set(value.types or ()) == {SQLITE_CELLS} else tuple(map(_neutral_column, held))
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
     if isinstance(value, Fault):
@@ -177,6 +175,9 @@ def _form(value: Any) -> Any:
 
         return ["text", Ext(_WILD, value.encode("utf-8", "surrogatepass"))]
     return ["text", _neutral(value)]
+
+
+_OF_MSGPACK = {str, float, bool, bytes}
 
 
 def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | None) -> Any:
@@ -234,6 +235,16 @@ def _array_back(told: Any, n_rows: int) -> ArrayColumn:
     if len(values) != n_rows:
         raise ValueError("a column of another length")
     return ArrayColumn(kind=kind, values=values, empty=None if empty is None else np.frombuffer(empty, bool))
+
+
+def _neutral_column(column: Sequence[Any]) -> Sequence[Any]:
+    """The cells as `_neutral` has them; a column whose kinds of cells msgpack has is left as it is."""
+    kinds = set(map(type, column)) - {type(None)}
+    if kinds <= _OF_MSGPACK:
+        return column
+    if kinds == {int} and min(filter(None, column), default=0) >= -_INT64 and max(filter(None, column), default=0) < _INT64:
+        return column
+    return [_neutral(cell) for cell in column]
 
 
 def _neutral(value: Any) -> Any:
