@@ -28,7 +28,7 @@ Case = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
-    """A rater by name: labels and reasons by instance id; `silent` says of each instance without a label why it has none."""
+    """A rater by name: labels and reasons (notes) by instance id; `silent` says of each instance without a label why it has none."""
 
     name: str
     labels: Mapping[str, Label]
@@ -64,11 +64,11 @@ def read_labels(path: Path) -> Rater:
         id_ = cells[id_at]
         if not id_ or id_ in texts or id_ in silent:
             raise UsageError(f"{path}:{line}: {f'{id_!r} stands twice' if id_ else 'no instance_id'}", hint="one row for each instance")
+        reasons[id_] = cells[reason_at] if reason_at is not None else ""
         if not cells[label_at]:
             silent[id_] = "no label"
             continue
         texts[id_] = cells[label_at]
-        reasons[id_] = cells[reason_at] if reason_at is not None else ""
     labels = dict(zip(texts, _labels_of_texts(list(texts.values())), strict=True))
     return Rater(name=path.name, labels=labels, reasons=reasons, silent=silent)
 
@@ -129,12 +129,29 @@ def known_labels(run_folder: Path | None) -> dict[str, float]:
 
 
 def keep_labels(file: Path, run_folder: Path) -> None:
-    """Put the labels of a file beside a run, where `report`, `compare` and the viewer find them. Raises `UsageError`, `OutputError`."""
-    rater, text = read_labels(file), io.StringIO()
+    """Put the labels of a file beside a run, where `report`, `compare` and the viewer find them; those that stand there of others stay.
+
+    Raises `UsageError`, `OutputError`.
+    """
+    path = labels_beside(run_folder)
+    kept = written_labels(path) if path.is_file() else {}
+    write_labels(path, kept | {name: said for name, said in written_labels(file).items() if said[0]})
+
+
+def written_labels(path: Path) -> dict[str, tuple[str, str]]:
+    """Instance id -> (label, note) of a file of `read_labels`, an empty label where only a note is. Raises `UsageError`."""
+    rater = read_labels(path)
+    words = {name: f"{label:g}" if isinstance(label, float) else label for name, label in rater.labels.items()}
+    return {name: (words.get(name, ""), note) for name, note in rater.reasons.items()}
+
+
+def write_labels(path: Path, labels: Mapping[str, tuple[str, str]]) -> None:
+    """Write (label, note) by instance id, but for those with neither; the file is whole before and after. Raises `OutputError`."""
+    text = io.StringIO()
     rows = csv.writer(text, lineterminator="\n")
     rows.writerow(("instance_id", "label", "reason"))
-    rows.writerows((name, f"{label:g}" if isinstance(label, float) else label, rater.reasons[name]) for name, label in rater.labels.items())
-    write_atomically(labels_beside(run_folder), text.getvalue())
+    rows.writerows((name, *said) for name, said in labels.items() if any(said))
+    write_atomically(path, text.getvalue())
 
 
 def score_by_people(results: Sequence[Result], labels: Labels) -> SaidByPeople | None:

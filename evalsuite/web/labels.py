@@ -1,15 +1,12 @@
 """Labels that a person gives in the viewer: a CSV beside the run's folder, which `evalsuite agree RUN FILE.csv` reads as a rater."""
 
-import csv
-import io
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite.errors import EvalsuiteError
-from evalsuite.store.given_labels import labels_beside
-from evalsuite.store.run_files import write_atomically
+from evalsuite.store.given_labels import labels_beside, write_labels, written_labels
 from evalsuite.web.query import BadQueryError
 
 if TYPE_CHECKING:
@@ -46,10 +43,8 @@ def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
     try:
         if path is None or not path.is_file():
             return {}
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.DictReader(file))
-        return {row["instance_id"]: OwnLabel(row["label"] or "", row["reason"] or "") for row in rows}
-    except (OSError, UnicodeDecodeError, csv.Error, KeyError):
+        return {name: OwnLabel(*said) for name, said in written_labels(path).items()}
+    except EvalsuiteError:
         return {}
 
 
@@ -59,12 +54,7 @@ def keep_label(record: "Record", instance_id: str, given: OwnLabel) -> None:
     if path is None or given.label not in LABELS:
         raise BadQueryError(f"no label {given.label[:80]!r}", hint=f"known: {', '.join(LABELS)}")
     with _one_at_a_time:
-        kept = {**read_own_labels(record), instance_id: given}
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("instance_id", "label", "reason"))
-        rows.writerows((id_, one.label, one.note) for id_, one in kept.items() if any(one))
-        write_atomically(path, text.getvalue())
+        write_labels(path, {**read_own_labels(record), instance_id: given})
 
 
 async def label_of_request(request: "Request") -> OwnLabel:

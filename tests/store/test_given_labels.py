@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.store.given_labels import difference_by_people, score_by_people
+from evalsuite.store.given_labels import difference_by_people, keep_labels, labels_beside, score_by_people, write_labels, written_labels
 from evalsuite.types import Result
 
 
@@ -117,3 +117,12 @@ def test_run_keeps_its_labels_for_later_reports(runs: Path, capsys: pytest.Captu
     assert main(["report", "here"]) == 0
     assert "by 6 labels" in capsys.readouterr().out
     assert main(["run", str(submission), "--gold", str(gold), "--labels", "nowhere.csv"]) == 2
+
+
+def test_labels_that_stand_there_stay(tmp_path: Path) -> None:
+    """What the viewer wrote of other instances is kept, notes without a label too, and a blank cell takes nothing back."""
+    beside, given = labels_beside(tmp_path / "run"), tmp_path / "people.csv"
+    write_labels(beside, {"a": ("1", ""), "b": ("", "look again"), "c": ("0.5", "half"), "d": ("", "")})
+    given.write_text("id,verdict\na,wrong\nc,\ne,right\n", encoding="utf-8")
+    keep_labels(given, tmp_path / "run")
+    assert written_labels(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
