@@ -3,7 +3,7 @@
 import math
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +26,10 @@ class RunEvidence:
 
     found: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     note: str = ""
+
+
+# What works out the evidence for some instances of a record.
+FindEvidence = Callable[["Record", Sequence[str]], RunEvidence]
 
 
 def evidence_of_run(record: "Record", ids: Sequence[str]) -> RunEvidence:

@@ -1,6 +1,6 @@
 """What every report is rendered from: the `run.json` object of a run with its results and its summary, live or read back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,6 @@ from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
 if TYPE_CHECKING:
-    from evalsuite.explain.run_evidence import RunEvidence
     from evalsuite.run.scoring import Run
     from evalsuite.store.history import RunEntry
 
@@ -74,10 +73,6 @@ class Record:
             for name in names:
                 found.setdefault(name, []).append(tag)
         return {name: tuple(tags) for name, tags in found.items()}
-
-
-# What works out the evidence for some instances of a record.
-FindEvidence = Callable[[Record, Sequence[str]], "RunEvidence"]
 
 
 def record_of_run(run: "Run", labels: Path | None = None) -> Record:

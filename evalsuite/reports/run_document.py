@@ -35,7 +35,8 @@ from evalsuite.store.run_folder import SCHEMA_VERSION
 from evalsuite.store.signature import rules_name
 
 if TYPE_CHECKING:
-    from evalsuite.reports.record import FindEvidence, Record
+    from evalsuite.explain.run_evidence import FindEvidence
+    from evalsuite.reports.record import Record
     from evalsuite.types import Result
 
 # Above this many instances the right ones are folded into one line.

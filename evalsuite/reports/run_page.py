@@ -26,8 +26,9 @@ from evalsuite.reports.words import (
 if TYPE_CHECKING:
     from markupsafe import Markup
 
+    from evalsuite.explain.run_evidence import FindEvidence
     from evalsuite.reports.document import Table
-    from evalsuite.reports.record import FindEvidence, Record
+    from evalsuite.reports.record import Record
 
 MOST_ROWS_DRAWN = 24
 MOST_WARNINGS = 20
