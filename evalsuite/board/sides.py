@@ -75,10 +75,11 @@ def load_sides(
     rules: Rule | None = None,
     how: Mapping[str, Any] | None = None,
 ) -> list[Side]:
-    """The side behind each name: a run's folder, its name under `runs`, the name it was given in its suite, or a submission folder.
+    """The side behind each name: a run's folder, its name under `runs`, the name it was given in its suite, or a submission.
 
-    A submission folder is scored against `gold` (default: the gold of the first run that was named, else `gold`) under the limits of that
-    run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a name that is none of these.
+    A submission (a folder, or a file of answers) is scored against `gold` (default: the gold of the first run that was named, else `gold`)
+    under the limits of that run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a
+    name that is none of these.
     """
     saved = [_saved(name, runs) for name in names]
     like = next((entry for entry in saved if entry is not None), None)
@@ -104,13 +105,13 @@ def with_labels(sides: Sequence[Side], files: Sequence[Path]) -> Sequence[Side]:
 
 
 def _saved(name: str, runs: Path) -> RunEntry | None:
-    """The saved run of that name, None where it is a folder to be scored."""
+    """The saved run of that name, None where it is a folder, or a file of answers, to be scored."""
     if (entry := named_run(name, runs)) is not None:
         return entry
     folder = Path(name)
     if (folder / STARTED).exists() and not is_submission(folder):
         raise UsageError(f"{folder} is an unfinished run", hint=f"finish it with `evalsuite run ... --resume {folder}`")
-    return None if folder.is_dir() else one_run(name, runs)
+    return None if folder.exists() else one_run(name, runs)
 
 
 def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> Side:

@@ -28,6 +28,9 @@ CHECK_KEYS = ("func", "parameters", "temporal")
 CASE_KEYS = frozenset({"gold", "question", "input", "context", "text"})
 # How many ids of gold a word is compared with to find the one that was meant.
 MOST_COMPARED = 2000
+# What a person meant who gave a file without evaluations.
+EVALUATION_HINT = 'write "evaluation": {"func": "string_match", "parameters": {"gold": "..."}}'
+PAIRS_HINT = "a file of questions and references becomes a suite: `evalsuite suite create NAME --from FILE`"
 # Nearly every instance has no key of its own: one empty object stands for all.
 _NONE: dict[str, Any] = {}
 
@@ -55,7 +58,7 @@ def read_spec(
         for entry in entries(handle, limits=limits, layout=met):
             where = f"{name}:{entry.line}"
             if entry.fault is not None:
-                hint = "" if spec.match(SPEC_PATTERN) else f"give the gold folder, or its {SPEC_PATTERN}"
+                hint = "" if spec.match(SPEC_PATTERN) else f"give the gold folder, or its {SPEC_PATTERN}; {PAIRS_HINT}"
                 raise GoldError(f"{where}: {entry.fault.detail}", hint=entry.hint or hint)
             instance = make(entry.value or {}, where, suite)
             if (first := instances.get(instance.instance_id)) is not None:
@@ -75,7 +78,9 @@ def instance_of(entry: Obj, where: str, suite: Suite) -> GoldInstance:
     id_ = id_of(entry, where)
     if "evaluation" not in entry:
         near = next((key for key in entry if did_you_mean(key, ["evaluation"]).startswith("did")), None)
-        _refuse(where, f"{id_}: evaluation is missing", f"found {near!r}: write 'evaluation'" if near else "")
+        _refuse(
+            where, f"{id_}: evaluation is missing", f"found {near!r}: write 'evaluation'" if near else f"{EVALUATION_HINT}; {PAIRS_HINT}"
+        )
     given = entry["evaluation"]
     evaluations = given if isinstance(given, list) else [given]
     if not evaluations:

@@ -46,7 +46,8 @@ def read_metadata(
 def _open(folder: Path, limits: Limits) -> BinaryIO:
     """The open metadata file."""
     if why := why_no_folder(folder, "submission folder"):
-        raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that holds {METADATA}")
+        other = f"; a file of answers is run against a suite: `evalsuite suite run SUITE --from {folder.name}`"
+        raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that holds {METADATA}{other if why == 'not a folder' else ''}")
     try:
         handle = open_confined(folder, METADATA, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 from evalsuite import __version__
 from evalsuite.reports.comparison_sections import (
     candidates_in_words,
+    comparison_facts,
     comparison_heading,
     comparison_sections,
     comparison_verdict,
     how_it_was_made,
     own_points,
-    pairs_in_words,
 )
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table, Tile
 from evalsuite.reports.words import p_value
@@ -162,7 +162,7 @@ def comparison_page_sections(comparison: "Comparison", sections: Sequence[Sectio
         look="hero",
         title=comparison.suite or "Comparison",
         prose=[
-            f"baseline {comparison.baseline} · rules {comparison.rules} · {pairs_in_words(comparison)} paired",
+            " · ".join(comparison_facts(comparison)),
             candidates_in_words(comparison),
         ],
         pictures=[Picture("", overview, scale)],

@@ -8,6 +8,7 @@ from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Section, Table
 from evalsuite.reports.drawn_lines import DrawnInterval, interval_lines
 from evalsuite.reports.words import counted, p_value, percent, points, some
+from evalsuite.store.signature import shown_rules
 
 if TYPE_CHECKING:
     from evalsuite.board import Candidate, Comparison
@@ -21,14 +22,14 @@ MOST_FIELDS = 20
 
 def comparison_heading(comparison: "Comparison") -> str:
     """The first line: what was compared, and under which rules."""
-    parts = (
-        f"evalsuite {__version__}",
-        comparison.suite,
-        f"baseline {comparison.baseline}",
-        f"rules {comparison.rules}",
-        f"{pairs_in_words(comparison)} paired",
-    )
+    parts = (f"evalsuite {__version__}", comparison.suite, *comparison_facts(comparison))
     return " · ".join(clean(part) for part in parts if part)
+
+
+def comparison_facts(comparison: "Comparison") -> tuple[str, ...]:
+    """What all candidates were held to, under which rules, on how many instances."""
+    rules = shown_rules(comparison.rules, [comparison.signature])
+    return f"baseline {comparison.baseline}", f"rules {rules}", f"{pairs_in_words(comparison)} paired"
 
 
 def pairs_in_words(comparison: "Comparison") -> str:

@@ -9,6 +9,7 @@ from evalsuite.errors import FAULTS
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
 from evalsuite.reports.leaderboard_columns import CSV_NUMBERS, faults_words, mapping_column, number_column, parquet_table, ranked_table
 from evalsuite.reports.words import counted, percent
+from evalsuite.store.signature import shown_rules
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -66,7 +67,7 @@ def _board_page_sections(
     board: "Leaderboard", table: "Table[RankedRow]", title: str, facts: Sequence[tuple[str, str]]
 ) -> Iterator[Section]:
     """The scores with their intervals, the table, facts, and what is needed to repeat it."""
-    about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {board.rules}"
+    about = f"{board_heading(board).removeprefix(f'{board.suite} · ')} · rules {shown_rules(board.rules, board.signatures)}"
     undrawn = max(0, len(board.rows) - MOST_DRAWN)
     yield Section(
         look="head",
@@ -85,7 +86,7 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     yield "instances", str(board.n_instances)
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
-    yield "rules", board.rules
+    yield "rules", shown_rules(board.rules, board.signatures)
     for row in board.rows:
         if row.n_judged is not None and row.rank is None:
             more = "; --allow-unscored ranks over what all were judged on" if row.n_judged else ""
@@ -93,7 +94,7 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     if board.family:
         over = f"{board.correction.title()} over {counted(board.family, 'pair')}"
         pairs = f"{board.test} on paired instances, {over}, alpha {1 - board.confidence:.2g}"
-        yield "ranks", f"by score; in brackets the places that tests leave open ({pairs})"
+        yield "ranks", f"by {board.score_title}; in brackets the places that tests leave open ({pairs})"
         own = f"{board.correction.title()} over its {counted(len([row for row in board.rows if row.rank]) - 1, 'pair')}"
         yield "rank interval", f"the places that the tests of one submission against the others leave open ({own})"
         yield "stability", _stability_words(board)

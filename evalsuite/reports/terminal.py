@@ -259,20 +259,20 @@ def _print_table(console: "Console", table: Table[Any]) -> None:
 def _print_side_by_side(console: "Console", columns: Sequence[Column[Any]], rows: Sequence[Sequence[str]], styles: Sequence[str]) -> bool:
     """Print a table in which every cell stands whole, but for columns that wrap; False where the width is too small for that.
 
-    Titles wrap between words. Columns of numbers are set to the right.
+    Titles are short where the whole ones have no room on one line, and wrap between words. Columns of numbers are set to the right.
     """
     from rich.cells import cell_len
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    head = [clean(column.head) for column in columns]
     wraps = [column.wraps for column in columns]
-    cells = list(zip(*rows, strict=True)) or [()] * len(head)
+    cells = list(zip(*rows, strict=True)) or [()] * len(columns)
     longest = [max(map(cell_len, column), default=0) for column in cells]
-    least = [
-        max(*map(cell_len, name.split()), min(size, _NARROWEST) if wrap else size, 0)
-        for name, size, wrap in zip(head, longest, wraps, strict=True)
-    ]
+    narrow = [min(size, _NARROWEST) if wrap else size for size, wrap in zip(longest, wraps, strict=True)]
+    whole = [clean(column.head) for column in columns]
+    has_room = sum(map(max, map(cell_len, whole), narrow)) + 2 * len(columns) <= console.width
+    head = whole if has_room else [clean(column.short or column.head) for column in columns]
+    least = [max(*map(cell_len, name.split()), size, 0) for name, size in zip(head, narrow, strict=True)]
     spare = console.width - sum(least) - 2 * len(least)
     if spare < 0:
         return False

@@ -5,7 +5,7 @@ import hashlib
 import json
 import platform
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Literal
 
@@ -61,6 +61,12 @@ def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> st
     if layout in EVALUATORS and rules != "strict":
         return layout
     return rules if rules == "strict" or layout == "original" else f"{rules}-{layout}"
+
+
+def shown_rules(rules: str, signatures: Iterable[str]) -> str:
+    """The rules of several runs as a person reads them: official ones by the name in the runs' signatures, as `bird-ex`."""
+    named = {part.removeprefix("rules:") for line in signatures for part in line.split("|") if part.startswith("rules:")}
+    return " and ".join(sorted(named - {"strict", "default"})) or rules if rules == "official" else rules
 
 
 def receipt(*, isolation: str, walls: Sequence[str], jobs: int, executor: str = "local") -> dict[str, object]:

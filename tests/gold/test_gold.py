@@ -10,6 +10,7 @@ import pytest
 from evalsuite import scorers
 from evalsuite.errors import GoldError
 from evalsuite.gold.layouts import read_gold
+from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT
 from evalsuite.lazy import Lazy
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
 from evalsuite.registry import scorer
@@ -91,7 +92,7 @@ def test_a_spec_laid_out_like_the_references_readme_is_read_with_notes(tmp_path:
         ({"instance": "q", "evaluation": {}}, "instance_id is missing", "found 'instance': write 'instance_id'"),
         ({"evaluation": {}}, "instance_id is missing", ""),
         ({"instance_id": 5, "evaluation": {}}, "instance_id must be a text that is not empty, found 5", ""),
-        ({"instance_id": "q"}, "q: evaluation is missing", ""),
+        ({"instance_id": "q"}, "q: evaluation is missing", f"{EVALUATION_HINT}; {PAIRS_HINT}"),
         ({"instance_id": "q", "evalution": {}}, "q: evaluation is missing", "found 'evalution': write 'evaluation'"),
         ({"instance_id": "q", "evaluation": []}, "q: evaluation is empty", "give one {func, parameters} or a list of them"),
         (

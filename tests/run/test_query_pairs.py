@@ -178,6 +178,17 @@ def test_a_leaderboard_of_files(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert "gold.txt" in capsys.readouterr().err
 
 
+def test_two_files_of_answers_are_compared(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`compare` scores both files as `run` would, and calls the rules by the evaluator's name; the second lost one pair."""
+    right = {str(n): query for n, (query, _) in enumerate(GOLD)}
+    names = [with_queries(here / "a.json", right), with_queries(here / "b.json", right | {"1": "SELECT 4"})]
+    capsys.readouterr()
+    assert main(["compare", *names, "--gold", "gold.sql", "--databases", "dbs"]) == 0
+    shown = capsys.readouterr().out
+    assert "rules bird-ex · 3 instances paired" in shown
+    assert "b.json against a.json: 1 instance lost" in shown
+
+
 def test_no_verdict_outlives_its_database(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A board takes a run over while the databases stay as they were, and scores again once one of them changed."""
     place = here / "dbs" / "school" / "school.sqlite"

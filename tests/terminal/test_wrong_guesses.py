@@ -133,7 +133,7 @@ run LONG                                                | cannot be read: File n
 run sub --gold sub                                      | sub: no *_eval.jsonl file | so it is a submission
 run gold --gold sub                                     | sub: no *_eval.jsonl file | so it is a submission
 run sub --gold nowhere                                  | nowhere: no such gold folder | holds *_eval.jsonl, or name it with --gold
-run sub --gold semi.csv                                 | semi.csv:1: not valid JSON | give the gold folder, or its *_eval.jsonl
+run sub --gold semi.csv                                 | semi.csv:1: not valid JSON | a file of questions and references becomes a suite
 run sub --gold LONG                                     | cannot be read: File name too long
 run sub --out gold                                      | gold is not empty and not a run folder
 run sub --out bin.csv                                   | bin.csv is a file, not a folder
@@ -156,6 +156,7 @@ rescore one --submission nowhere                        | nowhere: no such submi
 rescore one --gold sub                                  | sub: no *_eval.jsonl file | so it is a submission
 merge one --out whole                                   | one is the run of no shard | run --shard i/n
 merge other --out whole                                 | no finished run in other
+compare one bin.csv --gold gold                         | bin.csv: not a folder | a file of answers is run against a suite
 compare one                                             | a comparison needs two runs | evalsuite compare BASELINE CANDIDATE
 compare one gold                                        | no results_metadata.jsonl in gold | so it is gold
 compare one sub --gold sub                              | sub: no *_eval.jsonl file | so it is a submission
