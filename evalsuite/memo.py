@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,14 +62,17 @@ class Memo:
         with self._lock:
             self._fresh[kind, key] = value
             if self._at_once:
-                self._write()
-                self._fresh.clear()
+                self._write_fresh()
+
+    def put_all(self, kind: str, values: Iterable[tuple[str, Any]]) -> None:
+        """Write many values of one kind, all or none of them; none is held here meanwhile."""
+        with self._lock:
+            self._write([kind], ((kind, key, value) for key, value in values))
 
     def close(self) -> None:
         """Write what is new and let go of the file."""
         with self._lock:
-            self._write()
-            self._fresh.clear()
+            self._write_fresh()
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
@@ -96,16 +99,21 @@ class Memo:
             finally:
                 shutil.rmtree(place, ignore_errors=True)
 
-    def _write(self) -> None:
-        if self._folder is None or not self._fresh:
+    def _write_fresh(self) -> None:
+        if self._fresh:
+            self._write({kind for kind, _ in self._fresh}, ((kind, key, value) for (kind, key), value in self._fresh.items()))
+            self._fresh.clear()
+
+    def _write(self, kinds: Collection[str], values: Iterable[tuple[str, str, Any]]) -> None:
+        if self._folder is None:
             return
         with contextlib.suppress(sqlite3.Error, OSError):
             self._folder.mkdir(parents=True, exist_ok=True)
             connection = self._opened(self._folder)
             with connection:
-                for kind in {kind for kind, _ in self._fresh}:
+                for kind in kinds:
                     connection.execute(_OUTDATED, [kind, self._stamp, self._stamp])
-                rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for (kind, key), value in self._fresh.items())
+                rows = ((kind, self._stamp, json.dumps(key), json.dumps(value)) for kind, key, value in values)
                 connection.executemany("INSERT OR REPLACE INTO memo VALUES (?, ?, ?, ?)", rows)
 
     def _opened(self, folder: Path) -> sqlite3.Connection:

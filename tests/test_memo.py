@@ -53,6 +53,19 @@ def test_another_stamp_knows_nothing(tmp_path: Path) -> None:
     assert Memo(tmp_path, stamp="b").get("other", "key") == 1
 
 
+def test_many_values_are_written_at_once(tmp_path: Path) -> None:
+    """All of them are known before the memo is closed, take the place of what was known, and a broken one among them keeps all out."""
+    memo = Memo(tmp_path)
+    memo.put_all("a", ((str(n), n) for n in range(3)))
+    assert Memo(tmp_path).get_all("a", ["0", "2", "3"]) == {"0": 0, "2": 2}
+    memo.put_all("a", [("2", "new")])
+    assert memo.get("a", "2") == "new"
+    with pytest.raises(TypeError):
+        memo.put_all("a", [("3", 3), ("4", object())])
+    assert memo.get("a", "3") is None
+    memo.close()
+
+
 @pytest.mark.parametrize("at_once", [False, True])
 @pytest.mark.parametrize("what", ["junk", "folder", "a file above", "none"])
 def test_a_broken_memo_is_none(tmp_path: Path, what: str, at_once: bool) -> None:

@@ -8,7 +8,9 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
+from typing import Final
 
 from evalsuite.errors import FaultError
 from evalsuite.memo import Memo, code_stamp
@@ -16,11 +18,15 @@ from evalsuite.outcome import kind_of
 from evalsuite.readers.gold_files import GoldFiles
 from evalsuite.readers.paths import FromRoot, Inode, content_digest, inside, open_confined
 from evalsuite.scorers import SCORERS
-from evalsuite.store.run_files import whole_line
+from evalsuite.store.run_files import result_of, whole_line
 from evalsuite.types import Result, Task
 
 # A text that is longer names no file of gold.
 _LONGEST_NAME = 255
+# Tasks that are looked up at once.
+_AT_ONCE = 1000
+# Nearly every answer of very many is a text, of which no file is read.
+_NONE: Final[dict[str, str]] = {}
 
 
 class ScoreCache:
@@ -29,40 +35,47 @@ class ScoreCache:
     def __init__(self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode]) -> None:
         self._memo = Memo(folder, stamp=code_stamp())
         self._base, self._gold, self._gold_inodes = base, gold, gold_inodes
-        self._keyed: dict[str, Keyed] = {}
+        self._fresh: list[tuple[bytes, Result]] = []
 
-    def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, str]]:
+    def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, "Keyed"]]:
         """(results by instance id that need no scoring, keys by instance id to keep the others under)."""
-        keys: dict[str, str] = {}
-        for task in tasks:
-            keyed = task_key(task, self._base, self._gold, self._gold_inodes)
-            if keyed is not None:
-                keys[task.instance.instance_id] = keyed.key
-                self._keyed[keyed.key] = keyed
-        found = self._memo.get_all("score", list(self._keyed))
-        try:
-            return {name: Result(**json.loads(found[key])) for name, key in keys.items() if key in found}, keys
-        except (ValueError, TypeError):
-            return {}, keys
+        results, keys = dict[str, Result](), dict[str, Keyed]()
+        for at in range(0, len(tasks), _AT_ONCE):
+            asked = [(task.instance.instance_id, self._keyed(task)) for task in tasks[at : at + _AT_ONCE]]
+            found = self._memo.get_all("score", [keyed.digest.hex() for _, keyed in asked if keyed is not None])
+            for name, keyed in asked:
+                if keyed is not None:
+                    try:
+                        results[name] = result_of(found[keyed.digest.hex()], instance_id=name)
+                    except (KeyError, ValueError, TypeError):
+                        keys[name] = keyed
+        return results, keys
 
-    def keep(self, key: str | None, result: Result) -> None:
+    def _keyed(self, task: Task) -> "Keyed | None":
+        return task_key(task, self._base, self._gold, self._gold_inodes)
+
+    def keep(self, keyed: "Keyed | None", result: Result) -> None:
         """Remember a result that may be kept and is one on the very bytes that are in its key."""
-        keyed = self._keyed.pop(key, None) if key is not None else None
         if keyed is None or not kind_of(result).may_be_kept or result.digests != keyed.digests:
             return
         if not self._gold.changed(keyed.gold):
-            self._memo.put("score", keyed.key, whole_line(result))
+            self._fresh.append((keyed.digest, result))
 
     def close(self) -> None:
-        """Write what is new and let go of the file."""
+        """Write what is new and let go of it and of the file."""
+        if self._fresh:
+            # In the order in which they will lie there.
+            self._fresh.sort(key=itemgetter(0))
+            self._memo.put_all("score", ((digest.hex(), whole_line(result)) for digest, result in self._fresh))
+            self._fresh.clear()
         self._memo.close()
 
 
 @dataclass(frozen=True, slots=True)
 class Keyed:
-    """A key with what is in it: the digest of each file of the answer by path, and the names of the gold files."""
+    """The digest that is a task's key, with what is in it: that of each file of the answer by path, and the names of the gold files."""
 
-    key: str
+    digest: bytes
     digests: Mapping[str, str]
     gold: Sequence[str]
 
@@ -91,7 +104,7 @@ def task_key(task: Task, base: str, gold: GoldFiles, gold_inodes: frozenset[Inod
     bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": digests}
     described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of]
     text = json.dumps(described, sort_keys=True, default=str)
-    return Keyed(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), digests, names)
+    return Keyed(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), digests or _NONE, names or ())
 
 
 def _gold_files(task: Task, gold: GoldFiles) -> list[str]:

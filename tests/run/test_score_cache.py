@@ -2,6 +2,7 @@
 
 import json
 import os
+import sqlite3
 import sys
 import threading
 from collections.abc import Callable
@@ -101,6 +102,18 @@ def test_a_broken_cache_costs_time_only(place: Path) -> None:
     """A cache file of junk changes no result and is no error."""
     (place / "cache").mkdir()
     (place / "cache" / "memo.sqlite").write_bytes(b"junk" * 100)
+    assert [r.score for r in scored(place).results] == [1, 1]
+
+
+def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
+    """A cut line and the line of another instance: what stands there is not taken over, and the rest of the cache is."""
+    scored(place)
+    with sqlite3.connect(place / "cache" / "memo.sqlite") as connection:
+        for key, value in connection.execute("SELECT key, value FROM memo WHERE kind = 'score'").fetchall():
+            if '\\"instance_id\\": \\"t\\"' in value:
+                connection.execute("UPDATE memo SET value = ? WHERE key = ?", [value.replace('\\"t\\"', '\\"s\\"', 1), key])
+    connection.close()
+    assert was_asked(place)
     assert [r.score for r in scored(place).results] == [1, 1]
 
 
