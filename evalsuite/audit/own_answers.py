@@ -36,7 +36,7 @@ def own_answers(gold: Gold, instance: GoldInstance, check: Check, folder: Path, 
         raise NoOwnAnswerError("gold is a test, not an answer")
     if given is None:
         raise NoOwnAnswerError("has no gold")
-    if reads in ("text", "number"):
+    if reads in ("text", "number", "query"):
         return [_answer(instance, "answer", text) for text in _texts(given, check.parameters.get("conj", "or"))]
     if reads == "tree":
         return [_tree(gold, instance, check, folder, limits)]

@@ -15,9 +15,10 @@ from evalsuite.gold.errata import read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import names_queries
 from evalsuite.readers.gold_files import gold_hash, gold_inodes
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import CLOCK, Limits, resolve_limits
 from evalsuite.run.databases import Databases
-from evalsuite.run.gold_queries import is_temporal, query_files
+from evalsuite.run.gold_queries import by_the_clock, is_temporal, query_files
+from evalsuite.run.judged import Execute
 from evalsuite.run.plan import default_rules
 from evalsuite.scorers import SCORERS
 from evalsuite.store.ceiling import Ceiling, signature_of
@@ -70,7 +71,8 @@ class GoldCheck:
     """What gold scores against itself, the checks that do not take it, and those that were not tried.
 
     `below` are the ids without full marks under their own rules, or with a gold file that is not there; `excused` says for those that
-    somebody answers for where that stands: a line of the errata, or a code of `lint_ignore`.
+    somebody answers for where that stands: a line of the errata, or a code of `lint_ignore`. `by_the_day` are those whose gold query asks a
+    clock that goes.
     """
 
     ceiling: Ceiling
@@ -79,6 +81,7 @@ class GoldCheck:
     untried: tuple[Unsatisfied, ...]
     below: tuple[str, ...] = ()
     excused: Mapping[str, str] = field(default_factory=dict)
+    by_the_day: tuple[str, ...] = ()
 
     @property
     def failing(self) -> list[str]:
@@ -99,6 +102,7 @@ class GoldCheck:
             "untried": [one.to_json() for one in self.untried],
             "below": list(self.below),
             "excused": dict(self.excused),
+            "by_the_day": list(self.by_the_day),
         }
 
 
@@ -123,7 +127,13 @@ class _Trial:
 
 
 def check_gold(
-    folder: Path, *, isolation: str = "process", jobs: int | None = None, databases: Path | None = None, progress: Progress | None = None
+    folder: Path,
+    *,
+    isolation: str = "process",
+    jobs: int | None = None,
+    databases: Path | None = None,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
 ) -> GoldCheck:
     """Hand every gold in as the answer to its own question, and say what is refused.
 
@@ -133,7 +143,7 @@ def check_gold(
     Raises `GoldError`, and `UsageError` where there is no folder of databases.
     """
     gold = read_gold(folder)
-    limits = resolve_limits(gold.suite.limits)
+    limits = resolve_limits(gold.suite.limits, limits or {})
     hash_ = gold_hash(gold.folder, gold.spec_file)
     jobs = jobs or default_jobs()
     trials: list[_Trial] = []
@@ -142,14 +152,17 @@ def check_gold(
         ScratchFolder() as scratch,
         closing(Databases(gold, scratch, limits=limits, jobs=jobs, isolation=isolation, folder=databases)) as asked,
     ):
-        for task in asked.living_gold([_task(instance, None, gold, scratch, limits) for instance in gold.instances]).tasks:
+        tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
+        by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, asked.connections))
+        for task in asked.living_gold(tasks).tasks:
             for check in task.instance.checks:
                 try:
                     trials.append(_trial(gold, task, check))
                 except NoOwnAnswerError as why:
                     untried.append(_untried(task.instance, check, str(why)))
-        pool = Pool(jobs=jobs, isolation=isolation, gold_inodes=gold_inodes(gold.folder))
-        _hand_in(trials, pool, gold, scratch, limits, progress)
+        inodes = gold_inodes(gold.folder)
+        with closing(Pool(jobs=jobs, isolation=isolation, gold_inodes=inodes)) as pool:
+            _hand_in(trials, asked.sql_answers(pool.results, None, inodes).results, gold, scratch, limits, progress)
     unasked = [trial for trial in trials if trial.results and all(result.fault in UNSCORED for result in trial.results)]
     untried += [_untried(trial.instance, trial.check, FAULTS[trial.results[0].fault or "NO_JUDGE"].message) for trial in unasked]
     trials = [trial for trial in trials if all(trial is not other for other in unasked)]
@@ -168,6 +181,7 @@ def check_gold(
         untried=tuple(untried),
         below=tuple(below),
         excused=_excuses(gold, below),
+        by_the_day=tuple(by_the_day),
     )
 
 
@@ -198,25 +212,22 @@ def _excuses(gold: Gold, below: Iterable[str]) -> dict[str, str]:
     return {id_: known[id_] for id_ in below if id_ in known}
 
 
-def _hand_in(trials: Sequence[_Trial], pool: Pool, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
+def _hand_in(trials: Sequence[_Trial], execute: Execute, gold: Gold, scratch: Path, limits: Any, progress: Progress | None) -> None:
     """Score round after round, one answer of each instance a round: a run knows an instance once."""
     done, total = 0, sum(len(trial.answers) for trial in trials)
-    try:
-        while True:
-            round_: dict[str, _Trial] = {}
-            for trial in trials:
-                if trial.open:
-                    round_.setdefault(trial.instance.instance_id, trial)
-            if not round_:
-                return
-            tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
-            for result in pool.results(tasks):
-                round_[result.instance_id].results.append(result)
-                done += 1
-                if progress is not None:
-                    progress(done, total)
-    finally:
-        pool.close()
+    while True:
+        round_: dict[str, _Trial] = {}
+        for trial in trials:
+            if trial.open:
+                round_.setdefault(trial.instance.instance_id, trial)
+        if not round_:
+            return
+        tasks = [_task(replace(t.instance, checks=(t.check,)), t.answers.pop(0), gold, scratch, limits) for t in round_.values()]
+        for result in execute(tasks):
+            round_[result.instance_id].results.append(result)
+            done += 1
+            if progress is not None:
+                progress(done, total)
 
 
 def _task(instance: GoldInstance, answer: Answer | None, gold: Gold, scratch: Path, limits: Any) -> Task:

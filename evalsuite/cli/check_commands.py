@@ -6,7 +6,22 @@ from typing import Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import Code, Databases, FailUnder, Json, JudgeFile, Layout, Mode, OfRun, ResultDir, Rules, rule, share
+from evalsuite.cli.options import (
+    Code,
+    Databases,
+    FailUnder,
+    FrozenClock,
+    Json,
+    JudgeFile,
+    Layout,
+    Mode,
+    OfRun,
+    ResultDir,
+    Rules,
+    limits_of,
+    rule,
+    share,
+)
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal, print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
@@ -39,6 +54,7 @@ def check_command(
     code: Code,
     fail_under: FailUnder = None,
     databases: Databases = None,
+    frozen_clock: FrozenClock = None,
     layout: Layout = None,
     mode: Mode = None,
 ) -> int:
@@ -51,6 +67,7 @@ def check_command(
     The options of a scorer are its parameters; `evalsuite scorers NAME` explains them.
     """
     share(fail_under, "--fail-under")
+    limits = limits_of(None, frozen_clock)
     if name.startswith("-"):
         raise UsageError(f"{name!r} stands before the name", hint="evalsuite check NAME, then its options")
     code.load()
@@ -73,11 +90,21 @@ def check_command(
         folders = [*([gold_dir] if gold_dir is not None else []), *map(Path, gold or ())]
         if len(folders) > 1:
             raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
-        read = {"databases": databases, "layout": evaluator or layout, "mode": mode, "allow_programs": code.allow_programs}
+        read = {
+            "databases": databases,
+            "layout": evaluator or layout,
+            "mode": mode,
+            "allow_programs": code.allow_programs,
+            "limits": limits,
+        }
         places = (result_dir, folders[0] if folders else Path("gold"))
         value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
-    elif explain or reveal is not None or databases is not None:
-        option = "--explain" if explain else "--databases" if databases is not None else "--reveal"
+    elif only_for_instances := [
+        option
+        for option, given in {"--explain": explain, "--databases": databases, "--frozen-clock": frozen_clock, "--reveal": reveal}.items()
+        if given
+    ]:
+        option = only_for_instances[0]
         raise UsageError(f"{option} needs a submission", hint=f"evalsuite check ID {option} ... --result_dir FOLDER, not {name}")
     else:
         if gold_dir is not None:

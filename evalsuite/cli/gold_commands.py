@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from evalsuite.cli.gold_review_commands import GoldFolder, GoldWorkers, gold_audit, gold_errata, gold_review, gold_suspects
-from evalsuite.cli.options import Databases, Group, Json, Layout, Plugins, load_plugins, one_of, share
+from evalsuite.cli.options import Databases, FrozenClock, Group, Json, Layout, Plugins, limits_of, load_plugins, one_of, share
 from evalsuite.cli.showing import print_document
 from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
@@ -25,6 +25,7 @@ def gold_check(
         ),
     ] = None,
     databases: Databases = None,
+    frozen_clock: FrozenClock = None,
     no_save: Annotated[bool, typer.Option("--no-save", help="do not keep the ceiling for later reports")] = False,
     *,
     workers: GoldWorkers,
@@ -42,11 +43,13 @@ def gold_check(
     from evalsuite.store.ceiling import CEILINGS_FOLDER, WITHOUT, keep_ceiling
 
     share(fail_under, "--fail-under")
-    how = workers.options()
+    how, limits = workers.options(), limits_of(None, frozen_clock)
+    # What gold scores on one day is no ceiling of reports on others.
+    no_save = no_save or bool(limits)
     find_spec(gold)
     if not no_save:
         check_writable(CEILINGS_FOLDER / "ceiling.json", hint=WITHOUT)
-    found = check_gold(gold, databases=databases, **how)
+    found = check_gold(gold, databases=databases, limits=limits, **how)
     kept = None if no_save else keep_ceiling(found.ceiling, [one.to_json() for one in found.unsatisfied])
     print_document(gold_check_document(found, gold.name), "json" if json_ else "text", last_line="")
     if not json_:

@@ -102,7 +102,7 @@ def leaderboard_command(
         if publishing.site is not None:
             opened.enter_context(alone(publishing.private_folder))
             order = publishing.order(gold, {name: row["team"] for name, row in about.items() if row.get("team")})
-        settings = Settings(runs_folder=runs, limits=limits_of(limit or ()), only=_shown_ids(order, gold), **scoring)
+        settings = Settings(runs_folder=runs, limits=limits_of(limit), only=_shown_ids(order, gold), **scoring)
         places, notes = _found(folders, gold, runs, receipts=receipts, key=key, isolation=settings.isolation)
         notes += [f"{ranking.metadata}: no submission {name!r}" for name in sorted(set(about) - {place.name for place in places})]
         memo = Memo(how.cache or opened.enter_context(ScratchFolder()), stamp=code_stamp())

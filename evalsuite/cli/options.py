@@ -41,6 +41,10 @@ Mode = Annotated[
     typer.Option("--mode", help="lite and snow: what the answers are [default: the files that are there]", metavar="sql|exec_result"),
 ]
 Limit = Annotated[list[str] | None, typer.Option(help="set a limit, for example seconds=30; may be repeated", metavar="NAME=VALUE")]
+FrozenClock = Annotated[
+    str | None,
+    typer.Option("--frozen-clock", "--frozen_clock", help="the day, or the time in UTC, that queries take for now", metavar="DAY"),
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print the last line only")]
 AllowUnscored = Annotated[
     bool, typer.Option("--allow-unscored", help="do not exit 4 for what cannot be judged here: no judge, connection, database or extra")
@@ -209,10 +213,15 @@ def job_count(value: str) -> int | None:
     return int(value)
 
 
-def limits_of(settings: Iterable[str]) -> dict[str, int | float]:
-    """Limits from `name=value` texts; names are checked with all other limits. Raises `UsageError` for a text of another form."""
-    limits: dict[str, int | float] = {}
-    for setting in settings:
+def limits_of(settings: Iterable[str] | None, frozen_clock: str | None = None) -> dict[str, int | float]:
+    """Limits from `name=value` texts, and where the clock of queries stands; names are checked with all other limits.
+
+    Raises `UsageError` for a text of another form.
+    """
+    from evalsuite.readers.limits import CLOCK, clock_of
+
+    limits: dict[str, int | float] = {} if frozen_clock is None else {CLOCK: clock_of(frozen_clock)}
+    for setting in settings or ():
         name, _, value = setting.partition("=")
         try:
             limits[name.strip()] = float(value) if "." in value else int(value)

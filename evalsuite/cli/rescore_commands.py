@@ -14,6 +14,7 @@ from evalsuite.cli.options import (
     Code,
     Databases,
     FailUnder,
+    FrozenClock,
     GoldNow,
     Json,
     PublicKey,
@@ -23,6 +24,7 @@ from evalsuite.cli.options import (
     Scoring,
     SubmissionNow,
     Workers,
+    limits_of,
     share,
 )
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
@@ -102,6 +104,8 @@ def drift_command(
     fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="exit 1 where a verdict moved")] = False,
     runs: RunsFolder = RUNS,
     gold: GoldNow = None,
+    databases: Databases = None,
+    frozen_clock: FrozenClock = None,
     output: Outputs = None,
     json_: Json = False,
     *,
@@ -119,7 +123,8 @@ def drift_command(
 
     code.load()
     entries = [one_run(name, runs) for name in run] if run else [one for one in find_runs(runs) if FROM not in one.metadata]
-    options = Options(allow_programs=code.allow_programs, **workers.options())
+    limits = limits_of(None, frozen_clock)
+    options = Options(allow_programs=code.allow_programs, databases=databases, limits=limits, **workers.options())
     with ProgressBar(hidden=json_) as progress:
         found = list(drifted(entries, options, gold=gold, progress=progress))
     document = drift_document(found, by_component(found))

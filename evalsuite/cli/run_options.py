@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import AllowUnscored, FailUnder, Layout, Limit, Mode, Questions, Quiet, limits_of, share
+from evalsuite.cli.options import AllowUnscored, FailUnder, FrozenClock, Layout, Limit, Mode, Questions, Quiet, limits_of, share
 from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
@@ -83,6 +83,7 @@ class Reading:
     """How gold and answers are read, within which limits, and by whom."""
 
     limit: Limit = None
+    frozen_clock: FrozenClock = None
     layout: Layout = None
     mode: Mode = None
     questions: Questions = None
@@ -117,7 +118,7 @@ class Reading:
             name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "ves", "executor", "scheduler")
         }
         billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
-        return {**same, "limits": {**limits_of(self.limit or ()), **billed}, "tell": _tell}
+        return {**same, "limits": {**limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
 
 
 def _tell(text: str) -> None:

@@ -16,6 +16,7 @@ from evalsuite.explain.likeness import ROOM
 from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause
 from evalsuite.readers.answer_forms import read_gold_query
+from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.paths import FromRoot
 from evalsuite.run.executed import save
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
@@ -97,7 +98,7 @@ class QueryProofs:
         try:
             connection = self.databases.connections().of_instance(task.instance, check.parameters)
             if len(files) == 1 and files[0].is_file():
-                texts[0] = with_as_of(read_gold_query(files[0]), check_as_of(None))[0]
+                texts[0] = with_as_of(read_gold_query(files[0]), check_as_of(None, task.limits[CLOCK]))[0]
         except (EvalsuiteError, FaultError):
             return None
         if task.answer.is_query and not isinstance(query := self.answers.prepared(task), Result):

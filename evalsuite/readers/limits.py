@@ -2,12 +2,15 @@
 
 import math
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from evalsuite.errors import UsageError, did_you_mean
 
 Limits = Mapping[str, int | float]
 
 MIB = 1024 * 1024
+# The one that says in its own words what it is, and not as a part of the limits' hash.
+CLOCK = "clock"
 
 LIMITS: dict[str, tuple[int | float, str]] = {
     "file_bytes": (256 * MIB, "bytes of one answer or gold file, unpacked where it is compressed"),
@@ -33,6 +36,7 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "result_bytes": (16 << 30, "bytes of the cells of an SQL answer in all; above table_bytes they are kept in files"),
     "billed_bytes": (10 << 30, "bytes that one statement may bill"),
     "memory_mib": (2048, "address space of one worker, in MiB"),
+    CLOCK: (0, "where the clock of queries stands, in seconds since 1970, by --frozen-clock DAY; 0: it goes"),
 }
 
 DEFAULT_LIMITS: dict[str, int | float] = {name: value for name, (value, _) in LIMITS.items()}
@@ -62,3 +66,22 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
                 raise UsageError(f"limit {name!r} must be a whole number, found {value!r}", hint=LIMITS[name][1])
             resolved[name] = value if name in ("seconds", "run_seconds") else int(value)
     return resolved
+
+
+def clock_of(text: str) -> int:
+    """The limit `clock` for a day or time as ISO 8601 has it, in UTC unless it says its zone. Raises `UsageError`."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"--frozen-clock cannot be {text!r}", hint="write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"
+        ) from None
+    seconds = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
+    if seconds <= 0 or seconds != int(seconds):
+        raise UsageError(f"--frozen-clock cannot be {text!r}", hint="a whole second after the first day of 1970")
+    return int(seconds)
+
+
+def clock_words(seconds: float) -> str:
+    """The limit `clock` as people write it: `2026-05-31`, or `2026-05-31T18:30:00Z` where it is not midnight."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ").removesuffix("T00:00:00Z")

@@ -55,6 +55,11 @@ def gold_check_document(check: "GoldCheck", name: str) -> Document:
         if check.excused:
             answered = [f"   {id_}: {place}" for id_, place in check.excused.items()]
             yield Section(look="lines", title="answered for", lines=answered)
+        if check.by_the_day:
+            title = "gold that asks the time: its verdicts move by the day, --frozen-clock DAY stops the clock"
+            more = len(check.by_the_day) - MOST_REFUSED
+            named = [f"   {id_}" for id_ in check.by_the_day[:MOST_REFUSED]]
+            yield Section(look="lines", title=title, lines=named, below=[f"   ... {more} more (--json lists all)"] if more > 0 else ())
         yield Section(look="lines", lines=[check.ceiling.words()])
 
     every = Table(columns=columns, rows=list(state))

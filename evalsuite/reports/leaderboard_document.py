@@ -9,7 +9,7 @@ from evalsuite.errors import FAULTS
 from evalsuite.reports.document import Case, Column, Document, Form, Picture, Section, Strong, Suite, Table
 from evalsuite.reports.leaderboard_columns import CSV_NUMBERS, faults_words, mapping_column, number_column, parquet_table, ranked_table
 from evalsuite.reports.words import counted, percent
-from evalsuite.store.signature import shown_rules
+from evalsuite.store.signature import clock_in, shown_rules
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -87,6 +87,8 @@ def board_facts(board: "Leaderboard") -> Iterator[tuple[str, str]]:
     counts = [f"{board.n_new} new", f"{board.n_reused} reused", *([f"{board.n_runs} runs"] if board.n_runs else [])]
     yield "scored", ", ".join(counts)
     yield "rules", shown_rules(board.rules, board.signatures)
+    if clocks := {clock for signature in board.signatures if (clock := clock_in(signature))}:
+        yield "clock at", ", ".join(sorted(clocks))
     for row in board.rows:
         if row.n_judged is not None and row.rank is None:
             more = "; --allow-unscored ranks over what all were judged on" if row.n_judged else ""

@@ -32,7 +32,7 @@ from evalsuite.reports.words import (
 )
 from evalsuite.store.history import short_name
 from evalsuite.store.run_folder import SCHEMA_VERSION
-from evalsuite.store.signature import rules_name
+from evalsuite.store.signature import clock_in, rules_name
 
 if TYPE_CHECKING:
     from evalsuite.explain.run_evidence import FindEvidence
@@ -81,6 +81,7 @@ def run_document(
         f"{record.suite} ({coverage(s)}{'' if record.layout == 'original' else f', layout {record.layout}'})",
         f"{record.submission} ({s.n_submitted} handed in)",
         f"rules {rules_name(record.rules, record.layout)}",
+        *([f"clock at {clock}"] if (clock := clock_in(str(record.run.get("signature", "")))) else []),
     )
     forms: tuple[Form, ...] = ("csv", "json", "parquet")
     return Document(

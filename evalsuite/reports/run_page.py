@@ -22,6 +22,7 @@ from evalsuite.reports.words import (
     raw_words,
     share,
 )
+from evalsuite.store.signature import clock_in
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -42,10 +43,14 @@ def run_page_sections(record: "Record", table: "Table[Any]", find_evidence: "Fin
     evidence = find_evidence(record, asked) if find_evidence is not None else None
     s, headline = record.summary, score_headline(record)
     part = f" · {coverage(s)}" if s.is_part else ""
+    clock = clock_in(str(record.run.get("signature", "")))
     yield Section(
         look="hero",
         title=record.suite,
-        prose=[f"{record.submission} · rules {record.rules} · {s.n_submitted} of {s.n_gold} handed in", *score_sentences(record)],
+        prose=[
+            f"{record.submission} · rules {record.rules}{clock and f' · clock at {clock}'} · {s.n_submitted} of {s.n_gold} handed in",
+            *score_sentences(record),
+        ],
         pictures=[Picture("", score_picture(record))],
         values={
             "about": record.name,

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evalsuite.errors import EvalsuiteError, FaultError
+from evalsuite.readers.limits import CLOCK
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run import living_gold
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files
@@ -118,6 +119,7 @@ class Databases:
             queries=self.queries(),
             place=self.made("gold"),
             as_of=as_of,
+            clock=int(self._limits.get(CLOCK, 0)),
             cache=cache,
             resumed=resumed / living_gold.FOLDER if resumed is not None else None,
         )

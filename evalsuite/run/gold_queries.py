@@ -5,15 +5,20 @@ the layouts lite and snow `sql/<id>.sql`); or where it has a gold query and its 
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.errors import EvalsuiteError, FaultError, UsageError
 from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Task
+from evalsuite.workers.requests import asks_pair
+
+if TYPE_CHECKING:
+    from evalsuite.gold.connection_files import Connections
 
 # `{{as_of}}` stands for the bare day, `:as_of` for it as an SQL text; `x::as_of` is a cast.
 _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
@@ -33,6 +38,28 @@ def known_queries(task: Task, check: Check) -> list[Path]:
         return list(_files(task, check))
     folder, name = task.gold_folder, task.instance.instance_id
     return [place for place in (folder / name / GOLD_QUERY, folder / "sql" / f"{name}.sql") if place.is_file()][:1]
+
+
+def by_the_clock(tasks: Iterable[Task], connections: "Callable[[], Connections]") -> Iterator[str]:
+    """The ids of the instances whose gold query asks the time, as far as its text and its connection's engine tell."""
+    for task in tasks:
+        if any(_asks_time(task, check, connections) for check in task.instance.checks):
+            yield task.instance.instance_id
+
+
+def _asks_time(task: Task, check: Check, connections: "Callable[[], Connections]") -> bool:
+    from evalsuite.readers.answer_forms import read_gold_query
+    from evalsuite.sql.clock import asks_time
+
+    if asks_pair([check]):
+        return asks_time(str(check.parameters.get("gold", "")), "sqlite")
+    try:
+        texts = [read_gold_query(file) for file in query_files(task, check)]
+        connection = connections().of_instance(task.instance, check.parameters) if texts else None
+        return connection is not None and any(asks_time(text, connection.engine) for text in texts)
+    except (EvalsuiteError, FaultError):
+        # What keeps the query from being run is said where it is run.
+        return False
 
 
 def is_temporal(check: Check) -> bool:
@@ -61,10 +88,13 @@ def _files(task: Task, check: Check) -> Iterator[Path]:
             continue
 
 
-def check_as_of(text: str | None) -> str:
-    """The day that stands for `as_of`: the one given as YYYY-MM-DD, else today in UTC. Raises `UsageError`."""
+def check_as_of(text: str | None, clock: float = 0) -> str:
+    """The day that stands for `as_of`: the one given as YYYY-MM-DD, else that of a frozen `clock`, else today in UTC.
+
+    Raises `UsageError`.
+    """
     if text is None:
-        return datetime.now(UTC).date().isoformat()
+        return (datetime.fromtimestamp(clock, UTC) if clock else datetime.now(UTC)).date().isoformat()
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError:

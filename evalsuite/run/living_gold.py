@@ -92,7 +92,8 @@ class _Asked:
 class LivingGold:
     """Computes the living gold of tasks into `place`, a folder of this run's own.
 
-    What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then; what is new is kept in `cache`.
+    What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then, on the same `clock` where one is frozen;
+    what is new is kept in `cache`.
     """
 
     def __init__(
@@ -102,11 +103,13 @@ class LivingGold:
         queries: "Queries",
         place: Path,
         as_of: str | None = None,
+        clock: int = 0,
         cache: Path | None = None,
         resumed: Path | None = None,
     ) -> None:
         self._connections, self._queries, self._place = connections, queries, place
-        self._day, self._dated, self._cache = check_as_of(as_of), as_of is not None, cache
+        self._day, self._dated, self._cache = check_as_of(as_of, clock), as_of is not None, cache
+        self._clock = [clock] if clock else []
         self._known = [folder for folder in (resumed, cache) if folder is not None]
         self._asked: dict[str, _Asked] = {}
         self._frozen: dict[str, Frozen] = {}
@@ -160,7 +163,7 @@ class LivingGold:
             except FaultError as error:
                 return Problem(code="BAD_GOLD_FILE", message=f"{path.name}: {describe(error.fault)}", where=check.where)
             query = Query(name=name, text=text, connection=connection, spill=self._place / f".{file_name(name)}")
-            sql_hash = _digest(json.dumps([connection.engine, connection.name, text]).encode())
+            sql_hash = _digest(json.dumps([connection.engine, connection.name, text, *self._clock]).encode())
             self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
             names.append(name)
         return names

@@ -45,14 +45,15 @@ def rescore(
 ) -> Rescored:
     """The submission of `entry` scored again, saved as a new run that keeps metadata and label and says `rescored_from`.
 
-    The instances and limits are those of the old run, the rules too where `rules` is None. `submission` and `gold` say where the folders
-    lie now. `version` demands a scorer version: that of evalsuite, because its scorers have no other; "same" is the old run's. With
-    `as_it_lies` gold may have changed since: that is a change of the signature then.
+    The instances and limits are those of the old run, but for limits in `options`, and the rules too where `rules` is None. `submission`
+    and `gold` say where the folders lie now. `version` demands a scorer version: that of evalsuite, because its scorers have no other;
+    "same" is the old run's. With `as_it_lies` gold may have changed since: that is a change of the signature then.
 
     Raises:
         UsageError: another version is installed; a folder has moved, or its content is not what was scored.
     """
     _check_version(entry, version)
+    own_limits = {**(entry.run.get("options", {}).get("limits") or {}), **options.limits}
     said, notes = entry.run.get("submission", {}), []
     layout, mode = entry.run.get("gold", {}).get("layout", "original"), entry.run.get("options", {}).get("mode")
     handed_in = place_of(entry, said.get("folder"), submission, METADATA if layout == "original" else "*", "submission")
@@ -62,7 +63,7 @@ def rescore(
         _check_content(entry, "gold", gold_folder, entry.run.get("gold", {}).get("hash"), gold_hash(gold_folder, spec))
     if said.get("hash"):
         read = read_gold(gold_folder, layout=layout)
-        limits = resolve_limits(read.suite.limits, entry.run.get("options", {}).get("limits") or {})
+        limits = resolve_limits(read.suite.limits, own_limits)
         now = submission_hash(read_handed_in(handed_in, read, limits, mode=mode, isolation=options.isolation))
         _check_content(entry, "submission", handed_in, said["hash"], now)
     else:
@@ -79,7 +80,8 @@ def rescore(
             group=old.get("group"),
             shard=parse_shard(old.get("shard")),
             save=options.save,
-            limits=old.get("limits") or {},
+            limits=own_limits,
+            as_of=old.get("as_of"),
             layout=old.get("layout"),
             mode=mode,
             runs_folder=options.runs_folder,

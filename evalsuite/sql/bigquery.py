@@ -9,6 +9,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
+from evalsuite.sql.clock import frozen
 from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
 
 _log = logging.getLogger(__name__)
@@ -92,6 +93,7 @@ class BigquerySession:
 
     def estimate(self, sql: str) -> int:
         """The bytes that one SELECT would read: a dry run, which costs nothing."""
+        sql = frozen(sql, "bigquery", self._limits.clock)
         with self._faults():
             dry = self.client.query(sql, job_config=self._config(dry_run=True), **self._patience())
         if dry.statement_type != "SELECT":
@@ -100,7 +102,7 @@ class BigquerySession:
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, page by page, after a dry run."""
-        self.billed_bytes = None
+        self.billed_bytes, sql = None, frozen(sql, "bigquery", self._limits.clock)
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:
             raise FaultError("LIMIT", f"the statement would read {n_bytes} bytes (limit billed_bytes: {self._limits.billed_bytes})")
         with self._faults():

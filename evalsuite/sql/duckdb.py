@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT, INTEGERS, decode
+from evalsuite.sql.clock import duckdb_macros, frozen
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -82,9 +83,11 @@ def open_session(connection: Connection, limits: QueryLimits) -> "DuckdbSession"
         # A log of changes beside the file is replayed when it is opened, even read-only.
         files = [file for file in (path, path.with_name(path.name + ".wal")) if file.exists()]
         opened = _open_file(path, limits, connection.name)
+    for macro in duckdb_macros(limits.clock) if limits.clock else ():
+        opened.execute(macro)
     for setting in _LOCKS:
         opened.execute(f"SET {setting}")
-    return DuckdbSession(opened, files)
+    return DuckdbSession(opened, files, limits.clock)
 
 
 def _config(limits: QueryLimits) -> dict[str, str | bool | int | float | list[str]]:
@@ -129,12 +132,13 @@ class DuckdbSession:
 
     billed_bytes: int | None = None
 
-    def __init__(self, connection: "DuckDBPyConnection", files: Sequence[Path]) -> None:
-        self.connection = connection
+    def __init__(self, connection: "DuckDBPyConnection", files: Sequence[Path], clock: int = 0) -> None:
+        self.connection, self._clock = connection, clock
         self._files = files
 
     def stream(self, sql: str) -> Stream:
         """The result of one SELECT, chunk by chunk."""
+        sql = frozen(sql, "duckdb", self._clock)
         with _faults(sql):
             self._check(sql)
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()

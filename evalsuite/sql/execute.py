@@ -19,6 +19,7 @@ from typing import Any, Protocol, TypeVar
 from evalsuite.errors import FaultError
 from evalsuite.memo import Memo
 from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.clock import asks_time
 from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream
 from evalsuite.sql.spill import Collector, load_table, save_table
 from evalsuite.sql.statement import only_statement
@@ -35,11 +36,11 @@ class ResultCache:
     def __init__(self, folder: Path) -> None:
         self._memo = Memo(folder)
 
-    def key(self, engine: str, fingerprint: str | None, sql: str) -> str | None:
-        """The name a result is kept under; None where the database cannot say whether it has changed."""
-        if fingerprint is None:
+    def key(self, engine: str, fingerprint: str | None, sql: str, clock: int) -> str | None:
+        """The name a result is kept under; None where the database cannot say whether it has changed, or where it moves with the clock."""
+        if fingerprint is None or (not clock and asks_time(sql, engine)):
             return None
-        return hashlib.sha256(json.dumps([engine, fingerprint, sql]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
 
     def get(self, key: str, limits: QueryLimits) -> Executed | None:
         """A known result, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
@@ -105,7 +106,7 @@ def ask(
     spill: Path | None = None,
 ) -> Executed:
     """`execute` on a session that is open already, for a statement that `only_statement` gave."""
-    key = cache.key(connection.engine, session.fingerprint(), statement) if cache else None
+    key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
     if cache and key and (known := cache.get(key, limits)):
         return known
     started = time.monotonic()

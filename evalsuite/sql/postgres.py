@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
+from evalsuite.sql.clock import frozen
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -45,6 +46,7 @@ _TYPES = {
     "json": "JSON",
     "jsonb": "JSON",
 }
+_TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
 # Read as the text the server sends: psycopg would make 30 days of a month, and floats of the numbers in a JSON.
 _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
 # Roles beyond a superuser's own that let a SELECT read files of the server or start programs there.
@@ -141,6 +143,7 @@ class PostgresSession:
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
         with self._faults(sql):
             self.connection.rollback()
+            sql = frozen(sql, "postgres", self._limits.clock, self._are_times)
             self._refuse_side_effects(sql)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
             # DECLARE takes a SELECT or VALUES without any changing part; sent as one prepared message it cannot hold two statements.
@@ -158,6 +161,16 @@ class PostgresSession:
         names = sorted(called_names(sql, POSTGRES) - self._allowed)
         if names and (found := self.connection.execute(_VOLATILE, (names, list(_RUN_TEXTS))).fetchone()):
             raise not_allowed(f"{OUTSIDE}: the function {found[0]} can leave more behind than its result")
+
+    def _are_times(self, sql: str, n: int) -> list[bool]:
+        """Which of the n parameters of a statement the server reads as times; nothing runs. None where it cannot say."""
+        prepared = self.connection.pgconn.prepare(b"", sql.encode())
+        described = self.connection.pgconn.describe_prepared(b"")
+        self.connection.rollback()
+        if prepared.error_message or described.nparams != n:
+            return [False] * n
+        known = [self.connection.adapters.types.get(described.param_type(at)) for at in range(n)]
+        return [one is not None and one.name in _TIME_TYPES for one in known]
 
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)

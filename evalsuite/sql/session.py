@@ -54,7 +54,7 @@ class QueryLimits:
 
     `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells kept in memory, beyond which they are spilled to
     Parquet files · `result_bytes` of cells in all · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill ·
-    `sql_bytes` length of the statement.
+    `sql_bytes` length of the statement · `clock` where the clock of the statement stands, in seconds since 1970 (0: it goes).
     """
 
     seconds: float = 10
@@ -65,6 +65,7 @@ class QueryLimits:
     memory_mib: int = 2048
     billed_bytes: int = 10 << 30
     sql_bytes: int = 100_000
+    clock: int = 0
 
     @classmethod
     def of(cls, limits: Mapping[str, int | float]) -> "QueryLimits":

@@ -8,6 +8,7 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
+from evalsuite.sql.clock import frozen
 from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, Stream, client, neutral, not_allowed, server_gone, sql_error
 
 _log = logging.getLogger(__name__)
@@ -90,6 +91,7 @@ class SnowflakeSession:
         """The result of one SELECT, as the connector downloads it, chunk by chunk."""
         if called := _SYSTEM_CALL.search(sql):
             raise not_allowed(OUTSIDE, called[0])
+        sql = frozen(sql, "snowflake", self._limits.clock)
         with self._faults():
             self._cursor = self.connection.cursor()
             self._cursor.execute(sql, timeout=max(1, round(self._limits.seconds)))

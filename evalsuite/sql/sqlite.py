@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 from evalsuite.errors import FaultError, UsageError
+from evalsuite.sql.clock import freeze_sqlite
 from evalsuite.sql.session import (
     MIB,
     NOT_SELECT,
@@ -107,11 +108,19 @@ class SqliteSession:
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        pragmas = ("query_only = 1", "trusted_schema = 0", f"cache_size = -{_CACHE_KIB}", f"temp_store = {2 if temp_in_memory else 1}")
+        # A view may call functions that are not SQLite's own where the schema is trusted; the authorizer sees its calls all the same.
+        pragmas = (
+            "query_only = 1",
+            f"trusted_schema = {int(limits.clock > 0)}",
+            f"cache_size = -{_CACHE_KIB}",
+            f"temp_store = {2 if temp_in_memory else 1}",
+        )
         for pragma in (*pragmas, f"hard_heap_limit = {limits.memory_mib * MIB // 2}"):
             self.connection.execute(f"PRAGMA {pragma}")
         for limit, value in _LIMITS:
             self.connection.setlimit(limit, value)
+        if limits.clock:
+            freeze_sqlite(self.connection, limits.clock)
         self.connection.set_authorizer(self._authorise)
 
     def _authorise(self, action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Literal
 
 from evalsuite import __version__
+from evalsuite.readers.limits import CLOCK, clock_words
 from evalsuite.types import EVALUATORS, Rule
 
 # Libraries whose version can move a verdict: the reference reads tables with the first two.
@@ -28,7 +29,8 @@ def signature(
     invalid_as: str | None = None,
     judge: str = "",
 ) -> str:
-    """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; `limits` are those that differ from their defaults, and appear hashed.
+    """`evalsuite:0.1|rules:official|gold:3f9c1e|pandas:3.1.1|...`; `limits` are those that differ from their defaults, and appear hashed,
+    but for a frozen clock, which is its day.
 
     Rules are `default` where none were chosen and gold holds trees: those are strict by default, the rest is official.
     `official` means the reference of gold's layout, so another layout's name stands behind it: `rules:official-lite`.
@@ -47,10 +49,17 @@ def signature(
         parts.append(f"invalid:{invalid_as}")
     if judge:
         parts.append(f"judge:{judge}")
-    if limits:
-        parts.append("limits:" + hashlib.sha256(json.dumps(dict(sorted(limits.items()))).encode()).hexdigest()[:6])
+    if clock := limits.get(CLOCK):
+        parts.append(f"clock:{clock_words(clock)}")
+    if others := {name: value for name, value in sorted(limits.items()) if name != CLOCK}:
+        parts.append("limits:" + hashlib.sha256(json.dumps(others).encode()).hexdigest()[:6])
     parts += [f"{name}:{_version(name)}" for name in VERDICT_PACKAGES]
     return "|".join(parts)
+
+
+def clock_in(signature: str) -> str:
+    """Where the clock of the run's queries stood, as `2026-05-31`; empty where it went."""
+    return dict(part.partition(":")[::2] for part in signature.split("|")).get("clock", "")
 
 
 def rules_name(rules: Rule | Literal["default"], layout: str = "original") -> str:

@@ -189,7 +189,7 @@ class Queries:
         with self._talk(connection, seconds * _KILL, STATEMENT, polite, query.text) as talk:
             started = now()
             statement = str(talk.next_word())
-            key = self._cache.key(connection.engine, key_part or None, statement) if self._cache else None
+            key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
             if self._cache and key and (known := self._cache.get(key, self._limits)):
                 talk.say(SKIP)
                 talk.until_end()

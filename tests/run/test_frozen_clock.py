@@ -1,0 +1,130 @@
+"""`--frozen-clock` by the command: one clock for gold and answers, in the signature, the key of every cache, drift and gold check."""
+
+import contextlib
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evalsuite.cli import main
+
+DAY = "2024-02-29"
+
+
+@pytest.fixture
+def pairs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with pairs of queries of which the first asks the time, and answers that know the day."""
+    with contextlib.closing(sqlite3.connect(tmp_path / "shop.sqlite")) as writer:
+        writer.executescript("CREATE TABLE sale (day TEXT); INSERT INTO sale VALUES ('2024-02-28'), ('2023-02-28');")
+    (tmp_path / "gold.sql").write_text("SELECT date('now', '-1 day')\tshop\nSELECT count(*) FROM sale\tshop\n")
+    (tmp_path / "pred.json").write_text(json.dumps(["SELECT max(day) FROM sale", "SELECT 2"]))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def living(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder, with gold that a query of DuckDB gives and a table handed in that is right on one day."""
+    import duckdb
+
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as writer:
+        writer.execute("CREATE TABLE sale AS SELECT DATE '2024-02-28' AS day")
+    gold, answers = tmp_path / "gold", tmp_path / "answers"
+    (gold / "q1").mkdir(parents=True)
+    (answers / "q1").mkdir(parents=True)
+    check = {"func": "table_match", "parameters": {"gold": "gold.sql", "connection": "shop"}}
+    (gold / "shop_eval.jsonl").write_text(json.dumps({"instance_id": "q1", "evaluation": check}) + "\n")
+    (gold / "connections.yaml").write_text("shop: {engine: duckdb, database: ../shop.duckdb}\n")
+    (gold / "q1" / "gold.sql").write_text("SELECT current_date - day AS days FROM sale\n")
+    (answers / "q1" / "a.csv").write_text("days\n1\n")
+    line = {"instance_id": "q1", "answer_type": "file", "answer_or_path": "a.csv"}
+    (answers / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run_of(folder: str) -> dict[str, Any]:
+    """The run.json of a run."""
+    found: dict[str, Any] = json.loads((Path(folder) / "run.json").read_text())
+    return found
+
+
+def test_pairs_stand_on_one_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Right on the day, wrong on another; the day stands in the signature and the first line; a resumed run keeps to it."""
+    words = ["run", "pred.json", "--gold", "gold.sql", "--databases", ".", "--rules", "bird-ex"]
+    scores = {}
+    for day in (DAY, "2024-03-01"):
+        assert main([*words, "--frozen-clock", day, "--out", day]) == 0
+        assert f"clock at {day}" in capsys.readouterr().out
+        assert f"|clock:{day}|" in run_of(day)["signature"]
+        scores[day] = run_of(day)["summary"]["score"]
+    assert scores == {DAY: 1, "2024-03-01": 0.5}
+    assert main([*words[:4], *words[6:], "--frozen-clock", DAY, "--out", "part"]) == 4
+    capsys.readouterr()
+    assert main([*words, "--resume", "part", "--frozen-clock", "2024-03-01"]) == 2
+    assert "started with other clock" in capsys.readouterr().err
+    assert main(["check", "0", "--result_dir", "pred.json", "--gold", "gold.sql", "--databases", ".", "--frozen-clock", DAY, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == 1
+
+
+def test_drift_names_the_clock(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A run of one day scored again on its own day moves nothing; on another, what moved is the clock's."""
+    words = ["run", "pred.json", "--gold", "gold.sql", "--databases", ".", "--rules", "bird-ex", "--isolation", "none", "-q"]
+    assert main([*words, "--frozen-clock", DAY]) == 0
+    again = ["drift", "--databases", ".", "--isolation", "none", "--fail-on-drift"]
+    assert main(again) == 0
+    capsys.readouterr()
+    assert main([*again, "--frozen-clock", "2024-03-01T12:00:00Z", "--json"]) == 1
+    (found,) = json.loads(capsys.readouterr().out)["runs"]
+    assert found["components"] == [f"clock {DAY} -> 2024-03-01T12:00:00Z"]
+    assert [moved["instance_id"] for moved in found["moved"]] == ["0"]
+
+
+def test_computed_gold_is_kept_by_its_day(living: Path) -> None:
+    """Gold of one day is not taken from --gold-cache on another, and `{{as_of}}` is the frozen day."""
+    words = ["run", "answers", "--gold", "gold", "--gold-cache", "kept", "--isolation", "none", "-q"]
+    for day, score in ((DAY, 1), ("2024-03-01", 0), (DAY, 1)):
+        out = f"{day}-{len(list(living.iterdir()))}"
+        assert main([*words, "--frozen-clock", day, "--out", out]) == 0
+        assert run_of(out)["summary"]["score"] == score
+    assert len(list((living / "kept").glob("*.csv"))) == 2
+    (living / "gold" / "q1" / "gold.sql").write_text("SELECT DATE '{{as_of}}' - day AS days FROM sale\n")
+    assert main([*words, "--frozen-clock", f"{DAY}T10:00:00", "--out", "dated"]) == 0
+    assert run_of("dated")["summary"]["score"] == 1
+
+
+def test_gold_check_hands_in_gold_queries(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A pair's gold query is its own answer; without the databases it is not tried, and one that fails is refused."""
+    words = ["gold", "check", "gold.sql", "--isolation", "none", "--no-save"]
+    assert main([*words, "--databases", "."]) == 0
+    assert "gold scores 2/2 under official, 2/2 under strict" in capsys.readouterr().out
+    main(words)
+    assert "not tried" in capsys.readouterr().out
+    (pairs / "gold.sql").write_text("SELECT nothing FROM sale\tshop\nSELECT count(*) FROM sale\tshop\n")
+    assert main([*words, "--databases", "."]) == 1
+    assert "gold scores 1/2" in capsys.readouterr().out
+
+
+def test_gold_check_says_which_gold_asks_the_time(pairs: Path, living: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a clock they are named, in text and in JSON; with one there is nothing to say, and no ceiling is kept for other days."""
+    for gold, name in (("gold.sql", "0"), ("gold", "q1")):
+        words = ["gold", "check", gold, "--databases", ".", "--isolation", "none"]
+        assert main(words) == 0
+        assert f"its verdicts move by the day, --frozen-clock DAY stops the clock\n   {name}\n" in capsys.readouterr().out
+        main([*words, "--json", "--no-save"])
+        assert json.loads(capsys.readouterr().out)["by_the_day"] == [name]
+        main([*words, "--frozen-clock", DAY])
+        said = capsys.readouterr().out
+        assert "by the day" not in said
+        assert "not saved" in said
+
+
+@pytest.mark.parametrize("day", ["yesterday", "2024-02-30", "29.02.2024", "1969-07-20", "2024-02-29T10:00:00.5", ""])
+@pytest.mark.parametrize("words", [["run", "pred.json"], ["drift"], ["gold", "check"]])
+def test_what_is_no_day_is_refused(pairs: Path, day: str, words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit 2 with what was said and how to write it."""
+    given = [*words, *(["--gold", "gold.sql"] if words[0] == "run" else ["gold.sql"] if words[0] == "gold" else []), "--frozen-clock", day]
+    assert main(given) == 2
+    assert f"--frozen-clock cannot be {day!r}" in capsys.readouterr().err
