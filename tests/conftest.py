@@ -82,7 +82,7 @@ def one_zygote(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     if request.path.parent.name not in SHARING:
         return
     zygote = request.getfixturevalue("zygote")
-    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in", "evalsuite.run.unpacked"):
+    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in", "evalsuite.run.unpacked", "evalsuite.audit.readiness"):
         monkeypatch.setattr(f"{module}.forking", lambda *_: nullcontext(zygote))
 
 

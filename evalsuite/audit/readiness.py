@@ -12,13 +12,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, describe, did_you_mean, in_one_sentence
-from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.answer_forms import read_answer, read_query
 from evalsuite.readers.duckdb_connections import unnamed_copy
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import FromRoot
+from evalsuite.run.handed_in import read_handed_in
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.official_cells import RESULT_SUITES
 from evalsuite.tables.packed import UnreadTable
@@ -26,6 +27,7 @@ from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import EVALUATORS, METADATA, Answer, Check, Fault, Gold, GoldInstance, Submission, Table, Task
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.requests import applicable
+from evalsuite.workers.start import forking
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -98,17 +100,19 @@ def validate(folder: Path, gold_folder: Path | None = None, *, layout: str | Non
     gold = read_gold(gold_folder, layout=layout) if gold_folder is not None else None
     limits = resolve_limits(gold.suite.limits) if gold is not None else resolve_limits()
     layout = gold.layout if gold is not None else layout or "original"
-    submission = read_submission(folder, limits, layout=layout, mode=mode)
     hidden = [gold.folder] if gold is not None else []
-    with Calls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden) as calls:
-        looker = _Looker(submission, gold, limits, calls)
-        found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
+    with forking(folder) as zygote:
+        submission = read_handed_in(folder, gold, limits, layout=layout, mode=mode, zygote=zygote)
+        with Calls(readable=[submission.folder], hostile=submission.folder, limits=limits, hidden=hidden, zygote=zygote) as calls:
+            looker = _Looker(submission, gold, limits, calls)
+            found = {id_: list(looker.answer(answer)) for id_, answer in submission.answers.items()}
     lost, notes = _lost_lines_and_notes(submission)
-    problems = [*lost, *(problem for problems in found.values() for problem in problems)]
+    problems = [*lost, *looker.unknown(), *(problem for problems in found.values() for problem in problems)]
     kinds = [answer.answer_type for answer in submission.answers.values()]
     # A folder that no line names: perhaps its line was forgotten.
     places = [place for place in sorted(submission.folder.iterdir()) if place.is_dir()] if layout == "original" else []
-    strange = [place.name for place in places if not place.name.startswith(".") and place.name not in submission.answers]
+    named = {*submission.answers, *(name for _, name in submission.unknown)}
+    strange = [place.name for place in places if not place.name.startswith(".") and place.name not in named]
     return Validation(
         problems=(*sorted(problems, key=_line_number), *looker.absent()),
         notes=(*notes, *looker.notes, *(f"{name}/: no line of {METADATA} names this folder" for name in strange)),
@@ -135,9 +139,6 @@ class _Looker:
             yield _finding(answer, answer.fault)
             return
         instance = None if self.instances is None else self.instances.get(answer.instance_id)
-        if self.instances is not None and instance is None:
-            near = did_you_mean(answer.instance_id, self.instances)
-            yield _finding(answer, Fault(code="UNKNOWN_ID"), hint=near if near.startswith("did") else "")
         checks = applicable(instance, answer) if instance is not None else ()
         if instance is not None and not checks:
             names = ", ".join(dict.fromkeys(check.scorer for check in instance.checks))
@@ -211,10 +212,20 @@ class _Looker:
             self.notes.append(f"{answer.where}: {answer.instance_id}: {value}: {note}")
         return Fault(code=fault[0], detail=fault[1]) if fault else None
 
+    def unknown(self) -> Iterator[Finding]:
+        """Each id that gold lacks, the first few at their lines; what they would be worth is not looked at."""
+        kind, told = FAULTS["UNKNOWN_ID"], self.submission.unknown
+        for where, id_ in told:
+            near = did_you_mean(id_, self.instances or ())
+            hint = near if near.startswith("did") else kind.hint
+            yield Finding(where=where, instance_id=id_, code="UNKNOWN_ID", message=kind.message, hint=hint)
+        if more := self.submission.n_unknown - len(told):
+            yield Finding(where=METADATA, instance_id="", code="UNKNOWN_ID", message=f"{more} more lines name such ids", hint=kind.hint)
+
     def absent(self) -> Iterator[Finding]:
         """Each gold instance that was not handed in, at gold's own line; a submission without a line is one problem of its own."""
         layout = self.gold.layout if self.gold is not None else ""
-        if not self.submission.answers:
+        if not self.submission.answers and not self.submission.n_unknown:
             hint = FAULTS["BAD_METADATA"].hint
             yield Finding(where=METADATA, instance_id="", code="BAD_METADATA", message="no line with an instance_id", hint=hint)
         for id_, instance in (self.instances or {}).items():

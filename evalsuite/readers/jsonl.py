@@ -19,8 +19,8 @@ _SEPARATORS = re.compile(r"[\s,]*")
 # Possessive: what is repeated without would be remembered character by character, a gigabyte for seven megabytes.
 _ID = re.compile(r'"instance_id"\s*:\s*("[^"\\]*+(?:\\.[^"\\]*+)*+")')
 _UNQUOTED = re.compile(r'"\w+"\s*:\s*([^\s"\[{][^\s",}\]]*)(?=[\s,}\]]|$)')
-# Many lines of nothing but `{}`, or of nothing but `{`: each by itself would cost what a whole answer does.
-_ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+)", re.MULTILINE)
+# Many lines of nothing but `{}`, of nothing but `{`, or of nothing: each by itself would cost what a whole answer does.
+_ALIKE = re.compile(r"^(?:((?:[ \t]*\{[ \t]*\}[ \t\r]*\n){8,}+)|(?:[ \t]*\{[ \t\r]*\n){8,}+|(?:[ \t\r]*\n){8,}+)", re.MULTILINE)
 _JSON_WORD = re.compile(r"(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)$")
 
 
@@ -111,10 +111,14 @@ def _lines(
     """
     number = 0
     while True:
-        if plain is not None and plain.is_usable and (block := _whole_lines(handle, first=number == 0)) is not None:
-            for line, found in _in_parts(*block, number + 1, plain, is_between):
-                yield line, found, None
-            number += block[0].count(b"\n")
+        if plain is not None and plain.is_usable and (block := _whole_lines(handle, first=number == 0)):
+            try:
+                text = block.decode()
+            except UnicodeDecodeError:
+                yield from (_decoded(number + at, line + b"\n") for at, line in enumerate(block.split(b"\n")[:-1], start=1))
+            else:
+                yield from ((line, found, None) for line, found in _in_parts(block, text, number + 1, plain, is_between))
+            number += block.count(b"\n")
             continue
         raw = handle.readline(cap + 1)
         if not raw:
@@ -129,30 +133,25 @@ def _lines(
             detail = f"the line is longer than {cap} bytes"
             yield number, raw[:4096].decode("utf-8", "replace"), Fault(code="TOO_LARGE", detail=detail)
             continue
-        try:
-            yield number, raw.decode("utf-8"), None
-        except UnicodeDecodeError as error:
-            fault = Fault(code="BAD_ENCODING", detail=f"byte {error.start + 1} of line {number} is not UTF-8")
-            yield number, raw.decode("utf-8", "replace"), fault
+        yield _decoded(number, raw)
 
 
-def _whole_lines(handle: BinaryIO, *, first: bool) -> tuple[bytes, str] | None:
-    """The whole lines in the next block of an open file, as bytes and as text; None where none is whole or they are not UTF-8.
+def _decoded(number: int, raw: bytes) -> tuple[int, str, Fault | None]:
+    """A line with its text, and the fault of one that is not UTF-8."""
+    try:
+        return number, raw.decode(), None
+    except UnicodeDecodeError as error:
+        fault = Fault(code="BAD_ENCODING", detail=f"byte {error.start + 1} of line {number} is not UTF-8")
+        return number, raw.decode("utf-8", "replace"), fault
 
-    Then the file's position is not moved.
-    """
+
+def _whole_lines(handle: BinaryIO, *, first: bool) -> bytes:
+    """The whole lines in the next block of an open file; empty, with the file's position as it was, where none is whole."""
     start = handle.tell()
     raw = handle.read(BLOCK_BYTES)
     end = raw.rfind(b"\n") + 1
     handle.seek(start + end)
-    raw = raw[:end].removeprefix(b"\xef\xbb\xbf") if first else raw[:end]
-    try:
-        if raw:
-            return raw, raw.decode()
-    except UnicodeDecodeError:
-        pass
-    handle.seek(start)
-    return None
+    return raw[:end].removeprefix(b"\xef\xbb\xbf") if first else raw[:end]
 
 
 def _in_parts(raw: bytes, text: str, first: int, plain: PlainLines, is_between: Callable[[], bool]) -> Iterator[tuple[int, str | Block]]:

@@ -26,38 +26,53 @@ _UNITS = "evalsuite.store.unit_files:unit_columns"
 
 
 def read_handed_in(
-    folder: Path, gold: Gold, limits: Limits, *, mode: str | None = None, isolation: str = "process", zygote: Zygote | None = None
+    folder: Path,
+    gold: Gold | None,
+    limits: Limits,
+    *,
+    layout: str = "original",
+    mode: str | None = None,
+    isolation: str = "process",
+    zygote: Zygote | None = None,
 ) -> Submission:
     """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; `zygote` forks the worker, None: one of its own.
+
+    Without `gold` every answer is kept, in `layout`, which otherwise is gold's.
 
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """
     # Each id is held once.
-    own = {instance.instance_id: instance.instance_id for instance in gold.instances}
-    known = frozenset(own)
-    here, there = folder.resolve(), gold.folder.resolve()
-    if (here.is_relative_to(there) or there.is_relative_to(here)) and not os.path.lexists(folder / METADATA) and folder.is_dir():
+    own = {instance.instance_id: instance.instance_id for instance in gold.instances} if gold is not None else None
+    known = frozenset(own) if own is not None else None
+    layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, [])
+    here, there = folder.resolve(), [place.resolve() for place in hidden]
+    inside = any(here.is_relative_to(place) for place in there)
+    around = any(place.is_relative_to(here) for place in there)
+    if (inside or around) and not os.path.lexists(folder / METADATA) and folder.is_dir():
         # What is no submission at all is told as such; in a worker one side could not be looked at.
-        read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
-    if here.is_relative_to(there):
+        read_submission(folder, limits, layout=layout, mode=mode, ids=known)
+    if inside:
         # Its files would be gold's own. The reverse is kept apart by walls.
         raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
-        return read_submission(folder, limits, layout=gold.layout, mode=mode, ids=known)
+        return read_submission(folder, limits, layout=layout, mode=mode, ids=known)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     try:
         n_bytes = min((place / METADATA if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
     except OSError:
         n_bytes = 0
+    ids = None if known is None else sorted(known)
     try:
-        with Calls(readable=[place], hidden=[gold.folder], hostile=place, limits=limits, zygote=zygote) as calls:
-            for told in calls.stream(_TELL, str(place), dict(limits), gold.layout, mode, sorted(known), n_bytes=n_bytes):
+        with Calls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote) as calls:
+            for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, ids, n_bytes=n_bytes):
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
                 else:
-                    answers.update((own[row[0]], _answer(own[row[0]], row)) for row in told if row[0] in own)
+                    names = [row[0] if own is None else own.get(row[0]) for row in told]
+                    answers.update((name, _answer(name, row)) for name, row in zip(names, told, strict=True) if name is not None)
     except FaultError as error:
-        hint = "--limit NAME=VALUE raises it" if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
+        raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
+        hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
         raise SubmissionError(f"{folder.name}{'/' + METADATA if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
@@ -84,9 +99,9 @@ class HandedInReader:
         self._workers.close()
 
 
-def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str]) -> Iterator[Any]:
+def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
     """In the worker: the answers, some at once, and at last what else is to be said of the submission."""
-    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=frozenset(ids))
+    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
     rows = [_row(answer) for answer in read.answers.values()]
     for at in range(0, len(rows), _AT_ONCE):
         yield rows[at : at + _AT_ONCE]

@@ -7,6 +7,7 @@ import duckdb
 import pytest
 
 from evalsuite.cli import main
+from evalsuite.types import METADATA
 from tests.cli.test_run import evalsuite, write_lines
 from tests.conftest import ROOT
 
@@ -110,6 +111,26 @@ def test_lines_are_checked(sub: Path, capsys: Capture) -> None:
     assert found(capsys, sub) == (1, expected)
     assert main(["validate", str(sub)]) == 1
     assert "note: results_metadata.jsonl:9: key 'z' is not read" in capsys.readouterr().out
+
+
+def test_metadata_are_read_by_a_worker(sub: Path, gold: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The process of the command parses none of what was handed in, with gold and without."""
+    monkeypatch.setattr("evalsuite.readers.submission.read_objects", lambda *_, **__: pytest.fail("parsed in the process of the command"))
+    assert found(capsys, sub) == (0, [])
+    assert found(capsys, sub, "--gold", gold) == (0, [])
+
+
+def test_very_many_ids_that_gold_lacks_are_counted(sub: Path, gold: Path, capsys: Capture) -> None:
+    """The first hundred are named at their lines, the others are one problem more; what they hand in is not looked at."""
+    with (sub / "results_metadata.jsonl").open("a") as lines:
+        lines.writelines(json.dumps(line(f"u{n}", "none.csv")) + "\n" for n in range(300))
+    code, problems = found(capsys, sub, "--gold", gold)
+    assert (code, len(problems)) == (1, 101)
+    assert sorted(problems) == sorted([f"results_metadata.jsonl:{n + 5} u{n} UNKNOWN_ID" for n in range(100)] + [f"{METADATA}  UNKNOWN_ID"])
+    assert main(["validate", str(sub), "--gold", str(gold)]) == 1
+    out = capsys.readouterr().out
+    assert "200 more lines name such ids" in out
+    assert "4 of 4 answers (1 answer · 2 file · 1 files), 4 ready" in out
 
 
 def test_gold_adds_ids_and_answer_types(sub: Path, gold: Path, capsys: Capture) -> None:

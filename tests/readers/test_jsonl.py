@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from evalsuite.readers.json_text import Number
 from evalsuite.readers.jsonl import MAX_BROKEN, Entry, Layout, read_objects
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.readers.plain_lines import PlainLines
 
 README_EXAMPLE = """{
     "instance_id": "aaa-1",
@@ -146,6 +147,25 @@ def test_bytes_that_are_not_utf8_are_reported_and_no_id_is_guessed_from_them() -
     assert (entries[0].fault.code, entries[0].fault.detail) == ("BAD_ENCODING", "byte 18 of line 1 is not UTF-8")
     assert entries[0].instance_id is None
     assert entries[1].value == {"instance_id": "good", "v": 1}
+
+
+def test_lines_that_are_not_utf8_are_read_once() -> None:
+    """However many stand in a file: what follows one of them is not read again for it."""
+
+    class Counted(io.BytesIO):
+        n_read = 0
+
+        def read(self, size: int | None = -1, /) -> bytes:
+            found = super().read(size)
+            self.n_read += len(found)
+            return found
+
+    content = b"\xff\n" * 10_000 + GOOD.encode() + b"\n"
+    handle = Counted(content)
+    entries = list(read_objects(handle, limits=DEFAULT_LIMITS, plain=PlainLines(DEFAULT_LIMITS)))
+    assert len(entries) == 10_001
+    assert (entries[-1].line, isinstance(entries[0], Entry) and entries[0].fault and entries[0].fault.code) == (10_001, "BAD_ENCODING")
+    assert handle.n_read < 2 * len(content)
 
 
 def test_a_line_over_the_cap_is_skipped_unread_and_its_id_kept() -> None:

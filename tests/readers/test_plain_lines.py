@@ -86,7 +86,7 @@ def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
     end=st.sampled_from(["\n", "\r\n"]),
     last=st.booleans(),
     mark=st.sampled_from([b"", b"\xef\xbb\xbf"]),
-    wild=st.sampled_from([b"", b"\xff\n"]),
+    wild=st.sampled_from([b"", b"\xff\n", b"\n \r\n" * 9 + b"{}\n"]),
 )
 def test_blocks_read_what_lines_read(
     content: list[str], end: str, last: bool, mark: bytes, wild: bytes, tmp_path_factory: pytest.TempPathFactory
