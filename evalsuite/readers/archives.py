@@ -9,7 +9,7 @@ import zlib
 from base64 import b64encode
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Final, Self
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
@@ -145,7 +145,7 @@ def _zipped(handle: IO[bytes], contents: Contents) -> Iterator[tuple[str, str]]:
 
 def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[tuple[str, str]]:
     is_empty = True
-    with tarfile.open(fileobj=handle, mode="r|") as archive:
+    with tarfile.open(fileobj=handle, mode="r|", tarinfo=_Member) as archive:
         for member in archive:
             is_empty = False
             contents.count()
@@ -163,8 +163,26 @@ def _tarred(handle: IO[bytes] | gzip.GzipFile, contents: Contents) -> Iterator[t
                 unpacked = archive.extractfile(member)
                 assert unpacked is not None, "it is a regular file"
                 yield from _pieces(name, unpacked, member.size)
+        while rest := archive.fileobj.read(tarfile.RECORDSIZE):
+            contents.hold(len(rest), "what fills its end")
+            if rest.strip(b"\0"):
+                raise FaultError("BAD_ARCHIVE", "something stands behind its end: it is damaged, or several archives in one file")
     if is_empty:
         raise FaultError("BAD_ARCHIVE", "there is nothing in it")
+
+
+class _Member(tarfile.TarInfo):
+    """A member of a tar whose head must be one: `tarfile` takes a damaged head, and a file cut off between two members, for the end."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """The member; raises `ReadError` for all but a head and the zeros that end an archive."""
+        try:
+            return super().frombuf(buf, encoding, errors)
+        except tarfile.HeaderError as error:
+            if buf and not bytes(buf).strip(b"\0"):
+                raise
+            raise tarfile.ReadError(str(error)) from None
 
 
 def _pieces(name: str, unpacked: IO[bytes], size: int) -> Iterator[tuple[str, str]]:

@@ -108,6 +108,20 @@ def _cut(folder: Path) -> Path:
     return path
 
 
+def _changed_tar(change: Callable[[bytes], bytes], ending: str = ".tar") -> Callable[[Path], Path]:
+    """A tar of two texts, a block for the head and one for the content of each, with its bytes changed."""
+
+    def made(folder: Path) -> Path:
+        path = tarred(folder / "x.tar", *((name, tarfile.REGTYPE, LINE.encode(), "") for name in (METADATA, "a/r.csv")))
+        data, place = change(path.read_bytes()), folder / f"x{ending}"
+        place.write_bytes(gzip.compress(data) if ending == ".tgz" else data)
+        if ending != ".tar":
+            path.unlink()
+        return place
+
+    return made
+
+
 def _many(folder: Path) -> Path:
     return zipped(folder / "x.zip", *((f"a/{n}", b"") for n in range(2_000)))
 
@@ -163,6 +177,13 @@ HOSTILE: dict[str, tuple[Callable[[Path], Path], str]] = {
     "many members": (_many, "LIMIT: more than 1000 members (limit archive_members)"),
     "encrypted": (_encrypted, "BAD_ARCHIVE: it is encrypted"),
     "cut off": (_cut, "BAD_ARCHIVE: it is damaged"),
+    "cut off between members": (_changed_tar(lambda tar: tar[:1024]), "BAD_ARCHIVE: it is damaged"),
+    "cut off in a head": (_changed_tar(lambda tar: tar[:1300]), "BAD_ARCHIVE: it is damaged"),
+    "damaged head": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:]), "BAD_ARCHIVE: it is damaged"),
+    "damaged head, packed": (_changed_tar(lambda tar: tar[:1030] + b"?" + tar[1031:], ".tgz"), "BAD_ARCHIVE: it is damaged"),
+    "zeros for a head": (_changed_tar(lambda tar: tar[:1024] + bytes(512) + tar[1536:]), "BAD_ARCHIVE: something stands behind its end"),
+    "two in one": (_changed_tar(lambda tar: tar + tar), "BAD_ARCHIVE: something stands behind its end"),
+    "endless zeros": (_changed_tar(lambda tar: tar + bytes(4_000_000), ".tgz"), "LIMIT: unpacked it holds more than 3000000 bytes"),
     "no archive": (_no_archive, "BAD_ARCHIVE: it is damaged, or no archive"),
     "empty tar": (lambda f: tarred(f / "x.tar"), "BAD_ARCHIVE: there is nothing in it"),
     "a pipe of that name": (_pipe, "NOT_REGULAR_FILE"),
