@@ -14,7 +14,7 @@ from evalsuite.errors import EXIT_OK, EvalsuiteError, UsageError
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
-    from evalsuite.run.scoring import Options
+    from evalsuite.run.asked import Options
 
 # A look at the files takes at most about a tenth of the time between two looks, however many there are.
 _SECONDS_BETWEEN = 0.3

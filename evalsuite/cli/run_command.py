@@ -18,7 +18,9 @@ from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
     from evalsuite.reports.record import Record
-    from evalsuite.run.scoring import Options, Run
+    from evalsuite.run.asked import Options
+    from evalsuite.run.finished import Run
+    from evalsuite.workers.start import Zygote
 
 
 def run_command(
@@ -34,9 +36,7 @@ def run_command(
     upstream: Upstream,
 ) -> int:
     """Score a submission folder against gold, show the report, and save the run."""
-    from evalsuite.reports import check_writable
-    from evalsuite.reports.reference_files import reference_places
-    from evalsuite.run.scoring import Options
+    from evalsuite.run.asked import Options
 
     how.load()
     shown.check()
@@ -52,16 +52,15 @@ def run_command(
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
-    with place.local(gold, options) as (folder, options):
+    with _started(place, saving) as zygote, place.local(gold, options) as (folder, options):
         if shown.reference_files:
-            for path in reference_places(folder):
-                check_writable(path)
+            _check_reference_files(folder)
         if reading.samples is not None:
             from evalsuite.cli.sample_runs import refuse_with_samples, score_samples
 
             refuse_with_samples(which, saving, shown)
-            return score_samples(folder, gold, options, gates, shown, reading.samples)
-        once = partial(score_once, folder, gold, options, gates, shown, exitfirst=saving.exitfirst, sign=saving.sign)
+            return score_samples(folder, gold, options, gates, shown, reading.samples, zygote)
+        once = partial(score_once, folder, gold, options, gates, shown, zygote, exitfirst=saving.exitfirst, sign=saving.sign)
         if not saving.watch:
             return once()
         if options.origin:
@@ -71,12 +70,27 @@ def run_command(
         return watch([folder, gold, *beside], partial(once, moves=Moves()), written=written)
 
 
+@contextmanager
+def _started(place: Place, saving: Saving) -> Iterator["Zygote | None"]:
+    """The zygote of the command's runs: it starts while this process imports what a run needs."""
+    from evalsuite.workers.start import forking
+
+    with forking(Path(place.named_once())) as zygote:
+        try:
+            import evalsuite.reports.record
+            import evalsuite.run.scoring  # noqa: F401 - each function imports what it needs of them
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("" if saving.resume is not None else "interrupted: nothing is saved") from None
+        yield zygote
+
+
 def score_once(
     folder: Path,
     gold: Path,
     options: "Options",
     gates: Gates,
     shown: Printing,
+    zygote: "Zygote | None",
     *,
     exitfirst: bool,
     sign: Path | None = None,
@@ -89,7 +103,7 @@ def score_once(
     key = read_key(sign) if sign is not None else None
     try:
         with ProgressBar(hidden=shown.json_ or shown.quiet) as progress:
-            finished = _finished(folder, gold, options, progress, exitfirst=exitfirst)
+            finished = _finished(folder, gold, options, progress, zygote, exitfirst=exitfirst)
     except FirstFailure as failure:
         return _stopped(failure, gold, shown.reveal)
     if key is not None and finished.folder is not None:
@@ -122,12 +136,12 @@ def score_once(
     return code
 
 
-def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBar, *, exitfirst: bool) -> "Run":
+def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBar, zygote: "Zygote | None", *, exitfirst: bool) -> "Run":
     """The whole run. Raises `FirstFailure` under `exitfirst`, where one is found."""
     from evalsuite.run.scoring import run
 
     if not exitfirst:
-        return run(folder, gold, options, progress=progress)
+        return run(folder, gold, options, progress=progress, zygote=zygote)
     from evalsuite.walls.scratch import ScratchFolder
 
     with ScratchFolder() as spare:
@@ -135,7 +149,7 @@ def _finished(folder: Path, gold: Path, options: "Options", progress: ProgressBa
         place = known.resume or known.out
         assert place is not None
         stop = StopAtFirst(place, progress, saved=options.save, resumed=known.resume is not None)
-        finished = run(folder, gold, known, progress=stop)
+        finished = run(folder, gold, known, progress=stop, zygote=zygote)
         return finished if options.save else replace(finished, folder=None)
 
 
@@ -167,6 +181,15 @@ def _for_github(run: "Run", record: "Record", *, is_green: bool) -> Iterator[Non
         print(workflow_command("notice", f"{coverage(record.summary)} scored"))
     with fenced(sys.stdout):
         yield
+
+
+def _check_reference_files(folder: Path) -> None:
+    """Raise what writing the reference's files would raise at the end."""
+    from evalsuite.reports import check_writable
+    from evalsuite.reports.reference_files import reference_places
+
+    for path in reference_places(folder):
+        check_writable(path)
 
 
 def _write_reference_files(record: "Record", result_dir: Path, level: str | None) -> None:

@@ -14,7 +14,8 @@ from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
 if TYPE_CHECKING:
-    from evalsuite.run.scoring import Options, Run
+    from evalsuite.run.asked import Options
+    from evalsuite.run.finished import Run
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +66,6 @@ class Choice:
     def options(self, gold: Path) -> dict[str, Any]:
         """The fields of `Options` that these are; under --lf `only` is empty where nothing failed. Raises `UsageError`."""
         from evalsuite.cli.inner_loop import last_failed
-        from evalsuite.run.shards import parse_shard
 
         ids = tuple(part.strip() for part in (self.only or "").split(",") if part.strip())
         if self.only is not None and not ids:
@@ -75,7 +75,12 @@ class Choice:
             if ids or self.filter_ or self.group:
                 raise UsageError("--lf chooses the instances itself", hint="leave out --only, --filter, --group and --resume")
             ids = last_failed(gold)
-        return {"only": ids, "pattern": self.filter_, "group": self.group, "shard": parse_shard(self.shard)}
+        shard = None
+        if self.shard is not None:
+            from evalsuite.run.shards import parse_shard
+
+            shard = parse_shard(self.shard)
+        return {"only": ids, "pattern": self.filter_, "group": self.group, "shard": shard}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,8 @@ from evalsuite.errors import EXIT_GATE, EXIT_OK, UsageError
 from evalsuite.reports.clean import clean
 
 if TYPE_CHECKING:
-    from evalsuite.run.scoring import Options
+    from evalsuite.run.asked import Options
+    from evalsuite.workers.start import Zygote
 
 
 def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
@@ -28,7 +29,9 @@ def refuse_with_samples(which: Choice, saving: Saving, shown: Printing) -> None:
         raise UsageError(f"--samples and {names[0]} exclude each other", hint="`evalsuite samples RUN RUN ...` reads runs made one by one")
 
 
-def score_samples(folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, n_samples: int) -> int:
+def score_samples(
+    folder: Path, gold: Path, options: "Options", gates: Gates, shown: Printing, n_samples: int, zygote: "Zygote | None"
+) -> int:
     """Score each sample as a run of its own (`DIR/sample_1`, ... under --out), show them together; the exit code.
 
     A gate holds for the mean of all samples; what else makes a run's exit code other than 0, for each of them.
@@ -56,7 +59,7 @@ def score_samples(folder: Path, gold: Path, options: "Options", gates: Gates, sh
                 out=options.out / f"sample_{at}" if options.out is not None else None,
                 metadata={"model_name": name, **options.metadata, "sample": f"{at} of {n_samples}"},
             )
-            runs.append(run(folder, gold, own, progress=so_far))
+            runs.append(run(folder, gold, own, progress=so_far, zygote=zygote))
     sides = [
         side_of(done.folder.name if done.folder is not None else f"sample_{at}", done.to_json(), done.results)
         for at, done in enumerate(runs, 1)

@@ -5,6 +5,7 @@ import hashlib
 import os
 import re
 import stat
+from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO
@@ -75,9 +76,15 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
 
 def split_path(path: str) -> list[str]:
     """The parts of a relative path that is safe to walk; raises FaultError BAD_PATH with the reason otherwise."""
+    return list(_parts(path))
+
+
+@lru_cache(maxsize=1 << 12)
+def _parts(path: str) -> tuple[str, ...]:
+    # The same few names stand in every folder, and each id is asked for several times.
     if reason := _refusal(path):
         raise FaultError("BAD_PATH", reason)
-    return path.split("/")
+    return tuple(path.split("/"))
 
 
 def inside(instance_id: str, path: str) -> str:

@@ -12,8 +12,8 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import GoldFiles, read_gold_files
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import Inode
+from evalsuite.run.asked import Options
 from evalsuite.run.databases import Databases
-from evalsuite.run.finished import Options
 from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.judged import is_batch
 from evalsuite.run.living_gold import Living, drifts
@@ -21,7 +21,7 @@ from evalsuite.run.plan import plan, rules_of, signature_of
 from evalsuite.types import Gold, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import default_jobs
-from evalsuite.workers.pool import modules_of
+from evalsuite.workers.pool import modules_of, scorer_modules
 from evalsuite.workers.requests import settle_early
 from evalsuite.workers.start import Zygote
 
@@ -51,6 +51,10 @@ class Planned:
 def planned_run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygote | None) -> Iterator[Planned]:
     """The plan; what computed its gold is closed after the block."""
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
+    # Where nothing is known before, a zygote imports while this process goes on.
+    ahead = zygote if options.executor == "local" and options.cache is None and options.resume is None else None
+    if ahead is not None and not (options.only or options.pattern or options.group):
+        ahead.load(scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}))
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     budget = Budget(limits)
@@ -66,9 +70,8 @@ def planned_run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygo
         group=options.group,
         allow_programs=options.allow_programs,
     )
-    if zygote is not None and options.executor == "local" and options.cache is None and options.resume is None:
-        # All of them will be scored: let it import what they need while this process goes on.
-        zygote.load(modules_of([task for task in wanted if settle_early(task) is None and not is_batch(task)]))
+    if ahead is not None:
+        ahead.load(modules_of([task for task in wanted if settle_early(task) is None and not is_batch(task)]))
     files = read_gold_files(gold.folder, gold.spec_file)
     gold = replace(gold, hash=files.hash)
     allowed: dict[str, Any] = {"programs": options.allow_programs, "invalid_as": options.invalid_as}

@@ -9,9 +9,10 @@ from pathlib import Path
 from evalsuite.errors import UsageError
 from evalsuite.garbage import not_looking
 from evalsuite.readers.submission_files import file_contents, has_changed, hash_of, named_hash, read_of, submission_hash, unsure_of
+from evalsuite.run.asked import Options
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import hangs_on_database
-from evalsuite.run.finished import Options, Run
+from evalsuite.run.finished import Run
 from evalsuite.run.forensics import with_notes
 from evalsuite.run.judged import Batches, is_batch
 from evalsuite.run.plan import by_tag, warnings_of

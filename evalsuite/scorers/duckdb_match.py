@@ -1,21 +1,18 @@
-"""`duckdb_match`: tables of a DuckDB database against a gold database."""
+"""`duckdb_match`: tables of a DuckDB database against a gold database; what compares is imported as in `table_match`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.registry import scorer
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
-from evalsuite.tables.database_rules import list_problem, match_database, needs_quotes
+from evalsuite.tables.condition_columns import Labels, list_problem, needs_quotes
 from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, with_rows
-from evalsuite.tables.evidence import Comparisons
-from evalsuite.tables.fetched import turns_into_floats
-from evalsuite.tables.margins import with_margin
 from evalsuite.tables.official_cells import Reference
-from evalsuite.tables.strict_columns import Labels, Terms
-from evalsuite.tables.strict_tables import join_verdicts, judge_each
 from evalsuite.tables.wording import shorten
-from evalsuite.texts.verdict import join
 from evalsuite.types import Fault, Problem, Score, Table
+
+if TYPE_CHECKING:
+    from evalsuite.tables.strict_columns import Terms
 
 _A_VIEW = Fault(code="NOT_A_TABLE", detail="a view stands where a table is needed: the reference of today (dbt) and strict read it")
 
@@ -69,6 +66,8 @@ def duckdb_match(
     Example:
         `{"func": "duckdb_match", "parameters": {"gold": "gold.duckdb", "condition_tabs": ["orders"], "ignore_orders": [true]}}`
     """
+    from evalsuite.tables.strict_columns import Terms
+
     names = list(gold) if condition_tabs is None else condition_tabs
     # What the digests leave open is asked for once, before anybody judges.
     apart = set(_apart(prediction, gold, names, condition_cols or (), ignore_orders or ()))
@@ -91,6 +90,8 @@ def _apart(
     ignore_orders: Sequence[bool],
 ) -> Iterator[str]:
     """The names, without case, of the tables whose digests do not settle both verdicts."""
+    from evalsuite.tables.fetched import turns_into_floats
+
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     fitting = not list_problem(len(names), needed, ignore_orders)
     for index, name in enumerate(map(str.lower, names)):
@@ -113,10 +114,16 @@ def _score(
     names: Sequence[str],
     needed: list[list[int]] | None,
     ignore_orders: list[bool] | None,
-    terms: Terms,
+    terms: "Terms",
     reference: Reference,
 ) -> Score:
     """Both verdicts on the named tables."""
+    from evalsuite.tables.database_rules import match_database
+    from evalsuite.tables.evidence import Comparisons
+    from evalsuite.tables.margins import with_margin
+    from evalsuite.tables.strict_tables import join_verdicts, judge_each
+    from evalsuite.texts.verdict import join
+
     seen = Comparisons()
     views = [name for name, table in prediction.items() if isinstance(table, Table) and table.is_view]
     # The suite of today reads them, as strict does.

@@ -1,17 +1,14 @@
-"""`table_match`: a CSV table holds the gold columns; `tables_match`: several tables, each against its own gold."""
+"""`table_match`: a CSV table holds the gold columns; `tables_match`: several tables, each against its own gold.
+
+What compares is imported when the first table is: who reads gold needs the signatures alone.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.registry import scorer
-from evalsuite.tables.condition_columns import needed_columns
-from evalsuite.tables.database_rules import list_problem
-from evalsuite.tables.evidence import Comparisons
-from evalsuite.tables.margins import with_margin
+from evalsuite.tables.condition_columns import Labels, list_problem, needed_columns
 from evalsuite.tables.official_cells import RESULT_SUITES, Reference
-from evalsuite.tables.official_tables import match_any_table, match_table_list
-from evalsuite.tables.strict_columns import Labels, Terms
-from evalsuite.tables.strict_tables import join_verdicts, judge_any, judge_each
 from evalsuite.tables.wording import with_delimiter
 from evalsuite.types import Fault, Problem, Rule, Score, Table
 
@@ -90,6 +87,12 @@ def table_match(
     Example:
         `{"func": "table_match", "parameters": {"gold": "result.csv", "condition_cols": [0, 2], "ignore_order": true}}`
     """
+    from evalsuite.tables.evidence import Comparisons
+    from evalsuite.tables.margins import with_margin
+    from evalsuite.tables.official_tables import match_any_table
+    from evalsuite.tables.strict_columns import Terms
+    from evalsuite.tables.strict_tables import join_verdicts, judge_any
+
     golds: Sequence[Table | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     seen = Comparisons()
@@ -145,6 +148,12 @@ def tables_match(
     Example:
         `{"func": "tables_match", "parameters": {"gold": ["a.csv", "b.csv"], "condition_cols": [[], [0]], "ignore_orders": [true, false]}}`
     """
+    from evalsuite.tables.evidence import Comparisons
+    from evalsuite.tables.margins import with_margin
+    from evalsuite.tables.official_tables import match_table_list
+    from evalsuite.tables.strict_columns import Terms
+    from evalsuite.tables.strict_tables import join_verdicts, judge_each
+
     names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     seen = Comparisons()

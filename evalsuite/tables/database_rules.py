@@ -1,29 +1,16 @@
 """Whether a predicted database holds gold's tables, under the official rules."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
 
+from evalsuite.tables.condition_columns import list_problem, needs_quotes
 from evalsuite.tables.digested import AnyTable
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.fetched import unsupported_type
 from evalsuite.tables.official_cells import Reference
 from evalsuite.tables.official_tables import all_of, match_pair
-from evalsuite.tables.wording import count, shorten
+from evalsuite.tables.wording import shorten
 from evalsuite.types import Fault, Score
-
-# "Not ASCII" rather than a range of all planes, which takes `re` milliseconds to compile.
-_PLAIN_NAME = re.compile(r"([A-Za-z_]|[^\0-\x7f])([A-Za-z0-9_$]|[^\0-\x7f])*")
-_RESERVED_WORDS = """
-    all analyse analyze and anti any array as asc asof asymmetric at authorization binary both by case cast check collate collation
-    column concurrently constraint create cross default deferrable desc describe distinct do else end except false fetch for foreign
-    freeze from full glob group having ilike in initially inner intersect into is isnull join lambda lateral leading left like limit
-    natural not notnull null offset on only or order outer overlaps pivot pivot_longer pivot_wider placing positional primary qualify
-    references returning right select semi show similar some summarize symmetric table tablesample then to trailing true union unique
-    unpack unpivot using variadic verbose when where window with
-"""
-_RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 
 
 def match_database(
@@ -54,20 +41,6 @@ def match_database(
         reason = f"table {shorten(name)}: {score.reason}"
         scores.append(replace(score, reason=reason, details={**score.details, "table": name}))
     return all_of(scores)
-
-
-def list_problem(n_tables: int, needed: Sequence[Any] | None, ignore_orders: Sequence[Any] | None) -> str:
-    """A sentence where a list of parameters does not have one entry a table, else ""."""
-    for key, values in (("condition_cols", needed), ("ignore_orders", ignore_orders)):
-        if values and len(values) != n_tables:
-            return f"{key} has {count(len(values), 'entry').replace('entrys', 'entries')} for {count(n_tables, 'table')}"
-    return ""
-
-
-def needs_quotes(name: str) -> bool:
-    """Whether `SELECT * FROM name`, which the reference writes without quotes, is a syntax error."""
-    plain = _PLAIN_NAME.fullmatch(name) is not None and not any(character.isspace() for character in name)
-    return not plain or name.lower() in _RESERVED
 
 
 def _match_one(

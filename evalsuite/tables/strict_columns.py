@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal, overload
+from typing import Any, Final, overload
 
 from evalsuite.tables.columns import Column, HeldColumn
 from evalsuite.tables.digested import AnyTable
@@ -15,10 +15,10 @@ from evalsuite.texts.numbers import Tolerance
 from evalsuite.types import Table
 
 PerColumn = float | Mapping[str, float] | None
-Labels = Literal["judge", "ignore"]
 
 # Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, a single letter, digits; folded as below.
 _MADE: Final = re.compile(r"[a-z]?|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
+_BETWEEN: Final = re.compile(r"[\s_-]")
 
 
 def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
@@ -32,7 +32,7 @@ def labels(header: Sequence[str], other: Sequence[str]) -> list[str | None]:
 
 
 def _folded(name: str) -> str:
-    return re.sub(r"[\s_-]", "", name.casefold())
+    return name.casefold() if name.isalnum() else _BETWEEN.sub("", name.casefold())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

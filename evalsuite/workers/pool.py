@@ -10,7 +10,7 @@ when the time of the run is over, all that is left is lost to the budget. Whatev
 
 import select
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,10 @@ from evalsuite.workers.start import Zygote, now, undisturbed
 
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
+
+# What compares the answers that a scorer reads in some form.
+_OF_TABLES = ("evalsuite.tables.database_rules", "evalsuite.tables.margins")
+_OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}
 
 
 class Pool:
@@ -240,13 +244,18 @@ class Pool:
 
 def modules_of(tasks: Sequence[Task]) -> list[str]:
     """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
-    scorers = {check.scorer for task in tasks for check in task.instance.checks}
-    modules = {SCORERS.load(name).function.__module__ for name in scorers if name in SCORERS.bundled}
+    modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
     if any(opens_files(task) and wants_database(task) for task in tasks):
         modules |= {"duckdb", "numpy"}
     elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
         modules.add("numpy")
     return sorted(modules)
+
+
+def scorer_modules(names: Iterable[str]) -> set[str]:
+    """What these scorers import at the latest when they are first called, those that no plugin brings."""
+    scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
+    return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
 
 
 def _runs_programs(check: Check) -> bool:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evalsuite.tables.database_rules import match_database, needs_quotes
+from evalsuite.tables.condition_columns import needs_quotes
+from evalsuite.tables.database_rules import match_database
 from evalsuite.tables.fetched import database_columns
 from evalsuite.tables.official_cells import NA, NAT, Items
 from evalsuite.types import Fault, Table

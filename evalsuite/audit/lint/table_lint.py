@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from evalsuite.audit.lint.book import Found, GoldTable, Kind, Spot, wanted_columns
-from evalsuite.tables.database_rules import needs_quotes
+from evalsuite.tables.condition_columns import needs_quotes
 
 
 def find_columns_out_of_range(table: GoldTable) -> Iterator[Found]:
