@@ -77,7 +77,7 @@ def replay_of(claims: Claims, gold: Gold, submission: Submission, databases_fold
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    options = replace(options, rules=_chosen(claims.run, gold), databases=databases_folder)
+    options = replace(options, rules=chosen_in(claims.run, gold), databases=databases_folder)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)
@@ -135,7 +135,7 @@ def _options(run: Mapping[str, Any]) -> Options:
     )
 
 
-def _chosen(run: Mapping[str, Any], gold: Gold) -> Rule | None:
+def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     """The rules that were chosen, as the signature has them: run.json's `options` hold those of the score, chosen or not."""
     word = dict(part.partition(":")[::2] for part in run["signature"].split("|")).get("rules")
     known: dict[str, Rule | None] = {rules_name("default", gold.layout): None, rules_name("official", gold.layout): "official"}

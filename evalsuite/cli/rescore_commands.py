@@ -166,29 +166,39 @@ def verify_command(
 ) -> int:
     """Say whether a saved run is what it says: its rows those that gold asks for, each the same when scored again, its numbers theirs.
 
+    RUN may be a receipt of a board's site (`submissions/NAME.json`), with --submission, --gold and --key as far as they are at hand.
+
     Works offline. Exit 0 where every row of gold was verified, 1 where anything differs, 4 where rows had to be left out. What is only
     the run's own word is listed as not verified.
     """
+    from evalsuite.audit.kept_receipts import verify_receipt
     from evalsuite.audit.verification import verify
     from evalsuite.reports.verified_document import verified_document
+    from evalsuite.run.scoring import Options
 
     code.load()
     if sample is not None and sample < 1:
         raise UsageError(f"--sample must be at least 1, found {sample}", hint="leave it out to score all again")
     folder = Path(run) if Path(run).is_dir() else runs / run
     with ProgressBar(hidden=json_) as progress:
-        found = verify(
-            folder,
-            submission=submission,
-            gold=gold,
-            sample=sample,
-            seed=seed,
-            key=key,
-            databases=databases,
-            allow_programs=code.allow_programs,
-            progress=progress,
-            **workers.options(),
-        )
+        if Path(run).is_file():
+            if sample is not None or seed is not None:
+                raise UsageError("--sample goes with a run", hint="of a receipt all is scored again: leave it out")
+            how = Options(databases=databases, allow_programs=code.allow_programs, **workers.options())
+            found = verify_receipt(Path(run), submission=submission, gold=gold, key=key, options=how, progress=progress)
+        else:
+            found = verify(
+                folder,
+                submission=submission,
+                gold=gold,
+                sample=sample,
+                seed=seed,
+                key=key,
+                databases=databases,
+                allow_programs=code.allow_programs,
+                progress=progress,
+                **workers.options(),
+            )
     if json_:
         print(json.dumps(found.to_json()))
     else:

@@ -7,7 +7,7 @@ Keys are OpenSSH files: `ssh-keygen -t ed25519` makes usable ones too. What is s
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import MissingExtraError, OutputError, UsageError, cannot_write
 from evalsuite.store.run_files import read_json, seal_of, write_atomically
@@ -96,15 +96,22 @@ def claimed_signer(folder: Path) -> str:
 
 def why_not_signed(folder: Path, key: "Ed25519PublicKey") -> str:
     """Why the run in a folder is not known to be signed with the key that belongs to this public one; empty where it is."""
+    try:
+        seal = seal_of((folder / RUN).read_bytes())
+    except OSError:
+        seal = None
+    return why_not_sealed(read_json(folder / SIGNATURE), seal or "", key)
+
+
+def why_not_sealed(said: Any, seal: str, key: "Ed25519PublicKey") -> str:
+    """Why what is `said` of a signature is none by this key under the seal of a run; empty where it is."""
     from cryptography.exceptions import InvalidSignature
 
-    said = read_json(folder / SIGNATURE)
     if said is None:
         return "not signed"
     try:
-        seal = seal_of((folder / RUN).read_bytes())
-        key.verify(bytes.fromhex(said["signature"]), _WHAT + (seal or "").encode())
-    except (OSError, InvalidSignature, KeyError, TypeError, ValueError):
+        key.verify(bytes.fromhex(said["signature"]), _WHAT + seal.encode())
+    except (InvalidSignature, KeyError, TypeError, ValueError):
         return "not signed with this key, or changed since"
     return ""
 
