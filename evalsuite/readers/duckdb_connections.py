@@ -1,6 +1,7 @@
 """The two connections through which DuckDB files are read: one for gold, one for what was handed in. They never see each other's files."""
 
 import contextlib
+import ctypes
 import logging
 import os
 import tempfile
@@ -22,6 +23,8 @@ _log = logging.getLogger(__name__)
 
 _MAGIC = b"DUCK"
 _BLOCK: Final = 1 << 20
+# Of `memfd_create`.
+_CLOSE_ON_EXEC: Final = 1
 # Where the system shows a process its own descriptors as files.
 _DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
@@ -63,7 +66,7 @@ def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDB
     """The locked connection with a private copy attached read-only as `answer`; an error of duckdb becomes a fault with a fixed text."""
     if not isinstance(source, Path):
         _check_magic(source)
-        with _private(source, int(limits["file_bytes"])) as copy, answer_attached(copy, limits) as connection:
+        with private_copy(source, int(limits["file_bytes"])) as copy, answer_attached(copy, limits) as connection:
             yield connection
         return
     with open_trusted(source, limit_bytes=limits["file_bytes"]) as handle:
@@ -73,7 +76,8 @@ def answer_attached(source: Path | BinaryIO, limits: Limits) -> "Iterator[DuckDB
 
 
 @contextmanager
-def _private(source: BinaryIO, limit_bytes: int) -> Iterator[Path]:
+def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Path]:
+    """Where this process opens a copy of a file, which goes with the block. Raises LIMIT."""
     if os.name == "posix":
         with unnamed_copy(source, limit_bytes) as copy:
             yield place_of(copy.fileno())
@@ -90,14 +94,14 @@ def place_of(descriptor: int) -> Path:
     return Path(_DESCRIPTORS, str(descriptor))
 
 
-def unnamed_copy(source: BinaryIO, limit_bytes: int) -> IO[bytes]:
+def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
     """A copy of a file that only its descriptor leads to: no other process opens it, no file stands beside it, and nothing is left of it.
 
     A `.wal` beside the original would be replayed even by a read-only open. The copy is held in memory where the system can: at most
     `file_bytes` an answer that is being read, without the holes of a sparse file, and no folder needs room for it. Raises LIMIT.
     """
     try:
-        copy = os.fdopen(os.memfd_create("evalsuite"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile()  # noqa: SIM115
+        copy = _memory_file()
         try:
             _copy(source, copy, limit_bytes)
         except BaseException:
@@ -111,7 +115,7 @@ def unnamed_copy(source: BinaryIO, limit_bytes: int) -> IO[bytes]:
     return copy
 
 
-def _copy(source: BinaryIO, target: IO[bytes], limit_bytes: int) -> None:
+def _copy(source: BinaryIO | IO[bytes], target: IO[bytes], limit_bytes: int) -> None:
     source.seek(0)
     left = limit_bytes
     # Bounded even where the file grows while it is copied.
@@ -125,9 +129,17 @@ def _copy(source: BinaryIO, target: IO[bytes], limit_bytes: int) -> None:
 
 
 def _memory_file() -> IO[bytes]:
-    if not hasattr(os, "memfd_create"):
-        raise OSError("this system has no files in memory")
-    return os.fdopen(os.memfd_create("evalsuite"), "w+b", buffering=0)
+    """An empty file without a name, in memory where the system can.
+
+    A Python that was compiled on an old system (as uv and conda bring them) lacks the call that libc has; a file on a disk is none that
+    a worker behind its walls may open.
+    """
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("evalsuite"), "w+b")
+    descriptor = -1
+    with contextlib.suppress(AttributeError, TypeError):
+        descriptor = ctypes.CDLL(None).memfd_create(b"evalsuite", _CLOSE_ON_EXEC)
+    return os.fdopen(descriptor, "w+b") if descriptor >= 0 else tempfile.TemporaryFile()
 
 
 @contextmanager

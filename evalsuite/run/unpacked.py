@@ -12,9 +12,10 @@ from typing import IO, Any
 from evalsuite.errors import FaultError, OutputError, SubmissionError, describe
 from evalsuite.memo import Memo
 from evalsuite.readers.archives import Contents, tell_files
-from evalsuite.readers.duckdb_connections import place_of, unnamed_copy
+from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
 from evalsuite.readers.paths import content_digest, open_confined
 from evalsuite.types import METADATA
+from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.start import Zygote, forking
 
@@ -78,8 +79,9 @@ class Unpacker:
 
     def _told(self, copy: IO[bytes], archive: Path) -> Iterable[Any]:
         copy.seek(0)
-        if self._isolation == "none":
-            yield from tell_files("", archive.name, self._limits, private=place_of(copy.fileno()))
+        if self._isolation == "none" or not can_fork():
+            with private_copy(copy, int(self._limits["archive_bytes"])) as place:
+                yield from tell_files(str(place), archive.name, self._limits)
             return
         self._zygote = self._zygote or self._workers.enter_context(forking(archive.parent))
         n_bytes = os.fstat(copy.fileno()).st_size

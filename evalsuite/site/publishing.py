@@ -11,6 +11,7 @@ from typing import Final
 
 from evalsuite.errors import UsageError, cannot_write, reason_of
 from evalsuite.site.movement import BOARD
+from evalsuite.walls.scratch import lock
 
 _AT_HERE, _EXCHANGE = -100, 2
 _INDEX: Final = "index.html"
@@ -61,22 +62,19 @@ def alone(folder: Path) -> Iterator[None]:
     """The block of one builder at a time. Raises `UsageError` where another one builds with this private folder."""
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
+        held = os.open(folder / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise cannot_write(folder, error) from error
     try:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise UsageError(f"another build goes on with {folder}", hint="wait for its end") from None
-            except OSError as error:
-                raise UsageError(f"{folder} cannot be locked: {reason_of(error)}", hint="name a local folder by --private") from None
+        try:
+            lock(held)
+        except BlockingIOError:
+            raise UsageError(f"another build goes on with {folder}", hint="wait for its end") from None
+        except OSError as error:
+            raise UsageError(f"{folder} cannot be locked: {reason_of(error)}", hint="name a local folder by --private") from None
         yield
     finally:
-        os.close(lock)
+        os.close(held)
 
 
 def _share(source: str, target: str) -> None:

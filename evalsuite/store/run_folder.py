@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -13,6 +12,7 @@ from evalsuite.outcome import is_left_open
 from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.store.unit_files import UNITS, set_apart, units_digest, whole_units
 from evalsuite.types import METADATA, Result
+from evalsuite.walls.scratch import lock
 
 RESULTS, RUN = "results.jsonl", "run.json"
 # What a judge was paid for, a line of tokens each, over all tries of a run.
@@ -213,16 +213,13 @@ def _locked(folder: Path) -> int | None:
 
     Raises BlockingIOError where another process holds it.
     """
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
     try:
+        # Windows opens no folder.
         descriptor = os.open(folder, os.O_RDONLY)
     except OSError:
         return None
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        lock(descriptor)
     except OSError as error:
         os.close(descriptor)
         if isinstance(error, BlockingIOError):

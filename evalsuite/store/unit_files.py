@@ -114,7 +114,8 @@ def _sealed_digest(folder: Path) -> str | None:
 
 
 def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
-    return unit_columns(str(file), instance_id, private=place_of(handle.fileno()))
+    # What was opened, whatever stands there by now; Windows has no place for that.
+    return unit_columns(str(file), instance_id, private=place_of(handle.fileno()) if os.name == "posix" else None)
 
 
 Column = tuple[list[float | None], list[float | None] | None]

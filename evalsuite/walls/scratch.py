@@ -3,13 +3,19 @@
 import contextlib
 import os
 import shutil
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from evalsuite.errors import OutputError, reason_of
+
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # Windows
+    CAN_LOCK = False
+else:
+    CAN_LOCK = True
 
 PREFIX: Final = "evalsuite-scratch-"
 
@@ -25,7 +31,7 @@ class ScratchFolder:
         self._lock: int | None = None
         try:
             self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-            while sys.platform != "win32" and not self._locked():
+            while CAN_LOCK and not self._locked():
                 self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
         except OSError as error:
             raise OutputError(f"cannot make a temporary folder: {reason_of(error)}", hint="set TMPDIR to a folder with room") from error
@@ -54,11 +60,18 @@ class ScratchFolder:
         self.close()
 
 
+def lock(descriptor: int, *, wait: bool = False) -> None:
+    """Hold a file or folder until its descriptor is closed; nothing where the system has no such locks.
+
+    Raises BlockingIOError where another process holds it, OSError where the file system cannot say.
+    """
+    if CAN_LOCK:
+        flock(descriptor, LOCK_EX | (0 if wait else LOCK_NB))
+
+
 def sweep_scratch() -> None:
     """Remove the folders that nobody holds any more: those of processes that were killed."""
-    if sys.platform == "win32":
-        return
-    for place in _left():
+    for place in _left() if CAN_LOCK else ():
         lock = _open_locked(place, wait=False)
         if lock is not None:
             shutil.rmtree(place, ignore_errors=True)
@@ -74,15 +87,13 @@ def _left() -> Iterator[Path]:
 
 def _open_locked(place: Path, *, wait: bool) -> int | None:
     """The descriptor of a folder of this user under an exclusive lock, None where it is somebody else's or gone."""
-    import fcntl
-
     try:
         folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_NOFOLLOW", 0) | os.O_CLOEXEC)
     except OSError:
         return None
     try:
         if os.fstat(folder).st_uid == os.geteuid():
-            fcntl.flock(folder, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            lock(folder, wait=wait)
             return folder
     except OSError:
         pass

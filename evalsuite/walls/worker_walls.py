@@ -5,6 +5,7 @@ Every wall only takes away; what a system lacks is left out and named in the run
 
 import os
 import select
+import signal
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
@@ -30,7 +31,15 @@ class Wall(NamedTuple):
 
 def can_fork() -> bool:
     """Whether this system can fork workers and send them descriptors; where it cannot, `spawned` makes them."""
-    needed = [(os, "fork"), (os, "setsid"), (os, "killpg"), (socket, "AF_UNIX"), (socket, "send_fds"), (select, "poll")]
+    needed = [
+        (os, "fork"),
+        (os, "setsid"),
+        (os, "killpg"),
+        (socket, "AF_UNIX"),
+        (socket, "send_fds"),
+        (select, "poll"),
+        (signal, "SIGKILL"),
+    ]
     return sys.platform != "win32" and all(hasattr(*one) for one in needed)
 
 

@@ -6,6 +6,7 @@ reads the submission and knows gold, and the only wall round it is its memory.
 
 import os
 import pickle
+import signal
 import subprocess
 import sys
 import threading
@@ -100,7 +101,9 @@ class _SpawnedWorker:
         return faulty(task, fault, status="timeout" if late.is_set() else "crashed", seconds=now() - started)
 
     def kill(self) -> None:
-        self._process.kill()
+        # Without SIGKILL, as on Windows, to terminate a process is to kill it.
+        end = self._process.kill if hasattr(signal, "SIGKILL") else self._process.terminate
+        end()
         self._process.wait()
 
 

@@ -200,7 +200,8 @@ def undisturbed() -> Iterator[None]:
     if not hasattr(signal, "pthread_sigmask"):
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM, signal.SIGHUP})
+    stops = {stop for stop in signal.Signals if stop.name in ("SIGINT", "SIGTERM", "SIGHUP")}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, stops)
     try:
         yield
     finally:

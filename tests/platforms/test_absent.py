@@ -5,6 +5,7 @@ Workers that are spawned come without that, as Python starts them apart from the
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.processes import finished
 
-SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW")
+SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW", "memfd_create", "fcntl")
 EXAMPLE = ("example_submission_folder", "--gold", "gold")
 
 
@@ -54,6 +55,7 @@ def test_the_example(system: str, options: tuple[str, ...], tmp_path: Path, as_h
 @pytest.mark.parametrize("system", ["win32", "darwin"])
 def test_other_commands(system: str, tmp_path: Path) -> None:
     """What reads files outside of a run works there without an option, and says the same as here."""
+    packed = shutil.make_archive(str(tmp_path / "packed"), "zip", ROOT / EXAMPLE[0])
     commands: list[tuple[object, ...]] = [
         ("validate", *EXAMPLE),
         (
@@ -67,6 +69,7 @@ def test_other_commands(system: str, tmp_path: Path) -> None:
         ("explain", "sales_004", "--result-dir", EXAMPLE[0], "--gold", "gold"),
         ("gold", "check", "gold", "--isolation", "none"),
         ("gold", "check", "gold"),
+        ("leaderboard", packed, "--gold", "gold", "--no-cache"),
         ("doctor",),
     ]
     for command in commands:

@@ -34,16 +34,19 @@ ABSENT: dict[str, dict[Any, str]] = {
     "win32": {
         os: f"{FUNCTIONS} {FLAGS} mkfifo nice getpriority setpriority statvfs sysconf",
         socket: "AF_UNIX send_fds recv_fds",
-        signal: "SIGHUP SIGALRM SIGUSR1 setitimer pthread_sigmask pthread_kill sigwait",
+        signal: "SIGKILL SIGHUP SIGALRM SIGUSR1 setitimer pthread_sigmask pthread_kill sigwait",
         select: "poll epoll",
     },
-    "darwin": {os: "sched_getaffinity sched_setaffinity pidfd_open pipe2 unshare setns", select: "epoll"},
+    "darwin": {os: "sched_getaffinity sched_setaffinity pidfd_open pipe2 unshare setns memfd_create posix_fallocate", select: "epoll"},
     "fork": {os: "fork forkpty"},
     "AF_UNIX": {socket: "AF_UNIX"},
     "killpg": {os: "killpg"},
     "O_NOFOLLOW": {os: "O_NOFOLLOW"},
+    # Linux, but a Python that was compiled on an old one, as uv and conda bring them.
+    "memfd_create": {os: "memfd_create pidfd_open copy_file_range"},
+    "fcntl": {signal: "SIGKILL SIGHUP"},
 }
-MODULES = {"win32": {"resource", "fcntl", "pwd", "grp", "termios", "pty", "tty"}}
+MODULES = {"win32": {"resource", "fcntl", "pwd", "grp", "termios", "pty", "tty"}, "fcntl": {"fcntl"}}
 
 
 class Absent(importlib.abc.MetaPathFinder):
