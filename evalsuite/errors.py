@@ -134,9 +134,7 @@ FAULTS: dict[str, FaultKind] = {
         message="a query must be run through a connection", hint="configure one for this instance in connections.yaml", side="setup"
     ),
     "NEEDS_EXTRA": FaultKind(message="a package is not installed", hint="the reason holds the line that installs it", side="setup"),
-    "NOT_FROZEN": FaultKind(
-        message="the query asks a clock that --frozen-clock cannot stop", hint="ask for the day with current_date", side="setup"
-    ),
+    "NOT_FROZEN": FaultKind(message="the query asks a clock that --frozen-clock cannot stop", hint="ask for the day with current_date"),
     "BAD_SPEC": FaultKind(message="the gold entry cannot be used", hint="see `evalsuite scorers NAME` for the parameters", side="gold"),
     "BAD_GOLD_FILE": FaultKind(message="a gold file cannot be read", hint="gold files lie in <gold>/<instance_id>/", side="gold"),
     "NO_JUDGE": FaultKind(

@@ -65,7 +65,7 @@ _LOOK_BACK = 40
 
 def not_frozen(what: str) -> FaultError:
     """NOT_FROZEN, with the part of a statement that would ask another clock."""
-    return FaultError("NOT_FROZEN", f"the clock of {what} cannot be stopped", side="setup")
+    return FaultError("NOT_FROZEN", f"the clock of {what} cannot be stopped")
 
 
 def freeze_sqlite(connection: sqlite3.Connection, at: int) -> None:
