@@ -5,8 +5,9 @@ line are known; from there on these types are trusted.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
@@ -260,30 +261,37 @@ class Result:
     @property
     def details_text(self) -> bytes | None:
         """The JSON text of `details`, None where they are held as an object."""
-        kept = _DETAILS.__get__(self)
+        kept = _DETAILS.place.__get__(self)
         return kept if isinstance(kept, bytes) else None
 
 
-class _Details:
-    """`Result.details`, which may be given as the UTF-8 of a JSON object and is then read each time it is asked for.
+class _AsText:
+    """A field of a class that is a JSON object, which may be given as its UTF-8 and is then read each time it is asked for.
 
-    So the results of a hundred thousand instances take a third of the memory, and most of them are written as they came.
+    So gold and results of a hundred thousand instances take half the memory, and most results are written as they came.
     """
 
-    def __get__(self, result: Result | None, _: type[Result] | None = None) -> Any:
-        if result is None:
+    def __init__(self, kind: type[Any], name: str) -> None:
+        # The place of the field in an object, which the field now asks.
+        self.place: Any = vars(kind)[name]
+        setattr(kind, name, self)
+
+    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
+        if owner is None:
             return self
-        kept = _DETAILS.__get__(result)
-        if not isinstance(kept, bytes):
-            return kept
-        from msgspec.json import decode
+        kept = self.place.__get__(owner)
+        return _decoder()(kept) if isinstance(kept, bytes) else kept
 
-        return decode(kept)
-
-    def __set__(self, result: Result, details: Mapping[str, Any] | bytes) -> None:
-        _DETAILS.__set__(result, details)
+    def __set__(self, owner: Any, value: Mapping[str, Any] | bytes) -> None:
+        self.place.__set__(owner, value)
 
 
-# The place of the field in an object, which the field now asks.
-_DETAILS: Any = vars(Result)["details"]
-Result.details = _Details()  # type: ignore[assignment, misc]
+@cache
+def _decoder() -> Callable[[bytes], Any]:
+    from msgspec.json import Decoder
+
+    return Decoder().decode
+
+
+_DETAILS = _AsText(Result, "details")
+_AsText(Check, "parameters")

@@ -145,15 +145,12 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         scorer = SCORERS.load(func)
     except EvalsuiteError as error:
         _refuse(where, error.message, error.hint)
-    # The same words stand in every line, and are held once.
-    merged: dict[str, Any] = {
-        **suite.defaults.get(func, {}),
-        **{sys.intern(key) if type(key) is str else key: value for key, value in parameters.items()},
-    }
+    merged: dict[str, Any] = {**suite.defaults.get(func, {}), **parameters}
     extra = {key: value for key, value in evaluation.items() if key not in ("func", "parameters")} or _NONE
     if evaluation.get("temporal") is True and scorer.marker.reads in TABLES | TEXTS and "gold" in scorer.parameters:
         merged.setdefault("gold", GOLD_QUERY)
-    check = Check(scorer=sys.intern(func), parameters=merged, where=where, extra=extra)
+    held = _as_text(merged) if scorer.marker.reads in TEXTS else merged
+    check = Check(scorer=sys.intern(func), parameters=held, where=where, extra=extra)
     living = names_queries(check)
     misplaced = _misplaced(evaluation, where) if extra else []
     problems = [*misplaced, *registry.check_parameters(scorer, merged, where=where, later=["gold"] if living else [])]
@@ -161,6 +158,18 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
         hint = "configure a connection for this instance"
         problems.append(Problem(code="NEEDS_CONNECTION", message="its gold query has to be run", hint=hint, where=where))
     return replace(check, problems=tuple(problems)) if problems else check
+
+
+def _as_text(parameters: dict[str, Any]) -> Any:
+    """The parameters as the JSON text that `Check` takes; as they are where they would not come back the same. Paths are not told apart."""
+    from msgspec import MsgspecError
+    from msgspec.json import decode, encode
+
+    try:
+        text = encode(parameters)
+        return text if repr(decode(text)) == repr(parameters) else parameters
+    except (MsgspecError, TypeError, ValueError, OverflowError, RecursionError):
+        return parameters
 
 
 def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite: Suite) -> tuple[Check, ...]:

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import reduce
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.paths import inside
@@ -19,11 +20,15 @@ def root_of(tasks: Sequence[Task], results: Sequence[Result], gold: Mapping[str,
     of_instance: dict[str, list[tuple[str, str]]] = {}
     for name, digest in sorted(gold.items()):
         of_instance.setdefault(name.partition("/")[0], []).append((name, digest))
-    level = [_leaf(task, result, of_instance, contents) for task, result in zip(tasks, results, strict=True)]
-    while len(level) > 1:
-        pairs = [_hash(b"\x01" + a + b) for a, b in zip(level[::2], level[1::2], strict=False)]
-        level = [*pairs, *level[len(pairs) * 2 :]]
-    return (level[0] if level else _hash(b"")).hex()
+    # Height and root of the whole trees so far, each higher than the next.
+    trees: list[tuple[int, bytes]] = []
+    for task, result in zip(tasks, results, strict=True):
+        height, node = 0, _leaf(task, result, of_instance, contents)
+        while trees and trees[-1][0] == height:
+            height, node = height + 1, _hash(b"\x01" + trees.pop()[1] + node)
+        trees.append((height, node))
+    nodes = [node for _, node in trees] or [_hash(b"")]
+    return reduce(lambda right, left: _hash(b"\x01" + left + right), reversed(nodes)).hex()
 
 
 def _leaf(task: Task, result: Result, gold: Mapping[str, Sequence[tuple[str, str]]], contents: Mapping[str, str]) -> bytes:

@@ -45,6 +45,18 @@ def entry(id_: str, func: str = "shout_match", parameters: Any = None, **more: A
     return {"instance_id": id_, "evaluation": {"func": func, "parameters": parameters or {"gold": "a"}, **more}}
 
 
+GOLDS = ["1", "1.0", "-0.0", "1e22", str(2**64), str(10**30), "true", "null", '"\\ud83d"', '"ü\\u0007"', '["a", [1, {"b": 2}]]', "[]"]
+
+
+@pytest.mark.parametrize("gold", GOLDS)
+def test_parameters_are_what_the_spec_says(tmp_path: Path, gold: str) -> None:
+    """Each value comes back of its very kind, however the check holds it."""
+    given = '{"gold": ' + gold + ', "unknown": ' + gold + "}"
+    line = '{"instance_id": "q", "evaluation": {"func": "shout_match", "parameters": ' + given + "}}"
+    (check,) = read_gold(folder(tmp_path, line)).instances[0].checks
+    assert repr(check.parameters) == repr(json.loads(given))
+
+
 def problems(tmp_path: Path, evaluation: dict[str, Any], suite: str = "") -> list[Problem]:
     """The problems of the one check of an evaluation."""
     gold = read_gold(folder(tmp_path, {"instance_id": "q", "evaluation": evaluation}, suite=suite))
