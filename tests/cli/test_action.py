@@ -74,13 +74,15 @@ def answered(folder: Path, n_right: int) -> None:
 def test_it_compares(to: str, n_right: int, regression: str, checkout: Path) -> None:
     """The compare step fails exactly where the answers got worse, and leaves what a comment and the summary of the job say."""
     answered(checkout, n_right)
-    done = called("compare", checkout, {"submission": "answers", "compare-to": to}, GITHUB_BASE_REF="main")
+    named = "answers" if to == "base" else str(checkout / "answers")
+    done = called("compare", checkout, {"submission": named, "compare-to": to}, GITHUB_BASE_REF="main")
     assert done.returncode == (1 if regression == "true" else 0), done.stdout + done.stderr
     outputs = (checkout.parent / "GITHUB_OUTPUT").read_text()
     assert outputs == f"comparison=evalsuite-reports/comparison.md\nregression={regression}\n"
     summary = (checkout.parent / "GITHUB_STEP_SUMMARY").read_text(encoding="utf-8")
     assert summary == (checkout / "evalsuite-reports/comparison.md").read_text(encoding="utf-8")
-    assert "answers" in summary
+    assert f"baseline {to} " in summary
+    assert re.search(r"^\*\*answers: ", summary, re.MULTILINE)
     listed = finished(["git", "worktree", "list"], cwd=checkout, check=True).stdout
     assert listed.count("\n") == 1
 
@@ -97,6 +99,51 @@ def test_nothing_to_compare_with(inputs: dict[str, str], base: str, said: str, c
     done = called("compare", checkout, inputs, GITHUB_BASE_REF=base)
     assert done.returncode == 0
     assert said in done.stdout
+
+
+def recipes() -> dict[str, str]:
+    """The scripts of docs/reports.md for those who have no such action, by the kind of their block."""
+    text = (ROOT / "docs/reports.md").read_text(encoding="utf-8")
+    found = {
+        kind: block for kind, block in re.findall(r"^```(yaml|shell)\n(.*?)^```", text, re.MULTILINE | re.DOTALL) if "worktree" in block
+    }
+    job = yaml.safe_load(found["yaml"])["answers"]["script"]
+    # Installed it is already, and the gate of the run is not what is tried.
+    return {
+        "gitlab": "\n".join(line.replace(" --fail-under 0.8", "") for line in job if "pip install" not in line),
+        "shell": found["shell"],
+    }
+
+
+@pytest.mark.parametrize("kind", ["gitlab", "shell"])
+def test_recipes_for_other_places(kind: str, checkout: Path) -> None:
+    """The job of GitLab and the lines for a shell pass and fail as the action does, again where an earlier one left something."""
+    finished(["git", "fetch", "-q", "origin"], cwd=checkout, check=True)
+    words = checkout.parent / "bin"
+    words.mkdir()
+    (words / "evalsuite").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evalsuite "$@"\n')
+    (words / "evalsuite").chmod(0o755)
+    variables = {"PATH": f"{words}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "BASE": "main"}
+    for n_right, code in ((16, 0), (4, 1)):
+        answered(checkout, n_right)
+        done = finished(["sh", "-ec", recipes()[kind]], cwd=checkout, env={**os.environ, **variables})
+        assert done.returncode == code, done.stdout + done.stderr
+        assert list(checkout.rglob("comparison.md"))
+
+
+def test_reports_of_an_earlier_job_are_not_taken_for_those_of_this_one(checkout: Path) -> None:
+    """Where nothing can be scored or compared, no score, comparison or `regression` is put out, whatever lies in the reports' folder."""
+    left = checkout / "evalsuite-reports"
+    left.mkdir()
+    for name in ("results.json", "comparison.md"):
+        (left / name).write_text('{"summary": {"score": 1.0}}')
+    (checkout / "answers/results_metadata.jsonl").unlink()
+    for name in ("score", "compare"):
+        done = called(name, checkout, {"submission": "answers", "compare-to": "main"})
+        assert done.returncode not in (0, 1), done.stdout
+        assert "no results_metadata.jsonl" in done.stderr
+    assert not (checkout.parent / "GITHUB_OUTPUT").exists()
+    assert not (checkout.parent / "GITHUB_STEP_SUMMARY").exists()
 
 
 def test_other_actions_are_pinned() -> None:
