@@ -7,17 +7,22 @@ of: what a reader is handed goes into the digest on its way, and a file that is 
 import hashlib
 import io
 import math
+import os
+from collections import OrderedDict
+from io import BufferedReader
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import Inode, inside, open_confined
+from evalsuite.readers.paths import Inode, inside, open_confined, opened_again
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 PIECE = 1 << 18
+# So many files of an answer are open at once; a worker may have 64 of all kinds.
+MOST_OPEN = 8
 # What stands for the digest of a file of which nobody can say what was read.
 UNKNOWN = ""
 
@@ -86,8 +91,7 @@ class _Watched(io.RawIOBase):
     def readinto(self, buffer: "WriteableBuffer") -> int:
         index, begin = divmod(self._at, PIECE)
         if index != self._index:
-            self._handle.seek(index * PIECE)
-            piece = self._handle.read(PIECE)
+            piece = _piece(self._handle.fileno(), index)
             self._seen.take(index, piece)
             self._index, self._piece = index, memoryview(piece)
         view = memoryview(buffer)
@@ -101,25 +105,54 @@ class _Watched(io.RawIOBase):
         super().close()
 
 
+def _piece(descriptor: int, index: int) -> bytes:
+    """Piece number `index`, as the file holds it now: readers of one file share the place that they are at, and nobody's buffer counts."""
+    os.lseek(descriptor, index * PIECE, os.SEEK_SET)
+    piece = os.read(descriptor, PIECE)
+    while 0 < len(piece) < PIECE and (more := os.read(descriptor, PIECE - len(piece))):
+        piece += more
+    return piece
+
+
 class AnswerFiles:
-    """Opens the files that one answer names; `digests` says afterwards what was read of them."""
+    """Opens the files that one answer names; `digests` says afterwards what was read of them.
+
+    Each is opened once, however often it is read, and stays open until `digests`; of more than `MOST_OPEN` those that were read longest ago
+    are opened again.
+    """
 
     def __init__(self, folder: Path, instance_id: str, limits: Limits, gold_inodes: frozenset[Inode] = frozenset()) -> None:
         self._folder, self._instance_id, self._limits, self._gold_inodes = folder, instance_id, limits, gold_inodes
         self._seen: dict[str, Seen] = {}
         self._faults: dict[str, str] = {}
+        # By path, what was read last at the end: an open file, and whether it may be of any size, being a query.
+        self._opened: OrderedDict[str, tuple[BufferedReader, bool]] = OrderedDict()
+
+    def __del__(self) -> None:
+        self._close()
 
     def open(self, path: str, *, query: bool = False) -> BinaryIO:
         """An open handle on a file of the instance's folder; one that ends in .sql only as a `query`. Raises `FaultError`."""
         if path.lower().endswith(".sql") and not query:
             raise FaultError("SQL_NOT_ALLOWED")
+        known = self._opened.pop(path, None)
+        if known is None or (known[1] and not query):
+            known = self._confined(path, query=query), query
+        self._opened[path] = known
+        self._close(MOST_OPEN)
+        return watched(opened_again(known[0]), self._seen.setdefault(path, Seen()))
+
+    def _confined(self, path: str, *, query: bool) -> BufferedReader:
         limit = math.inf if query else self._limits["file_bytes"]
         try:
-            handle = open_confined(self._folder, inside(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)
+            return open_confined(self._folder, inside(self._instance_id, path), limit_bytes=limit, gold_inodes=self._gold_inodes)
         except FaultError as error:
             self._faults[path] = error.fault.code
             raise
-        return watched(handle, self._seen.setdefault(path, Seen()))
+
+    def _close(self, n_left: int = 0) -> None:
+        while len(self._opened) > n_left:
+            self._opened.popitem(last=False)[1][0].close()
 
     def digests(self) -> dict[str, str]:
         """For each path that was opened the SHA-256 of the file (64 hex digits), the code of the fault that kept it from being opened, or
@@ -130,6 +163,7 @@ class AnswerFiles:
         for path, seen in self._seen.items():
             if not seen.is_whole:
                 self._finish(path, seen)
+        self._close()
         read = {path: seen.digest for path, seen in self._seen.items()}
         return read | {path: code if path not in read else UNKNOWN for path, code in self._faults.items()}
 

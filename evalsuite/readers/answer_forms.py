@@ -18,7 +18,7 @@ from evalsuite.readers.duckdb_tables import read_duckdb, read_trusted_duckdb, tr
 from evalsuite.readers.gold_shelf import SHELF
 from evalsuite.readers.json_text import parse_tree, read_text, read_tree
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import FromRoot, inside, open_trusted
+from evalsuite.readers.paths import FromRoot, inside, open_trusted, opened_again
 from evalsuite.types import Table
 
 
@@ -119,9 +119,9 @@ def read_gold_files(
         if form == "database":
             blame = partial(_gold_fault, instance_id, name) if as_it_comes else None
             return read_trusted_duckdb(path, names=parameters.get("condition_tabs"), limits=limits, blame=blame)
-        if as_it_comes:
-            return stream_csv_table(lambda: open_trusted(path, limit_bytes=limits["file_bytes"]), name=str(name), limits=limits)
         with open_trusted(path, limit_bytes=limits["file_bytes"]) as handle:
+            if as_it_comes:
+                return stream_csv_table(lambda: opened_again(handle), name=str(name), limits=limits)
             return read_csv_table(handle, name=str(name), limits=limits)
 
     def or_fault(name: str) -> Any:
@@ -151,9 +151,17 @@ def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:
 
 
 def gold_table_names(folder: Path, instance_id: str, name: str, limits: Limits) -> tuple[str, ...]:
-    """The base tables of a gold database, in file order. Raises `FaultError` of gold."""
+    """The base tables of a gold database, in file order. Raises `FaultError` of gold.
+
+    All of a small one is read, for its tables are asked for next, and stand on the shelf then.
+    """
     with _blamed_on_gold(instance_id, name):
-        return tuple(trusted_table_names(folder / inside(instance_id, name), limits=limits))
+        path = folder / inside(instance_id, name)
+        if not SHELF.has_room_for(path):
+            return tuple(trusted_table_names(path, limits=limits))
+    return tuple(
+        read_gold_files("database", {"gold": name}, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)["gold"]
+    )
 
 
 @contextmanager

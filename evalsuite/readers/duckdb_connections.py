@@ -44,7 +44,7 @@ def gold_attached(path: Path, limits: Limits) -> "Iterator[DuckDBPyConnection]":
     with _faults():
         connection = _gold_connection()
         quoted = str(path).replace("'", "''")
-        connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY)")
+        connection.execute(f"ATTACH '{quoted}' AS gold (READ_ONLY, TYPE duckdb)")
         try:
             yield connection
         finally:

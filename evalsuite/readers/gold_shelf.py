@@ -47,6 +47,11 @@ class Shelf:
         while self._n_bytes > self._most_bytes:
             self._n_bytes -= self._kept.popitem(last=False)[1][1]
 
+    def has_room_for(self, path: Path) -> bool:
+        """Whether a file is there whose tables will most likely be kept: as values they may take several times its bytes."""
+        stamp = _stamp(path)
+        return stamp is not None and 16 * stamp[2] < self._most_bytes
+
     @property
     def is_full(self) -> bool:
         """Whether more than half of the room is taken: what is read ahead stops there."""

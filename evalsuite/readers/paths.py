@@ -74,6 +74,13 @@ def open_trusted(path: Path, *, limit_bytes: float) -> BufferedReader:
     return _regular_file(descriptor, limit_bytes, frozenset())
 
 
+def opened_again(handle: BufferedReader) -> BufferedReader:
+    """The same open file from its beginning, to be closed by itself: no name leads to it any more. Both are at one place: read in turn."""
+    again = os.fdopen(os.dup(handle.fileno()), "rb")
+    again.seek(0)
+    return again
+
+
 def split_path(path: str) -> list[str]:
     """The parts of a relative path that is safe to walk; raises FaultError BAD_PATH with the reason otherwise."""
     return list(_parts(path))

@@ -1,13 +1,13 @@
 """Scores already known, by content: what is keyed on every byte that can move a verdict never has to be scored twice.
 
-A key is made before an answer is scored, and its file may be exchanged in between: a verdict is kept only where it says that it was made
-of the very bytes that are in its key.
+The key that a verdict is kept under is made of the digests that it comes with, those of the very bytes that were read: however its files
+are exchanged meanwhile, a key never tells of others.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -25,8 +25,8 @@ from evalsuite.types import Result, Task
 _LONGEST_NAME = 255
 # Tasks that are looked up at once.
 _AT_ONCE = 1000
-# Nearly every answer of very many is a text, of which no file is read.
-_NONE: Final[dict[str, str]] = {}
+# Of a SHA-256; what stands in the place of one is shorter.
+_DIGITS: Final = 64
 
 
 class ScoreCache:
@@ -35,31 +35,60 @@ class ScoreCache:
     def __init__(self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode]) -> None:
         self._memo = Memo(folder, stamp=code_stamp())
         self._base, self._gold, self._gold_inodes = base, gold, gold_inodes
+        self._open: dict[str, Task] = {}
         self._fresh: list[tuple[bytes, Result]] = []
+        self._places: list[str] = []
 
-    def known(self, tasks: Sequence[Task]) -> tuple[dict[str, Result], dict[str, "Keyed"]]:
-        """(results by instance id that need no scoring, keys by instance id to keep the others under)."""
-        results, keys = dict[str, Result](), dict[str, Keyed]()
+    def known(self, tasks: Sequence[Task]) -> dict[str, Result]:
+        """Results by instance id that need no scoring. What comes of the other tasks can be kept."""
+        results = dict[str, Result]()
         for at in range(0, len(tasks), _AT_ONCE):
-            asked = [(task.instance.instance_id, self._keyed(task)) for task in tasks[at : at + _AT_ONCE]]
-            found = self._memo.get_all("score", [keyed.digest.hex() for _, keyed in asked if keyed is not None])
-            for name, keyed in asked:
-                if keyed is not None:
-                    try:
-                        results[name] = result_of(found[keyed.digest.hex()], instance_id=name)
-                    except (KeyError, ValueError, TypeError):
-                        keys[name] = keyed
-        return results, keys
+            some = tasks[at : at + _AT_ONCE]
+            # A file is read for its digest only where that of another answer to its instance is known.
+            places = self._memo.get_all("scored", [self._place(task) for task in some if _names_files(task)])
+            keys = {
+                task.instance.instance_id: key.hex()
+                for task in some
+                if not _names_files(task) or self._place(task) in places
+                if (key := self._key(task, self._read(task))) is not None
+            }
+            found = self._memo.get_all("score", list(keys.values()))
+            for task in some:
+                name = task.instance.instance_id
+                try:
+                    results[name] = result_of(found[keys[name]], instance_id=name)
+                except (KeyError, ValueError, TypeError):
+                    self._open[name] = task
+        return results
 
-    def _keyed(self, task: Task) -> "Keyed | None":
-        return task_key(task, self._base, self._gold, self._gold_inodes)
-
-    def keep(self, keyed: "Keyed | None", result: Result) -> None:
-        """Remember a result that may be kept and is one on the very bytes that are in its key."""
-        if keyed is None or not kind_of(result).may_be_kept or result.digests != keyed.digests:
+    def keep(self, result: Result) -> None:
+        """Remember a result that may be kept, under the digests of the very bytes that it is on."""
+        task = self._open.pop(result.instance_id, None)
+        if task is None or not kind_of(result).may_be_kept:
             return
-        if not self._gold.changed(keyed.gold):
-            self._fresh.append((keyed.digest, result))
+        key = self._key(task, result.digests)
+        with contextlib.suppress(OSError, ValueError):
+            if key is not None and not self._gold.changed(_gold_files(task, self._gold)):
+                self._fresh.append((key, result))
+                if _names_files(task):
+                    self._places.append(self._place(task))
+
+    def _place(self, task: Task) -> str:
+        """What stands for an instance under this base, whatever is answered."""
+        return hashlib.sha256(f"{self._base} {task.rules} {task.instance.instance_id}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+    def _read(self, task: Task) -> dict[str, str]:
+        """The digest of each file of an answer, as far as they can be opened."""
+        digests: dict[str, str] = {}
+        with contextlib.suppress(FaultError, OSError):
+            for path in _paths(task):
+                most, name = task.limits["file_bytes"], inside(task.instance.instance_id, path)
+                with open_confined(task.submission_folder, name, limit_bytes=most, gold_inodes=self._gold_inodes) as handle:
+                    digests[path] = content_digest(handle).hexdigest()
+        return digests
+
+    def _key(self, task: Task, digests: Mapping[str, str]) -> bytes | None:
+        return task_key(task, self._base, self._gold, digests)
 
     def close(self) -> None:
         """Write what is new and let go of it and of the file."""
@@ -67,44 +96,45 @@ class ScoreCache:
             # In the order in which they will lie there.
             self._fresh.sort(key=itemgetter(0))
             self._memo.put_all("score", ((digest.hex(), whole_line(result)) for digest, result in self._fresh))
+            self._memo.put_all("scored", ((place, 1) for place in sorted(self._places)))
             self._fresh.clear()
         self._memo.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Keyed:
-    """The digest that is a task's key, with what is in it: that of each file of the answer by path, and the names of the gold files."""
-
-    digest: bytes
-    digests: Mapping[str, str]
-    gold: Sequence[str]
-
-
-def task_key(task: Task, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode]) -> Keyed | None:
+def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str]) -> bytes | None:
     """A digest of all that can move this task's verdict: the base (versions, rules, limits), gold's entry and files, the answer's bytes.
 
-    None for a task without an answer, one whose files cannot be opened, or one judged by a plugin, whose code is not in the key.
+    None for a task without an answer, one whose `digests` do not name the bytes of each of its files, or one judged by a plugin, whose
+    code is not in the key.
     """
     if task.answer is None or task.answer.fault is not None or any(check.scorer not in SCORERS.bundled for check in task.instance.checks):
         return None
-    # A faulty check's place stands in its reason, so it is part of the key.
-    checks = [[check.scorer, dict(check.parameters), check.where if check.problems else ""] for check in task.instance.checks]
-    digests: dict[str, str] = {}
+    # The order of a list and what stands there again are in the key already.
+    paths = _paths(task)
+    if any(len(digests.get(path, "")) != _DIGITS for path in paths):
+        return None
     try:
         names = _gold_files(task, gold)
-        if task.answer.answer_type != "answer":
-            value = task.answer.value
-            # The order of a list and what stands there again are in the key already.
-            for path in [value] if isinstance(value, str) else dict.fromkeys(value):
-                most, name = task.limits["file_bytes"], inside(task.instance.instance_id, path)
-                with open_confined(task.submission_folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
-                    digests[path] = content_digest(handle).hexdigest()
-    except (FaultError, OSError, ValueError):
+    except (OSError, ValueError):
         return None
-    bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": digests}
+    # A faulty check's place stands in its reason, so it is part of the key.
+    checks = [[check.scorer, dict(check.parameters), check.where if check.problems else ""] for check in task.instance.checks]
+    bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": {path: digests[path] for path in paths}}
     described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of]
     text = json.dumps(described, sort_keys=True, default=str)
-    return Keyed(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest(), digests or _NONE, names or ())
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+def _names_files(task: Task) -> bool:
+    return task.answer is not None and task.answer.answer_type != "answer"
+
+
+def _paths(task: Task) -> list[str]:
+    """The files that an answer names, each once."""
+    if task.answer is None or not _names_files(task):
+        return []
+    value = task.answer.value
+    return [value] if isinstance(value, str) else list(dict.fromkeys(value))
 
 
 def _gold_files(task: Task, gold: GoldFiles) -> list[str]:

@@ -17,7 +17,7 @@ from evalsuite.run.forensics import with_notes
 from evalsuite.run.judged import Batches, is_batch
 from evalsuite.run.plan import by_tag, warnings_of
 from evalsuite.run.planned import Planned, planned_run
-from evalsuite.run.score_cache import Keyed, ScoreCache
+from evalsuite.run.score_cache import ScoreCache
 from evalsuite.run.sql_answers import SqlAnswers
 from evalsuite.store.merkle import root_of
 from evalsuite.store.new_folders import claim, new_folder
@@ -161,9 +161,9 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     tasks, folder, cache = planned.tasks, opened.folder, opened.cache
     results = {name: opened.known[name] for task in tasks if (name := task.instance.instance_id) in opened.known}
     rest = [task for task in tasks if task.instance.instance_id not in results]
-    cached, keys = dict[str, Result](), dict[str, Keyed]()
+    cached = dict[str, Result]()
     if cache is not None:
-        cached, keys = cache.known([t for t in rest if settle_early(t) is None and not is_batch(t) and not hangs_on_database(t)])
+        cached = cache.known([t for t in rest if settle_early(t) is None and not is_batch(t) and not hangs_on_database(t)])
 
     def note(result: Result) -> None:
         if folder is not None:
@@ -177,7 +177,7 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     for result in opened.batches.results([task for task in rest if task.instance.instance_id not in cached]):
         note(result)
         if cache is not None:
-            cache.keep(keys.pop(result.instance_id, None), result)
+            cache.keep(result)
     if cache is not None:
         # Before anything is noted at the results: until then what it holds are the very same.
         cache.close()

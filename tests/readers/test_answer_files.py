@@ -59,22 +59,49 @@ def test_two_readings_that_differ_have_no_digest(place: Path, piece: int, monkey
         assert opened.digests() == {"r.csv": digest}
 
 
-@pytest.mark.parametrize("now", [A[:-1], A + b"4\n", b"", None])
-def test_a_file_that_shrank_grew_or_went_has_no_digest(place: Path, now: bytes | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second reading ends elsewhere, or there is none."""
+@pytest.mark.parametrize("now", [A[:-1], A + b"4\n", b""])
+def test_a_file_that_shrank_or_grew_has_no_digest(place: Path, now: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second reading ends elsewhere."""
     monkeypatch.setattr(answer_files, "PIECE", 3)
     opened = files(place)
     with opened.open("r.csv") as handle:
         handle.read()
-    if now is None:
-        (place / "r.csv").unlink()
-        with pytest.raises(FaultError):
-            opened.open("r.csv")
-    else:
-        (place / "r.csv").write_bytes(now)
-        with opened.open("r.csv") as handle:
-            handle.read()
+    (place / "r.csv").write_bytes(now)
+    with opened.open("r.csv") as handle:
+        handle.read()
     assert opened.digests() == {"r.csv": UNKNOWN}
+
+
+@pytest.mark.parametrize("how", ["gone", "exchanged", "a link now"])
+def test_every_reading_is_of_the_file_that_was_opened(place: Path, how: str) -> None:
+    """What stands under its name meanwhile is not read: the second reading gives the same bytes, and there is a digest."""
+    opened = files(place)
+    with opened.open("r.csv") as handle:
+        handle.read(1)
+    (place / "r.csv").rename(place / "away.csv")
+    if how == "exchanged":
+        (place / "r.csv").write_bytes(B)
+    elif how == "a link now":
+        (place / "r.csv").symlink_to("away.csv")
+    with opened.open("r.csv") as handle:
+        assert handle.read() == A
+    assert opened.digests() == {"r.csv": sha(A)}
+
+
+def test_readers_of_one_file_do_not_disturb_each_other(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two handles on a file that share its place, and more files than may be open at once: everybody reads what is in the files."""
+    monkeypatch.setattr(answer_files, "PIECE", 2)
+    opened, names = files(place), [f"{i}.csv" for i in range(3 * answer_files.MOST_OPEN)]
+    for name in names:
+        (place / name).write_bytes(name.encode())
+    first, again = opened.open(names[0]), opened.open(names[0])
+    with first, again:
+        assert (first.read(3), again.read(1), first.read(), again.read()) == (b"0.c", b"0", b"sv", b".csv")
+        handles = [opened.open(name) for name in names]
+        assert [handle.read() for handle in handles] == [name.encode() for name in names]
+        for handle in handles:
+            handle.close()
+    assert opened.digests() == {name: sha(name.encode()) for name in names}
 
 
 def test_what_nobody_needed_is_read_for_the_digest(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
