@@ -23,6 +23,8 @@ N_FIRST = 50
 PER_BLOCK = 100
 # A page of more than this many characters of opened rows would be slow to load; what is left out is said.
 MOST_BODIES = 16_000_000
+# Nor does anybody look through more rows than this: of a larger run the worst are listed, and what is left out is said.
+MOST_LISTED = 20_000
 
 LONGEST_WHY = 240
 LONGEST_DETAILS = 6_000
@@ -33,21 +35,24 @@ _SHOWN_APART = frozenset({"reasons", "flip", "fault", "hint", "judge", "units", 
 def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """What the template of the list is filled with; `table` holds all results in gold order, `order` their places, the worst first.
 
-    The first rows stand in the document, all of them wait as JSON in short lists as `script.js` reads them.
+    The first rows stand in the document, all that are listed wait as JSON in short lists as `script.js` reads them.
     """
-    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(one)) for one in table.rows)]
+    place_of = {at: place for place, at in enumerate(sorted(order[:MOST_LISTED]))}
+    listed, order = [one for at, one in enumerate(table.rows) if at in place_of], [place_of[at] for at in order[:MOST_LISTED]]
+    more = [column for column in table.of("html") if column.role == "more" and any(text_of(column.cell(one)) for one in listed)]
     rows = [
         {
             **closed_row(one.result, groups=one.groups, reason=one.reason),
             "more": [(column.head, clean(text_of(column.cell(one)))) for column in more],
         }
-        for one in table.rows
+        for one in listed
     ]
-    bodies = _opened_rows(record, order, evidence)
+    bodies = _opened_rows([one.result for one in listed], record.groups, order, evidence)
     blank = {"id": "", "kind": "right", "signs": ("–", "–"), "scorer": "", "flip": "", "why": "", "more": ()}
     return {
         "rows": [(rows[at], bodies[at]) for at in order[:N_FIRST]],
         "rest": len(rows) > N_FIRST,
+        "n_listed": len(rows),
         "n_gold": record.summary.n_gold,
         "kinds": KINDS,
         "blank": blank,
@@ -57,15 +62,17 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
     }
 
 
-def _opened_rows(record: "Record", order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]) -> list[Any]:
-    """The opened row of each instance in gold order; the least telling ones stay empty where they are too many for one file."""
+def _opened_rows(
+    results: Sequence["Result"], groups: Mapping[str, Sequence[str]], order: Sequence[int], evidence: Mapping[str, Mapping[str, Any]]
+) -> list[Any]:
+    """The opened row of each result, as they stand; the least telling ones stay empty where they are too many for one file."""
     from markupsafe import Markup
 
     bodies: list[Any] = [""] * len(order)
-    size, groups = 0, record.groups
+    size = 0
     for at in order:
         if size < MOST_BODIES:
-            result = record.results[at]
+            result = results[at]
             name = result.instance_id
             bodies[at] = opened_row(result, evidence.get(name), groups=groups.get(name, ()))
             size += len(bodies[at])

@@ -31,6 +31,7 @@ BENCHMARKS = {
     "jsonl": "tests.benchmarks.jsonl",
     "matching": "tests.benchmarks.matching",
     "dask": "tests.benchmarks.dask",
+    "million": "tests.benchmarks.million",
     "others": "tests.benchmarks.others",
 }
 

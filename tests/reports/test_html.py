@@ -165,6 +165,20 @@ def test_too_many_bodies_are_left_out_with_a_word(monkeypatch: pytest.MonkeyPatc
     assert "case_00003" not in left_out
 
 
+def test_of_a_huge_run_the_worst_instances_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says how many it lists of how many; each of them opens as its own, and none that is right goes before a wrong one."""
+    record = suites.many(200)
+    everything = bodies(as_html(run_report(record)))
+    monkeypatch.setattr("evalsuite.reports.page_list.MOST_LISTED", 60)
+    document = as_html(run_report(record))
+    opened, listed = bodies(document), json.loads(Reader(document).blocks[0])["rows"]
+    assert "Of 200 instances the worst 60 are listed here" in document
+    assert len(opened) == len(listed) == 60
+    assert opened == {name: everything[name] for name in opened}
+    kinds = {result.instance_id: RANKS[kind_of(result).name] for result in record.results}
+    assert max(kinds[name] for name in opened) <= min(rank for name, rank in kinds.items() if name not in opened)
+
+
 @pytest.mark.parametrize("level", LEVELS)
 def test_what_may_be_seen(record: Record, level: str) -> None:
     """Below `cells` no value of gold is in the document, and it says so; the totals stay."""
