@@ -28,7 +28,7 @@ from evalsuite.cli.options import (
     share,
 )
 from evalsuite.cli.showing import Outputs, ProgressBar, Reveal, Showing, check_showing, print_document, run_report, with_lost, write_all
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import caused_by, percent, score_words
 from evalsuite.store.history import find_runs, one_run
@@ -101,7 +101,9 @@ def rescore_command(
 
 def drift_command(
     run: Annotated[list[str] | None, typer.Argument(metavar="[RUN]...", help="runs by name or folder [default: all]")] = None,
-    fail_on_drift: Annotated[bool, typer.Option("--fail-on-drift", help="exit 1 where a verdict moved")] = False,
+    fail_on_drift: Annotated[
+        bool, typer.Option("--fail-on-drift", help="exit 1 where a verdict moved, 4 where one could not be looked at")
+    ] = False,
     runs: RunsFolder = RUNS,
     gold: GoldNow = None,
     databases: Databases = None,
@@ -114,7 +116,8 @@ def drift_command(
 ) -> int:
     """Score saved runs again with what is installed now, and show which verdicts moved and what of the signature changed since.
 
-    Nothing is saved. A run whose submission is gone or changed says so, and the others go on.
+    Nothing is saved. A run whose submission is gone or changed says so, and the others go on. Under --fail-on-drift the exit code is 1
+    where a verdict moved, 4 where a run or verdict could not be scored again, 5 where there is no run.
     """
     from evalsuite.reports.drift_document import drift_document
     from evalsuite.run.drift import by_component, drifted
@@ -132,9 +135,11 @@ def drift_command(
     print_document(document, "json" if json_ else "text")
     n_moved, n_open = sum(len(one.moved) for one in found), sum(bool(one.problem) for one in found)
     left = f", {n_open} not scored again" if n_open else ""
-    code_, line = with_lost(
-        EXIT_GATE if fail_on_drift and n_moved else EXIT_OK, f"done: {n_moved} verdicts moved in {len(found)} runs{left}", n_lost
-    )
+    # A gate that had nothing to look at, or not all of it, is not met.
+    missed = EXIT_GATE if n_moved else EXIT_UNSCORABLE if n_open else EXIT_OK if found else EXIT_NOTHING
+    gate = missed if fail_on_drift else EXIT_OK
+    ends = f" (exit {gate})" if gate else ""
+    code_, line = with_lost(gate, f"done: {n_moved} verdicts moved in {len(found)} runs{left}{ends}", n_lost)
     if not json_:
         print(line)
     return code_

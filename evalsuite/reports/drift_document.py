@@ -52,9 +52,10 @@ _KEYS = ("component", "n_runs", "n", "n_moved")
 
 
 def _drift_lines(drift: "Drift") -> list[str]:
-    if drift.problem:
+    if drift.problem and not drift.n:
         return [f" {clean(drift.name)}  not scored again: {clean(drift.problem)}"]
     lines = [f" {clean(drift.name)}  {len(drift.moved)} of {drift.n} verdicts moved" + (f": {clean(drift.blamed)}" if drift.moved else "")]
+    lines += [f"   {clean(drift.problem)}"] if drift.problem else []
     for name, *scores in drift.moved[:_MOST]:
         then, now = ("not judged" if score is None else f"{score:g}" for score in scores)
         lines.append(f"   {clean(name)}: {then} -> {now}")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError
+from evalsuite.outcome import lacks_setup
 from evalsuite.run.rescoring import rescore
 from evalsuite.run.scoring import Options, Progress
 from evalsuite.store.history import RunEntry
@@ -19,8 +20,8 @@ Verdict = tuple[str, float | None, float | None]
 class Drift:
     """What became of one run's n verdicts: `moved` holds (instance id, score then, score now).
 
-    `components` are the parts of the signature that changed, as `name then -> now`. `problem` says why it could not be scored again;
-    empty where it was.
+    `components` are the parts of the signature that changed, as `name then -> now`. `problem` says why it, or some of its verdicts, could
+    not be scored again; empty where all were. What nobody can judge here has not moved.
     """
 
     name: str
@@ -57,7 +58,11 @@ def drifted(
         except EvalsuiteError as error:
             yield Drift(name=entry.name, problem=error.message)
             continue
-        yield Drift(name=entry.name, n=len(done.run.results), moved=done.changed, components=done.signature_changes)
+        results = {result.instance_id: result for result in done.run.results}
+        moved = tuple(one for one in done.changed if not lacks_setup(results[one[0]]))
+        lost = [results[name] for name, *_ in done.changed if lacks_setup(results[name])]
+        problem = f"{len(lost)} of {len(results)} verdicts cannot be judged here: {lost[0].reason}" if lost else ""
+        yield Drift(name=entry.name, n=len(results), moved=moved, components=done.signature_changes, problem=problem)
 
 
 def by_component(drifts: Iterable[Drift]) -> list[tuple[str, int, int, int]]:
