@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -133,12 +133,19 @@ def _tell_unreadable(runs: Path, known: set[str]) -> None:
     """Say on stderr which folders are left out of a list of runs, and what can be done with them."""
     from evalsuite.store.pruning import unreadable
 
-    begun, broken = unreadable(runs, known)
-    for folders, is_what in ((begun, "not finished: `evalsuite run ... --resume DIR` goes on, `runs prune --unfinished` deletes"),
-                             (broken, "no run that can be read: damaged, or not written by evalsuite")):  # fmt: skip
-        if folders:
-            more = f" and {len(folders) - 3} more" if len(folders) > 3 else ""
-            print(clean(f"note: {', '.join(folder.name for folder in folders[:3])}{more}: {is_what}"), file=sys.stderr)
+    begun, damaged = unreadable(runs, known)
+    _tell([folder.name for folder in begun], "not finished: `evalsuite run ... --resume DIR` goes on, `runs prune --unfinished` deletes")
+    _tell_damaged([folder.name for folder in damaged])
+
+
+def _tell_damaged(names: Sequence[str]) -> None:
+    _tell(names, "no run that can be read: damaged, or not written by evalsuite")
+
+
+def _tell(names: Sequence[str], is_what: str) -> None:
+    if names:
+        more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+        print(clean(f"note: {', '.join(names[:3])}{more}: {is_what}"), file=sys.stderr)
 
 
 runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "rm": runs_rm, "prune": runs_prune}, default="list")
@@ -203,7 +210,7 @@ def sql_command(
         allowed = level or default_level(hidden=hidden)
         return None if allowed == "cells" else lambda result: reveal(result, allowed)
 
-    names, rows = query(statement, runs, cut=cut)
+    names, rows = query(statement, runs, cut=cut, tell=_tell_damaged)
     if not holds_runs(runs):
         print(clean(f"note: no runs in {runs}"), file=sys.stderr)
     if not json_:

@@ -6,11 +6,11 @@ It saves time and nothing else: one that is lost, broken, of another version or 
 import contextlib
 import json
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import UsageError
+from evalsuite.errors import OutputError, UsageError
 from evalsuite.store.history import RUNS_FOLDER, TAGS, RunEntry, read_run
 from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.types import Result
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # What may be seen of each result of a run whose gold is hidden, or is not; None for all of it.
 Cut = Callable[[bool], Callable[[Result], Result] | None]
+# What is told of runs that are left out, by name.
+Tell = Callable[[Sequence[str]], None]
 
 INDEX = ".index.duckdb"
 # Among runs there is nothing but runs, where they have a folder around them that is ours.
@@ -43,24 +45,28 @@ _TABLES: Mapping[str, Mapping[str, str]] = {
     },
     "fields": {**dict.fromkeys(("run", "instance_id", "path"), "VARCHAR"), **dict.fromkeys(("precision", "recall", "f1"), "DOUBLE")},
 }
-# What is known of which state of a run's files; a new layout of the tables has another name.
+# What is known of which state of a run's files, `hidden` nothing where they are no run; a new layout of the tables has another name.
 _STATE, _STATE_COLUMNS = "state_2", {"run": "VARCHAR", "stamp": "VARCHAR", "hidden": "BOOLEAN"}
 _IN_A_LINE = {name: "JSON" if name == "details" else kind for name, kind in _TABLES["results"].items() if name not in ("run", "raw")}
 # So many files DuckDB reads in one go.
 _AT_ONCE = 500
 
 
-def query(sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None) -> tuple[list[str], list[tuple[Any, ...]]]:
+def query(
+    sql: str, root: Path = RUNS_FOLDER, *, cut: Cut | None = None, tell: Tell | None = None
+) -> tuple[list[str], list[tuple[Any, ...]]]:
     """(column names, rows) of one SELECT over the tables `runs`, `results` and `fields`. Raises `UsageError` for anything else.
 
-    `cut` says what may be seen of results. `results` has a row per run and instance,
+    `cut` says what may be seen of results, `tell` hears of runs that are damaged and left out. `results` has a row per run and instance,
     `fields` one per run, instance and schema path of the tree scorers. The index is only read, so nothing that is asked can change it.
     """
     import duckdb
 
     connection = duckdb.connect(config={"threads": "2"})
     try:
-        _fill(connection, root, cut)
+        damaged = _fill(connection, root, cut)
+        if damaged and tell is not None:
+            tell(damaged)
         for setting in ("enable_external_access = false", "lock_configuration = true"):
             connection.execute(f"SET {setting}")
         statements = connection.extract_statements(sql)
@@ -84,23 +90,24 @@ def index_of(root: Path) -> Path:
     return (root.parent if root.absolute().parent.name == _OURS else root) / INDEX
 
 
-def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> None:
-    """Give the connection the three tables: views of the index, or copies of what of it may be seen."""
+def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> list[str]:
+    """Give the connection the three tables: views of the index, or copies of what of it may be seen. The runs that are damaged."""
     stamps = dict(_stamps(root))
     name = _attached(connection, root, stamps)
     if name is None:
         _make_tables(connection, "memory")
         _take_over(connection, "memory", root, stamps)
         name = "memory"
-    states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE}").fetchall()
+    states = connection.execute(f"SELECT run, hidden FROM {name}.{_STATE} ORDER BY run").fetchall()
+    damaged = [run for run, hidden in states if hidden is None]
     shown_as = {is_hidden: cut(is_hidden) for is_hidden in {bool(hidden) for _, hidden in states}} if cut is not None else {}
-    less = {run: shown for run, hidden in states if (shown := shown_as.get(bool(hidden))) is not None}
+    less = {run: shown for run, hidden in states if hidden is not None and (shown := shown_as.get(hidden)) is not None}
     if name != "memory":
         kind = "TABLE" if less else "VIEW"
         for table in _TABLES:
             connection.execute(f"CREATE {kind} {table} AS FROM {name}.{table}")
     if not less:
-        return
+        return damaged
     if name != "memory":
         # What is kept back must not be asked for by another name.
         connection.execute(f"DETACH {name}")
@@ -108,26 +115,9 @@ def _fill(connection: "DuckDBPyConnection", root: Path, cut: Cut | None) -> None
         connection.execute(f"DELETE FROM {table} WHERE run IN (SELECT unnest(?))", [list(less)])
     for run, shown in less.items():
         entry = read_run(root / run)
-        seen = list(map(shown, entry.results())) if entry is not None else []
-        rows = [
-            [
-                run,
-                r.instance_id,
-                r.status,
-                r.score,
-                r.official,
-                r.strict,
-                r.scorer,
-                r.reason,
-                r.fault,
-                json.dumps(r.details),
-                r.seconds,
-                r.details.get("raw"),
-            ]
-            for r in seen
-        ]
-        _insert(connection, "results", _TABLES["results"], rows)
+        _insert_rows(connection, "results", run, map(shown, entry.results()) if entry is not None else ())
     _add_fields(connection, "memory", list(less))
+    return damaged
 
 
 def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str, str]) -> str | None:
@@ -147,22 +137,13 @@ def _attached(connection: "DuckDBPyConnection", root: Path, stamps: Mapping[str,
         connection.execute("DETACH DATABASE IF EXISTS index")
         try:
             _update(quoted, root, stamps)
-        except duckdb.IOException:
-            # Somebody else writes it, or it is no index: this time without.
-            if _is_broken(place):
+        except (duckdb.Error, OSError) as error:
+            # Somebody else writes it: this time without.
+            if isinstance(error, duckdb.IOException) and "Could not set lock" in str(error):
+                return None
+            with contextlib.suppress(OSError):
                 place.unlink(missing_ok=True)
-                continue
-            return None
-        except (duckdb.Error, OSError):
-            place.unlink(missing_ok=True)
     return None
-
-
-def _is_broken(place: Path) -> bool:
-    """Whether a file that cannot be attached is none of DuckDB's."""
-    with contextlib.suppress(OSError), place.open("rb") as handle:
-        return handle.read(12)[8:] != b"DUCK"
-    return False
 
 
 def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
@@ -173,12 +154,13 @@ def _update(quoted: str, root: Path, stamps: Mapping[str, str]) -> None:
         connection.execute(f"ATTACH '{quoted}' AS index")
         _make_tables(connection, "index")
         known = dict(connection.execute(f"SELECT run, stamp FROM index.{_STATE}").fetchall())
+        fresh = {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp}
         outdated = [run for run, stamp in known.items() if stamps.get(run) != stamp]
-        connection.execute("BEGIN")
-        for table in (*_TABLES, _STATE):
-            connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [outdated])
-        _take_over(connection, "index", root, {run: stamp for run, stamp in stamps.items() if known.get(run) != stamp})
-        connection.execute("COMMIT")
+        # In no transaction, which a run that cannot be read would end. Of whoever is killed here the next finds rows of a run whose state
+        # is not known.
+        for table in (_STATE, *_TABLES):
+            connection.execute(f"DELETE FROM index.{table} WHERE run IN (SELECT unnest(?))", [[*outdated, *fresh]])
+        _take_over(connection, "index", root, fresh)
     finally:
         connection.close()
 
@@ -209,30 +191,45 @@ def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stam
     """Add runs to the tables; DuckDB reads the lines itself, so that millions of results never become Python objects."""
     runs = list(stamps)
     for at in range(0, len(runs), _AT_ONCE):
-        entries = [entry for run in runs[at : at + _AT_ONCE] if (entry := read_run(root / run)) is not None]
-        if not entries:
-            continue
-        there = _insert_results(connection, database, entries)
+        names = runs[at : at + _AT_ONCE]
+        entries = [entry for run in names if (entry := read_run(root / run)) is not None]
+        there = _insert_results(connection, database, entries) if entries else frozenset()
         rows = [_run_row(entry) for entry in entries if entry.name in there]
         if rows:
             connection.executemany(f"INSERT INTO {database}.runs VALUES ({', '.join('?' * len(_TABLES['runs']))})", rows)
-        states = [
-            [entry.name, stamps[entry.name], bool(entry.run.get("gold", {}).get("hidden"))] for entry in entries if entry.name in there
-        ]
-        if states:
-            connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
         _add_fields(connection, database, sorted(there))
+        hidden = {entry.name: bool(entry.run.get("gold", {}).get("hidden")) for entry in entries if entry.name in there}
+        states = [[run, stamps[run], hidden.get(run)] for run in names]
+        connection.executemany(f"INSERT INTO {database}.{_STATE} VALUES (?, ?, ?)", states)
 
 
-def _insert(connection: "DuckDBPyConnection", table: str, columns: Mapping[str, str], rows: Sequence[Sequence[Any]]) -> None:
-    """Insert all rows at once: one statement a row costs a hundred times as much."""
+def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results: Iterable[Result]) -> None:
+    """Insert all results at once: one statement a row costs a hundred times as much."""
+    rows = [
+        [
+            run,
+            r.instance_id,
+            r.status,
+            r.score,
+            r.official,
+            r.strict,
+            r.scorer,
+            r.reason,
+            r.fault,
+            json.dumps(r.details),
+            r.seconds,
+            r.details.get("raw"),
+        ]
+        for r in results
+    ]
     lists = [list(column) for column in zip(*rows, strict=True)]
     if lists:
-        connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in columns.values())}", lists)
+        kinds = _TABLES["results"].values()
+        connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}", lists)
 
 
 def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
-    """The names of the runs whose results were added: one that was deleted or begun anew meanwhile is not there."""
+    """The names of the runs whose results were added: one that is damaged, or was deleted or begun anew meanwhile, is not there."""
     import duckdb
 
     names = ", ".join(_IN_A_LINE)
@@ -248,9 +245,12 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
         if len(entries) > 1:
             halves = entries[: len(entries) // 2], entries[len(entries) // 2 :]
             return {name for half in halves for name in _insert_results(connection, database, half)}
-        if read_run(entries[0].folder) is not None:
-            raise
-        return set()
+        try:
+            # Python's own reader is more lenient (NaN), and says whether it is the run that is at fault.
+            _insert_rows(connection, f"{database}.results", entries[0].name, entries[0].results())
+        except (OutputError, OSError):
+            return set()
+        return {entries[0].name}
 
 
 def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:

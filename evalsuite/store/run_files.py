@@ -10,6 +10,7 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from evalsuite.errors import OutputError
 from evalsuite.store.unit_files import SEAL, Reader, whole_units
 from evalsuite.types import Result
 
@@ -40,9 +41,23 @@ def whole_line(result: Result) -> str:
 
 
 def read_results(path: Path, *, read: Reader | None = None) -> Iterator[Result]:
-    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it, which `read` parses."""
-    with path.open(encoding="utf-8") as lines:
-        yield from whole_units(path.parent, map(result_of, lines), read=read)
+    """The results of a finished `results.jsonl`, in its order, with the units that stand beside it, which `read` parses.
+
+    Raises `OutputError` for a line that no run wrote.
+    """
+    # Bytes that are no UTF-8 are met by the line that holds them.
+    with path.open(encoding="utf-8", errors="surrogateescape") as lines:
+        yield from whole_units(path.parent, _results_of(lines, path), read=read)
+
+
+def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
+    for number, line in enumerate(lines, 1):
+        try:
+            result = result_of(line)
+        except (ValueError, TypeError):
+            hint = "the file is damaged or half copied: copy it again, or score the submission again"
+            raise OutputError(f"{path}:{number}: no result that a run wrote", hint=hint) from None
+        yield result
 
 
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:

@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 import pytest
 
+from evalsuite.cli import main
 from evalsuite.errors import UsageError
 from evalsuite.run.scoring import Options, run
 from evalsuite.store import index
@@ -18,6 +19,7 @@ from evalsuite.store.history import one_run, tag_run
 from evalsuite.store.index import INDEX, query
 from tests.cli.test_run import text_gold, text_submission
 
+CUT_SHORT = b"the first bytes of an index"
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 
 
@@ -88,13 +90,57 @@ def test_only_what_changed_is_read_again(
     assert query("SELECT run FROM runs WHERE list_contains(tags, 'best')", runs)[1] == ([("r1",)] if again == ["r1"] else [])
 
 
-@pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 4096])
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("results.jsonl", b'{"instance_id": "a", "sco'), ("results.jsonl", b"\xff\xfe\n"), ("run.json", b'{"gold"'), ("run.json", b"[]")],
+    ids=["half a line", "no UTF-8", "half a run", "no run"],
+)
+def test_a_damaged_run_is_told_and_left_out(
+    name: str, content: bytes, runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The others are answered for, one line on stderr names it, and again no run is read."""
+    for known in (False, True):
+        if known:
+            query(ALL, runs)
+        (runs / "r2" / name).write_bytes(content)
+        for _ in range(2):
+            assert main(["sql", ALL, "--runs", str(runs)]) == 0
+            told = capsys.readouterr()
+            assert told.err == "note: r2: no run that can be read: damaged, or not written by evalsuite\n"
+            assert {line.split("\t")[0] for line in told.out.splitlines()[1:]} == {"r1", "r3"}
+        names = read(monkeypatch)
+        assert {row[0] for row in query(ALL, runs)[1]} == {"r1", "r3"}
+        assert names == []
+        monkeypatch.undo()
+        (runs / INDEX).unlink()
+
+
+def test_a_line_that_only_python_reads(runs: Path) -> None:
+    """A run of a lenient JSON writer (NaN) is one."""
+    place = runs / "r2/results.jsonl"
+    place.write_text(place.read_text(encoding="utf-8").replace('"seconds": ', '"seconds": NaN, "seconds": ', 1), encoding="utf-8")
+    assert query(ALL, runs)[1] == as_it_is(runs)
+
+
+def test_a_damaged_line_has_a_place(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A command that needs the results names file and line of what no run wrote."""
+    place = runs / "r2/results.jsonl"
+    place.write_text(place.read_text(encoding="utf-8")[:-30], encoding="utf-8")
+    assert main(["report", str(runs / "r2")]) == 2
+    assert f"{place}:2: no result that a run wrote" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("content", [b"", b"no database", b"\0" * 4096, CUT_SHORT])
 def test_a_broken_index_is_made_anew(content: bytes, runs: Path) -> None:
     """An index that is none is replaced, and the answer is right."""
+    if content == CUT_SHORT:
+        query(ALL, runs)
+        content = (runs / INDEX).read_bytes()[:9000]
     (runs / INDEX).write_bytes(content)
     assert query(ALL, runs)[1] == as_it_is(runs)
     assert query(ALL, runs)[1] == as_it_is(runs)
     assert (runs / INDEX).read_bytes()[8:12] == b"DUCK"
+    assert (runs / INDEX).stat().st_size > 9000
 
 
 def test_an_index_of_other_tables_is_made_anew(runs: Path) -> None:
