@@ -16,7 +16,9 @@ from evalsuite.audit.audited_checks import Asked
 from evalsuite.audit.closing_lines import STRICT
 from evalsuite.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.readers.answer_forms import read_gold_query
+from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.run.databases import Databases
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.run.sql_answers import SqlAnswers
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
 # Edits of one query that are run, and how many of one kind.
 MOST_EDITS, MOST_OF_A_KIND = 16, 3
 _MOST_CELLS: Final = 20_000
-# (kind, the table as a CSV file would hold it), gold's own query first, under the kind "".
+# (kind, the table as its CSV file holds it), gold's own query first, under the kind "".
 Queried = tuple[tuple[str, Table], ...]
 
 
@@ -106,25 +108,28 @@ def _given(
     place: Path,
     until: float | None,
 ) -> dict[str, Queried]:
-    from evalsuite.sql.cell_forms import csv_form
     from evalsuite.workers.queries import Query
 
     names = {f"e{n}": key for n, key in enumerate(edited)}
     asked = [
-        Query(name=name, text=edit.sql, connection=connection, spill=place / name)
+        Query(name=name, text=edit.sql, connection=connection, place=place / f"{name}.csv")
         for name, (edit, connection) in ((name, edited[key]) for name, key in names.items())
     ]
     found: dict[str, dict[int, tuple[str, Table]]] = defaultdict(dict)
     for answered in databases.queries().answers(asked):
         id_, at = names[answered.query.name]
         if not isinstance(answered.outcome, Fault):
-            table = answered.outcome.table
-            if table.n_rows * len(table.header) <= _MOST_CELLS:
-                shown = csv_form(table)
-                found[id_][at] = edited[id_, at][0].kind, replace(shown, columns=tuple(map(list, shown.columns)))
+            written = answered.outcome
+            if written.cost.rows * len(written.header) <= _MOST_CELLS:
+                found[id_][at] = edited[id_, at][0].kind, _read(written.place)
         if until is not None and time.monotonic() > until:
             break
     return {id_: tuple(of[at] for at in sorted(of)) for id_, of in found.items() if 0 in of}
+
+
+def _read(place: Path) -> Table:
+    with place.open("rb") as handle:
+        return read_csv_table(handle, name=place.name, limits=DEFAULT_LIMITS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> t
         connection = connections.get(name)
         limits = QueryLimits(seconds=seconds)
         with contextlib.closing(open_session(connection, limits)) as session:
-            executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), connection, limits)
+            executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), limits)
             about = session.describe()
             kept = "results are kept" if session.fingerprint() else "results are not kept: no `version`"
     except (EvalsuiteError, FaultError) as error:

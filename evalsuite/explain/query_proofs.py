@@ -18,7 +18,6 @@ from evalsuite.explain.search import Cause
 from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.paths import FromRoot
-from evalsuite.run.executed import save
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.scorers import SCORERS
 from evalsuite.sql.query_edits import QueryEdit
@@ -178,7 +177,7 @@ class _Queried:
         from evalsuite.workers.queries import Query
 
         folder = self.databases.made("edited gold" if of_gold else "edited answers")
-        asked = [Query(name=name, text=edit.sql, connection=self.connection, spill=folder / name) for name, edit in edits.items()]
+        asked = [Query(name=name, text=edit.sql, connection=self.connection, place=folder / f"{name}.csv") for name, edit in edits.items()]
         runner = self._runners.setdefault(of_gold, self.databases.queries())
         assert self.task.answer is not None
         for answered in runner.answers(asked):
@@ -188,13 +187,13 @@ class _Queried:
                 # What an engine refuses of an edit is no news.
                 self.stopped[outcome.code] += not outcome.code.startswith("SQL_")
                 continue
-            if outcome.table.n_rows > _MOST_ROWS:
+            if outcome.cost.rows > _MOST_ROWS:
                 continue
-            place = save(outcome, folder, name, self.task.limits)
+            place = outcome.place
             if not of_gold or as_answer:
                 answer = replace(self.task.answer, answer_type="sql", value="edited.sql")
                 yield _called(replace(self.task, answer=answer, executed=place), name, self.check)
-            elif place.is_file():
+            else:
                 ordered = edits[name].kind == "order"
                 exact = {"gold": FromRoot(place.name), "ignore_order": not ordered, "rel_tol": _NOISE, "abs_tol": 0.0}
                 check = replace(self.check, scorer="table_match", parameters=exact, computed=folder)

@@ -33,7 +33,7 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "run_seconds": (604_800, "wall clock of a whole run; what is left then is timeout"),
     "run_bytes": (1 << 40, "bytes of answers that a whole run looks at; what is left then is timeout"),
     "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to its judge"),
-    "result_bytes": (16 << 30, "bytes of the cells of an SQL answer in all; above table_bytes they are kept in files"),
+    "result_bytes": (16 << 30, "bytes of the text of what an SQL answer gives"),
     "billed_bytes": (10 << 30, "bytes that one statement may bill"),
     "memory_mib": (2048, "address space of one worker, in MiB"),
     CLOCK: (0, "where the clock of queries stands, in seconds since 1970, by --frozen-clock DAY; 0: it goes"),

@@ -9,6 +9,7 @@ from functools import lru_cache
 from io import BufferedReader, FileIO
 from pathlib import Path
 from typing import BinaryIO
+from urllib.parse import quote
 
 from evalsuite.errors import FaultError, reason_of
 
@@ -18,6 +19,7 @@ Inode = tuple[int, int]
 SPEC_PATTERN = "*_eval.jsonl"
 MAX_PATH_BYTES = 1024
 MAX_PART_BYTES = 255
+_LONGEST_NAME = 120
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 # C: on Windows, md: and sqlite: for duckdb.
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -33,6 +35,14 @@ class FromRoot(str):
     """A path that is relative to its side's root, not to the instance's folder. Only a layout's reader makes one: no text can become it."""
 
     __slots__ = ()
+
+
+def file_name(instance_id: str) -> str:
+    """A file's name for an instance id, the id itself where it can be one; different for different ids."""
+    safe = quote(instance_id, safe=" ,+=@()[]!")
+    if len(safe) > _LONGEST_NAME or safe.startswith("."):
+        return safe.strip(".")[:_LONGEST_NAME] + "-" + hashlib.sha256(instance_id.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    return safe
 
 
 def why_no_folder(path: Path, what: str) -> str:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.gold.spec import TEXTS, names_queries
 from evalsuite.readers.csv_table import csv_rows
-from evalsuite.readers.paths import FromRoot
+from evalsuite.readers.paths import FromRoot, file_name
 from evalsuite.registry import check_parameters
-from evalsuite.run.executed import csv_lines, file_name
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import find_runs
@@ -83,10 +82,6 @@ class _Asked:
     query: "Query"
     sql_hash: str
     as_of: str | None
-
-    @property
-    def stem(self) -> str:
-        return f"{file_name(self.query.name)}-{self.sql_hash}"
 
 
 class LivingGold:
@@ -162,15 +157,16 @@ class LivingGold:
                 text, dated = with_as_of(read_gold_query(path), self._day)
             except FaultError as error:
                 return Problem(code="BAD_GOLD_FILE", message=f"{path.name}: {describe(error.fault)}", where=check.where)
-            query = Query(name=name, text=text, connection=connection, spill=self._place / f".{file_name(name)}")
             sql_hash = _digest(json.dumps([connection.engine, connection.name, text, *self._clock]).encode())
+            place = self._place / f"{file_name(name)}-{sql_hash}.csv"
+            query = Query(name=name, text=text, connection=connection, place=place)
             self._asked[name] = _Asked(query=query, sql_hash=sql_hash, as_of=self._day if dated else None)
             names.append(name)
         return names
 
     def _taken_over(self, name: str, asked: _Asked) -> bool:
         for folder in self._known:
-            file = folder / f"{asked.stem}.csv"
+            file = folder / asked.query.place.name
             try:
                 said, data = json.loads(file.with_suffix(".json").read_text(encoding="utf-8")), file.read_bytes()
                 computed_at, then = str(said["computed_at"]), said["hash"]
@@ -191,14 +187,10 @@ class LivingGold:
             self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
             return
         asked = self._asked[name]
-        file = self._place / f"{asked.stem}.csv"
-        with file.open("w", encoding="utf-8", errors="backslashreplace", newline="") as handle:
-            handle.writelines(csv_lines(outcome.table))
-        shutil.rmtree(answered.query.spill, ignore_errors=True)
-        with file.open("rb") as made:
+        with outcome.place.open("rb") as made:
             hash_ = hashlib.file_digest(made, "sha256").hexdigest()[:12]
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        self._frozen[name] = Frozen(file=file, hash=hash_, sql_hash=asked.sql_hash, computed_at=now, as_of=asked.as_of)
+        self._frozen[name] = Frozen(file=outcome.place, hash=hash_, sql_hash=asked.sql_hash, computed_at=now, as_of=asked.as_of)
         if self._cache is not None:
             _keep(self._frozen[name], self._cache)
 

@@ -5,7 +5,6 @@ can hand that file in.
 """
 
 import contextlib
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, in_one_sentence
 from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.paths import file_name
 from evalsuite.registry import CONNECTION_PARAMETERS
-from evalsuite.run.executed import file_name, save
 from evalsuite.run.judged import Execute
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Fault, Result, Task
@@ -23,7 +22,7 @@ from evalsuite.workers.requests import applicable, is_pair, settle_early
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
-    from evalsuite.sql.session import Connection, Executed
+    from evalsuite.sql.session import Connection, Written
     from evalsuite.workers.queries import Answered, Queries, Query
 
 FOLDER = "executed"
@@ -197,15 +196,11 @@ class SqlAnswers:
             return faulty(task, error.fault)
         finally:
             self._digests[name] = files.digests()
-        spill = self._folder() / file_name(name)
-        # Of a run that was killed in the middle of writing it.
-        shutil.rmtree(spill, ignore_errors=True)
-        return Query(name=name, text=text, connection=connection, spill=spill)
+        return Query(name=name, text=text, connection=connection, place=self._folder() / f"{file_name(name)}.csv")
 
-    def _kept(self, task: Task, executed: "Executed") -> Task:
-        name = task.instance.instance_id
-        self._places[name] = save(executed, self._folder(), file_name(name), task.limits)
-        return replace(task, executed=self._places[name])
+    def _kept(self, task: Task, written: "Written") -> Task:
+        self._places[task.instance.instance_id] = written.place
+        return replace(task, executed=written.place)
 
     def _failed(self, task: Task, answered: "Answered") -> Result:
         fault = answered.outcome
@@ -222,8 +217,8 @@ class SqlAnswers:
         answered = self._ran.get(result.instance_id)
         if answered is None or isinstance(answered.outcome, Fault):
             return result
-        table, connection = answered.outcome.table, answered.query.connection
-        said = {"connection": connection.name, "engine": connection.engine, "rows": table.n_rows, "columns": len(table.header)}
+        written, connection = answered.outcome, answered.query.connection
+        said = {"connection": connection.name, "engine": connection.engine, "rows": written.cost.rows, "columns": len(written.header)}
         return replace(result, details={**result.details, "sql": said}, seconds=result.seconds + answered.seconds)
 
 

@@ -100,7 +100,7 @@ class BigquerySession:
             raise not_allowed(NOT_SELECT)
         return int(dry.total_bytes_processed or 0)
 
-    def stream(self, sql: str) -> Stream:
+    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
         """The result of one SELECT, page by page, after a dry run."""
         self.billed_bytes, sql = None, frozen(sql, "bigquery", self._limits.clock)
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:

@@ -131,7 +131,7 @@ def csv_form(table: Table) -> Table:
     return Table(header=table.header, columns=columns, n_rows=table.n_rows, name=table.name)
 
 
-# What all cells of one such type turn into, as `_csv_cell` has it.
+# What all cells of one such type turn into, as `csv_cell` has it.
 _CSV_FORMS: dict[type, Callable[[Any], str]] = {int: str, float: repr, str: str}
 
 
@@ -141,10 +141,11 @@ def _csv_column(column: Sequence[Any], type_: str) -> list[str]:
         return list(map(form, column))
     instants = type_ in ("TIMESTAMP", INSTANT)
     days = instants and all(cell.timetz().replace(tzinfo=None) == _MIDNIGHT for cell in column if isinstance(cell, datetime))
-    return [_csv_cell(cell, days) for cell in column]
+    return [csv_cell(cell, days=days) for cell in column]
 
 
-def _csv_cell(cell: Any, days: bool) -> str:
+def csv_cell(cell: Any, *, days: bool = False) -> str:
+    """The text of a cell in a CSV file; `days` is for a moment of a column that shows them."""
     if cell is None:
         return ""
     if isinstance(cell, bool):

@@ -3,18 +3,21 @@
 import contextlib
 import json
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from datetime import date, datetime, time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError
+from evalsuite.sql.arrow_stream import StreamError
 from evalsuite.sql.cell_forms import INSTANT, INTEGERS, decode
 from evalsuite.sql.clock import duckdb_macros, frozen
+from evalsuite.sql.duckdb_lines import line_query, read_lines
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
     Connection,
+    Lines,
     QueryLimits,
     Stream,
     digest_of,
@@ -135,8 +138,9 @@ class DuckdbSession:
     def __init__(self, connection: "DuckDBPyConnection", files: Sequence[Path], clock: int = 0) -> None:
         self.connection, self._clock = connection, clock
         self._files = files
+        self._lines: Generator[Lines] | None = None
 
-    def stream(self, sql: str) -> Stream:
+    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
         """The result of one SELECT, chunk by chunk."""
         sql = frozen(sql, "duckdb", self._clock)
         with _faults(sql):
@@ -144,10 +148,14 @@ class DuckdbSession:
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()
             header, types = tuple(str(row[0]) for row in described), tuple(_type_name(str(row[1])) for row in described)
             names = ", ".join(f"c{index}" for index in range(len(header)))
-            selected = ", ".join(_expression(f"c{index}", str(row[1])) for index, row in enumerate(described))
+            own = [str(row[1]) for row in described]
+            expressions = [_expression(f"c{index}", type_) for index, type_ in enumerate(own)]
+            if as_text and (written := line_query(sql, own, expressions)):
+                self._lines = self._read_lines(written, own)
+                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines)
             # A line of its own for the bracket: the statement may end in a comment.
-            self.connection.execute(f"SELECT {selected} FROM (\n{sql}\n) AS answer({names})")
-        return Stream(header=header, types=types, chunks=self._chunks([str(row[1]) for row in described]))
+            self.connection.execute(f"SELECT {', '.join(expressions)} FROM (\n{sql}\n) AS answer({names})")
+        return Stream(header=header, types=types, chunks=self._chunks(own))
 
     def _check(self, sql: str) -> None:
         """Raise unless duckdb's own parser takes the text for one SELECT that only selects."""
@@ -171,6 +179,20 @@ class DuckdbSession:
                 columns = [_neutral_cells(column, type_) for column, type_ in zip(zip(*rows, strict=True), types, strict=True)]
                 yield list(zip(*columns, strict=True))
 
+    def _read_lines(self, written: str, types: Sequence[str]) -> Generator[Lines]:
+        with _faults():
+            try:
+                yield from read_lines(self.connection.sql(written).__arrow_c_stream__(), types)
+            except StreamError as error:
+                _log.debug("duckdb: %s", error)
+                if "INTERRUPT" in str(error):
+                    raise sql_error("other") from None
+                # The stream has words for its error and no kind: the rows, asked for once more, raise it.
+                self.connection.execute(written)
+                while self.connection.fetchmany(_CHUNK_ROWS):
+                    pass
+                raise FaultError("LIMIT", "some rows of the result are too long to be read at once") from None
+
     def cancel(self) -> None:
         """Interrupt; duckdb heeds it between two chunks of its work."""
         self.connection.interrupt()
@@ -185,7 +207,9 @@ class DuckdbSession:
         return digest_of(self._files)
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection, and the stream of its last statement, wherever it stands."""
+        if self._lines is not None:
+            self._lines.close()
         self.connection.close()
 
 

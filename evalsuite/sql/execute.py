@@ -9,9 +9,10 @@ import contextlib
 import hashlib
 import json
 import logging
+import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,18 +21,19 @@ from evalsuite.errors import FaultError
 from evalsuite.memo import Memo
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.clock import asks_time
-from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream
-from evalsuite.sql.spill import Collector, load_table, save_table
+from evalsuite.sql.csv_text import CsvFile, CsvText
+from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written
+from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Table
 
 _log = logging.getLogger(__name__)
 
-_COST = "cost.json"
+_COST, _RESULT = "cost.json", "result.csv"
 
 
 class ResultCache:
-    """Executed tables below a folder, one folder a result. Many processes may share it; what cannot be read or written is left out."""
+    """Results below a folder, one folder each. Many processes may share it; what cannot be read or written is left out."""
 
     def __init__(self, folder: Path) -> None:
         self._memo = Memo(folder)
@@ -40,47 +42,45 @@ class ResultCache:
         """The name a result is kept under; None where the database cannot say whether it has changed, or where it moves with the clock."""
         if fingerprint is None or (not clock and asks_time(sql, engine)):
             return None
-        return hashlib.sha256(json.dumps([engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
+        return hashlib.sha256(json.dumps([_RESULT, engine, fingerprint, sql, *([clock] if clock else [])]).encode()).hexdigest()
 
-    def get(self, key: str, limits: QueryLimits) -> Executed | None:
-        """A known result, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
+    def get(self, key: str, limits: QueryLimits, place: Path) -> Written | None:
+        """A known result at its place, its cost as it was when it ran; raises LIMIT where it does not keep to today's limits."""
 
-        def read(folder: Path) -> Executed:
+        def read(folder: Path) -> Written:
             entry = json.loads((folder / _COST).read_text(encoding="utf-8"))
-            return Executed(table=load_table(folder), cost=replace(Cost(**entry["cost"]), cached=True), sql=entry["sql"])
+            cost = replace(Cost(**entry["cost"]), cached=True)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(folder / _RESULT, place)
+            return Written(place=place, header=tuple(entry["header"]), cost=cost, sql=entry["sql"])
 
         known = self._memo.files(key, read)
         if known is None:
             return None
-        for name, found, most in (("rows", known.table.n_rows, limits.rows), ("columns", len(known.table.header), limits.columns)):
+        for name, found, most in (("rows", known.cost.rows, limits.rows), ("columns", len(known.header), limits.columns)):
             if found > most:
                 raise FaultError("LIMIT", f"the result has {found} {name} (limit {name}: {most})")
         if known.cost.bytes > limits.result_bytes:
             raise FaultError("LIMIT", f"the result has more than {limits.result_bytes} bytes (limit result_bytes)")
         return known
 
-    def put(self, key: str, executed: Executed) -> None:
+    def put(self, key: str, written: Written) -> None:
         """Keep a result."""
-        import duckdb
 
         def write(folder: Path) -> None:
-            save_table(executed.table, folder)
-            (folder / _COST).write_text(json.dumps({"sql": executed.sql, "cost": asdict(executed.cost)}), encoding="utf-8")
+            shutil.copyfile(written.place, folder / _RESULT)
+            entry = {"sql": written.sql, "header": written.header, "cost": asdict(written.cost)}
+            (folder / _COST).write_text(json.dumps(entry), encoding="utf-8")
 
-        with contextlib.suppress(duckdb.Error):
-            self._memo.put_files(key, write)
+        self._memo.put_files(key, write)
 
 
-def run_answer(
-    text: str, connection: Connection, limits: QueryLimits, *, cache: ResultCache | None = None, spill: Path | None = None
-) -> Table:
+def run_answer(text: str, connection: Connection, limits: QueryLimits, *, spill: Path | None = None) -> Table:
     """The table of a submission's SQL text: n_columns x n_rows, each column with its type. Arguments, raises: see `execute`."""
-    return execute(text, connection, limits, cache=cache, spill=spill).table
+    return execute(text, connection, limits, spill=spill).table
 
 
-def execute(
-    text: str, connection: Connection, limits: QueryLimits, *, cache: ResultCache | None = None, spill: Path | None = None
-) -> Executed:
+def execute(text: str, connection: Connection, limits: QueryLimits, *, spill: Path | None = None) -> Executed:
     """The table of one SELECT with what it cost; the connection is opened and closed again.
 
     `spill` is a private folder for results above `held_bytes`; without one such a result is a LIMIT. A table spilled there can be read
@@ -93,49 +93,59 @@ def execute(
     """
     statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
     with contextlib.closing(open_session(connection, limits)) as session:
-        return ask(session, statement, connection, limits, cache=cache, spill=spill)
+        return ask(session, statement, limits, spill=spill)
 
 
-def ask(
-    session: Session,
-    statement: str,
-    connection: Connection,
-    limits: QueryLimits,
-    *,
-    cache: ResultCache | None = None,
-    spill: Path | None = None,
-) -> Executed:
+def ask(session: Session, statement: str, limits: QueryLimits, *, spill: Path | None = None) -> Executed:
     """`execute` on a session that is open already, for a statement that `only_statement` gave."""
-    key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
-    if cache and key and (known := cache.get(key, limits)):
-        return known
     started = time.monotonic()
     collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits, spill))
     table = collector.table()
     cost = Cost(seconds=time.monotonic() - started, rows=table.n_rows, bytes=collector.n_bytes, billed_bytes=session.billed_bytes)
-    executed = Executed(table=table, cost=cost, sql=statement)
+    return Executed(table=table, cost=cost, sql=statement)
+
+
+def write_result(
+    session: Session, statement: str, connection: Connection, limits: QueryLimits, place: Path, *, cache: ResultCache | None = None
+) -> Written:
+    """The result of a statement as a CSV file, for a session that is open already; known to `cache`, or kept there. Raises as `execute`."""
+    key = cache.key(connection.engine, session.fingerprint(), statement, limits.clock) if cache else None
+    if cache and key and (known := cache.get(key, limits, place)):
+        return known
+    started = time.monotonic()
+    with contextlib.ExitStack() as opened:
+        files: list[CsvFile] = []
+
+        def open_sink(stream: Stream) -> CsvText:
+            files.append(opened.enter_context(CsvFile(place, stream.header, limits)))
+            return CsvText(stream.types, files[0].add)
+
+        text = pour(session, statement, limits, open_sink, as_text=True)
+        files[0].show_days(text.days)
+    cost = Cost(seconds=time.monotonic() - started, rows=files[0].n_rows, bytes=files[0].n_bytes, billed_bytes=session.billed_bytes)
+    written = Written(place=place, header=files[0].header, cost=cost, sql=statement)
     if cache and key:
-        cache.put(key, executed)
-    return executed
+        cache.put(key, written)
+    return written
 
 
 class Sink(Protocol):
     """What takes a result chunk by chunk."""
 
-    def add(self, rows: Sequence[Sequence[Any]], /) -> None:
-        """Take rows of neutral cells."""
+    def add(self, chunk: Any, /) -> None:
+        """Take rows of neutral cells; one that asked for text takes `Lines` too."""
         ...
 
 
 S = TypeVar("S", bound=Sink)
 
 
-def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S]) -> S:
+def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
     """The sink that a statement's whole result was poured into, within `limits.seconds`. Raises as `execute` does."""
     with _clock(session, limits.seconds) as rang:
-        stream = session.stream(statement)
+        stream = session.stream(statement, as_text=as_text)
         sink = open_sink(stream)
-        for chunk in stream.chunks:
+        for chunk in stream.lines or stream.chunks:
             if rang.is_set():
                 break
             sink.add(chunk)

@@ -139,7 +139,7 @@ class PostgresSession:
                 hint="give it a role that may only SELECT, or say `allow_superuser: true`",
             )
 
-    def stream(self, sql: str) -> Stream:
+    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
         """The result of one SELECT, chunk by chunk through a cursor of the server."""
         with self._faults(sql):
             self.connection.rollback()

@@ -97,12 +97,33 @@ class Executed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Written:
+    """A statement's result as the CSV file it is judged by, with what it cost. `sql` is the statement as it ran, out of its fence."""
+
+    place: Path
+    header: tuple[str, ...]
+    cost: Cost
+    sql: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lines:
+    """Rows as an engine wrote them itself, `csv_text.as_lines` of them; which columns hold moments at midnight, and at other times."""
+
+    text: bytes
+    n_rows: int
+    at_midnight: frozenset[int] = frozenset()
+    at_other_times: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Stream:
-    """A result on its way: header, types (None: each cell has its own, as in SQLite), and chunks of rows of neutral cells."""
+    """A result on its way: header, types (None: each cell has its own, as in SQLite), and chunks of rows of neutral cells, or `lines`."""
 
     header: tuple[str, ...]
     types: tuple[str, ...] | None
     chunks: Iterator[Sequence[Sequence[Any]]]
+    lines: Iterator[Lines] | None = None
 
 
 class Session(Protocol):
@@ -110,8 +131,11 @@ class Session(Protocol):
 
     billed_bytes: int | None
 
-    def stream(self, sql: str) -> Stream:
-        """Start a statement that `statement.only_statement` let through; refuses whatever the engine does not take for one SELECT."""
+    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
+        """Start a statement that `statement.only_statement` let through; refuses whatever the engine does not take for one SELECT.
+
+        `as_text` asks for `lines` in place of chunks, where the engine can write them.
+        """
         ...
 
     def cancel(self) -> None:

@@ -1,6 +1,6 @@
 """Statements run for a run: an embedded engine's in walled workers that are killed at the limit, a server's in threads of this process.
 
-What a worker sends is collected here part by part, so that a result is never held whole above `table_bytes`: beyond, it is spilled.
+What a worker sends goes into a CSV file part by part, so that a result is never held whole.
 """
 
 import contextlib
@@ -14,14 +14,14 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence
 from evalsuite.sql import ENGINES, is_embedded, open_session
-from evalsuite.sql.execute import ResultCache, ask
-from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, read_of
-from evalsuite.sql.spill import Collector
+from evalsuite.sql.csv_text import CsvFile
+from evalsuite.sql.execute import ResultCache, write_result
+from evalsuite.sql.session import Connection, Cost, QueryLimits, Session, Written, read_of
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.query_worker import FINGERPRINT, GO, PART, SKIP, STATEMENT, TIME_RATIO
+from evalsuite.workers.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.talk import ReportedError, Talk
 from evalsuite.workers.wire import send
@@ -35,20 +35,20 @@ _SERVER_THREADS = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Query:
-    """A text to run through a connection; `spill` is a folder of its own, not made yet, for a result above `table_bytes`."""
+    """A text to run through a connection; `place` is where the CSV file of its result goes."""
 
     name: str
     text: str
     connection: Connection
-    spill: Path
+    place: Path
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What became of a query: its table with what it cost, or the fault that kept it from one; wall-clock seconds."""
+    """What became of a query: the file of its result with what it cost, or the fault that kept it from one; wall-clock seconds."""
 
     query: Query
-    outcome: Executed | Fault
+    outcome: Written | Fault
     seconds: float
 
 
@@ -135,7 +135,7 @@ class Queries:
     def _answer(self, query: Query, embedded: threading.Semaphore) -> Answered:
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
             started = now()
-            outcome: Executed | Fault
+            outcome: Written | Fault
             try:
                 outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
             except FaultError as error:
@@ -160,7 +160,7 @@ class Queries:
         with ThreadPoolExecutor(max_workers=_SERVER_THREADS, thread_name_prefix="dry runs") as threads:
             return sum(threads.map(of, queries))
 
-    def _on_server(self, query: Query) -> Executed:
+    def _on_server(self, query: Query) -> Written:
         """What a server gives; one that goes away while it runs the statement is asked once more."""
         try:
             return self._asked_server(query)
@@ -169,7 +169,7 @@ class Queries:
                 raise
             return self._asked_server(query)
 
-    def _asked_server(self, query: Query) -> Executed:
+    def _asked_server(self, query: Query) -> Written:
         statement = only_statement(query.text, ENGINES[query.connection.engine].dialect, most_bytes=self._limits.sql_bytes)
         with contextlib.closing(open_session(query.connection, self._limits)) as session:
             with self._lock:
@@ -177,12 +177,12 @@ class Queries:
                     raise FaultError("TIMEOUT", "the run was interrupted")
                 self._sessions.append(session)
             try:
-                return ask(session, statement, query.connection, self._limits, cache=self._cache, spill=query.spill)
+                return write_result(session, statement, query.connection, self._limits, query.place, cache=self._cache)
             finally:
                 with self._lock:
                     self._sessions.remove(session)
 
-    def _in_worker(self, query: Query) -> Executed:
+    def _in_worker(self, query: Query) -> Written:
         connection, seconds = query.connection, self._limits.seconds
         key_part = self._fingerprint(connection) if self._cache else ""
         polite = replace(self._limits, seconds=seconds * _POLITE)
@@ -190,18 +190,17 @@ class Queries:
             started = now()
             statement = str(talk.next_word())
             key = self._cache.key(connection.engine, key_part or None, statement, self._limits.clock) if self._cache else None
-            if self._cache and key and (known := self._cache.get(key, self._limits)):
+            if self._cache and key and (known := self._cache.get(key, self._limits, query.place)):
                 talk.say(SKIP)
                 talk.until_end()
                 return known
             talk.say(GO)
-            collector = self._collect(talk, query)
-        table = collector.table()
-        cost = Cost(seconds=now() - started, rows=table.n_rows, bytes=collector.n_bytes)
-        executed = Executed(table=table, cost=cost, sql=statement)
+            file = self._collect(talk, query)
+        cost = Cost(seconds=now() - started, rows=file.n_rows, bytes=file.n_bytes)
+        written = Written(place=query.place, header=file.header, cost=cost, sql=statement)
         if self._cache and key:
-            self._cache.put(key, executed)
-        return executed
+            self._cache.put(key, written)
+        return written
 
     @contextlib.contextmanager
     def _talk(self, connection: Connection, seconds: float, order: str, limits: QueryLimits, about: Any) -> Iterator[Talk]:
@@ -222,14 +221,16 @@ class Queries:
             if not whole:
                 self._end(worker)
 
-    def _collect(self, talk: Talk, query: Query) -> Collector:
-        kind, head = talk.hear()
-        if kind != PART:
+    def _collect(self, talk: Talk, query: Query) -> CsvFile:
+        kind, said = talk.hear()
+        if kind != HEADER:
             raise FaultError("WORKER_DIED", "the worker that ran the statement said what cannot be meant")
-        collector = Collector(head.header, head.types, self._limits, query.spill)
-        while (part := talk.hear())[0] == PART:
-            collector.add_columns(part[1].columns, part[1].n_rows)
-        return collector
+        with CsvFile(query.place, list(map(str, said)), self._limits) as file:
+            while (part := talk.hear())[0] == PART:
+                file.add(bytes(part[1][0]), int(part[1][1]))
+            file.show_days(list(map(int, part[1])))
+            talk.until_end()
+        return file
 
     def _fingerprint(self, connection: Connection) -> str:
         """The state of a connection's database, asked once of a worker that has run no statement yet."""

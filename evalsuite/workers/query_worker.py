@@ -1,31 +1,31 @@
 """The inside of a worker that runs statements of one embedded database: it may read that database, and no folder of gold or a submission.
 
-For each order the worker says the statement it found, waits for word to go on, and sends the result part by part. Nothing is held whole.
+For each order the worker says the statement it found, waits for word to go on, and sends the result's text. Nothing is held whole.
 """
 
 import contextlib
 import pickle
 import socket
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.csv_text import CsvText
 from evalsuite.sql.execute import pour
 from evalsuite.sql.pairs import EVALUATORS
 from evalsuite.sql.session import Connection, QueryLimits, Stream
 from evalsuite.sql.speed import time_ratio
-from evalsuite.sql.spill import bytes_of_cells
 from evalsuite.sql.statement import only_statement
-from evalsuite.types import Fault, Table
+from evalsuite.types import Fault
 from evalsuite.workers.wire import encode_forms, receive, send
 
 STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
-# What the worker says: the statement, fingerprint or ratio, a part of the result, its end with a fault or an empty text.
-SAID, PART, END = "said", "part", "end"
+# What the worker says: the statement, fingerprint or ratio; of a result its header, parts of its text with the number of rows that begin in
+# each, the columns that show days; the end with a fault or an empty text.
+SAID, HEADER, PART, DAYS, END = "said", "header", "part", "days", "end"
 GO, SKIP = b"go", b"skip"
 _PART_BYTES = 4 << 20
-_MOST_ROW = 48 << 20
 _LONGEST_ORDER = 1 << 20
 
 
@@ -57,32 +57,19 @@ def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, tex
     _say(parent, SAID, statement)
     if receive(parent, most=_LONGEST_ORDER) == GO:
         with contextlib.closing(open_session(connection, limits)) as session:
-            pour(session, statement, limits, lambda stream: _Parts(parent, stream))
+            written = pour(session, statement, limits, partial(_opened, parent), as_text=True)
+            _say(parent, DAYS, written.days)
 
 
-class _Parts:
-    """Sends a result's rows to the parent, a few MiB at once; the first part is empty and carries header and types."""
+def _opened(parent: socket.socket, stream: Stream) -> CsvText:
+    """What sends a result's text to the parent, some MiB at once, behind its header."""
+    _say(parent, HEADER, list(stream.header))
 
-    def __init__(self, parent: socket.socket, stream: Stream) -> None:
-        self._parent, self._stream = parent, stream
-        self._send(tuple([] for _ in stream.header), 0)
+    def send_text(text: bytes, n_rows: int) -> None:
+        for start in range(0, len(text), _PART_BYTES):
+            _say(parent, PART, [text[start : start + _PART_BYTES], 0 if start else n_rows])
 
-    def add(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Send rows, in halves where they are big."""
-        columns = tuple(zip(*rows, strict=True))
-        n_bytes = sum(map(bytes_of_cells, columns))
-        if n_bytes <= _PART_BYTES:
-            self._send(columns, len(rows))
-        elif len(rows) > 1:
-            self.add(rows[: len(rows) // 2])
-            self.add(rows[len(rows) // 2 :])
-        elif n_bytes <= _MOST_ROW:
-            self._send(columns, len(rows))
-        else:
-            raise FaultError("LIMIT", f"one row of the result has more than {_MOST_ROW} bytes")
-
-    def _send(self, columns: tuple[Sequence[Any], ...], n_rows: int) -> None:
-        _say(self._parent, PART, Table(header=self._stream.header, columns=columns, n_rows=n_rows, types=self._stream.types))
+    return CsvText(stream.types, send_text)
 
 
 def _say(parent: socket.socket, kind: str, value: Any) -> None:

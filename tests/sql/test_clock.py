@@ -12,8 +12,8 @@ from evalsuite.errors import FaultError
 from evalsuite.readers.limits import clock_of
 from evalsuite.sql import open_session
 from evalsuite.sql.clock import asks_time, frozen
-from evalsuite.sql.execute import ResultCache, execute
-from evalsuite.sql.session import Connection, QueryLimits
+from evalsuite.sql.execute import ResultCache, execute, write_result
+from evalsuite.sql.session import Connection, QueryLimits, Written
 
 AT = clock_of("2024-02-29T18:30:05Z")
 DAY, MOMENT = date(2024, 2, 29), datetime(2024, 2, 29, 18, 30, 5, tzinfo=UTC)
@@ -193,9 +193,14 @@ def test_who_asks_the_time(engine: str, sql: str, expected: bool) -> None:
 
 def test_no_cache_serves_another_day(sqlite: Connection, tmp_path: Path) -> None:
     """A result is kept under its clock, and one that hangs on a clock that goes is not kept."""
-    cache, sql = ResultCache(tmp_path / "cache"), "SELECT date('now')"
+    cache = ResultCache(tmp_path / "cache")
+
+    def asked(limits: QueryLimits) -> Written:
+        with contextlib.closing(open_session(sqlite, limits)) as session:
+            return write_result(session, "SELECT date('now') AS day", sqlite, limits, tmp_path / "day.csv", cache=cache)
+
     for day in ("2024-02-29", "2024-03-01", "2024-02-29"):
-        assert execute(sql, sqlite, QueryLimits(clock=clock_of(day)), cache=cache).table.columns[0][0] == day
-    assert execute(sql, sqlite, QueryLimits(clock=clock_of("2024-03-01")), cache=cache).cost.cached
-    execute(sql, sqlite, QueryLimits(), cache=cache)
-    assert not execute(sql, sqlite, QueryLimits(), cache=cache).cost.cached
+        assert asked(QueryLimits(clock=clock_of(day))).place.read_text() == f"day\n{day}\n"
+    assert asked(QueryLimits(clock=clock_of("2024-03-01"))).cost.cached
+    asked(QueryLimits())
+    assert not asked(QueryLimits()).cost.cached

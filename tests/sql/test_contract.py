@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -13,8 +14,8 @@ from evalsuite.errors import FaultError
 from evalsuite.sql import ENGINES as TABLE
 from evalsuite.sql import open_session
 from evalsuite.sql.cell_forms import csv_form
-from evalsuite.sql.execute import ResultCache, ask, execute, run_answer
-from evalsuite.sql.session import REASONS, Connection, QueryLimits
+from evalsuite.sql.execute import ResultCache, ask, execute, run_answer, write_result
+from evalsuite.sql.session import REASONS, Connection, QueryLimits, Written
 from evalsuite.sql.statement import only_statement
 from tests.sql.conftest import COLUMNS, ENGINES, Made
 
@@ -73,6 +74,12 @@ def refused(text: str, connection: Connection, limits: QueryLimits = LIMITS) -> 
     with pytest.raises(FaultError) as caught:
         run_answer(text, connection, limits)
     return caught.value.fault.code
+
+
+def written(sql: str, made: Made, place: Path, cache: ResultCache | None = None, limits: QueryLimits = LIMITS) -> Written:
+    """The file of a statement's result."""
+    with contextlib.closing(open_session(made.connection, limits)) as session:
+        return write_result(session, sql, made.connection, limits, place, cache=cache)
 
 
 def expected(made: Made, column: str) -> list[Any]:
@@ -149,9 +156,9 @@ def test_only_a_select(made: Made) -> None:
     with contextlib.closing(open_session(made.connection, LIMITS)) as session:
         for text in NO_SELECT:
             with pytest.raises(FaultError) as caught:
-                ask(session, only_statement(text, TABLE[made.engine].dialect), made.connection, LIMITS)
+                ask(session, only_statement(text, TABLE[made.engine].dialect), LIMITS)
             assert caught.value.fault.code == "SQL_NOT_ALLOWED", text
-            rows = ask(session, "SELECT id FROM items ORDER BY id", made.connection, LIMITS).table
+            rows = ask(session, "SELECT id FROM items ORDER BY id", LIMITS).table
             assert list(rows.columns[0]) == [1, 2, 3]
 
 
@@ -189,14 +196,13 @@ def test_cost_and_connection(made: Made) -> None:
 
 @pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)
 def test_kept_results(made: Made, tmp_path: Path) -> None:
-    """The same statement on the same data is not run again; it is told by the cost, and the table is the same."""
-    cache = ResultCache(tmp_path / "cache")
-    first, second = (execute("SELECT * FROM items ORDER BY id", made.connection, LIMITS, cache=cache) for _ in range(2))
+    """The same statement on the same data is not run again; it is told by the cost, and the file is the same."""
+    cache, sql = ResultCache(tmp_path / "cache"), "SELECT * FROM items ORDER BY id"
+    first, second = (written(sql, made, tmp_path / name, cache) for name in ("first.csv", "second.csv"))
     assert (first.cost.cached, second.cost.cached) == (False, True)
-    assert second.table.types == first.table.types
-    assert [list(column) for column in second.table.columns] == [list(column) for column in first.table.columns]
+    assert (second.header, second.place.read_bytes()) == (first.header, first.place.read_bytes())
     with pytest.raises(FaultError, match="limit rows"):
-        execute("SELECT * FROM items ORDER BY id", made.connection, QueryLimits(rows=2), cache=cache)
+        written(sql, made, tmp_path / "third.csv", cache, QueryLimits(rows=2))
 
 
 @pytest.mark.parametrize("made", ["snowflake", "bigquery"], indirect=True)
@@ -206,7 +212,8 @@ def test_warehouses_are_kept_under_a_version(made: Made, tmp_path: Path) -> None
     for version, cached in ((None, [False, False]), ("may", [False, True]), ("june", [False, True])):
         options = {**made.connection.options, **({"version": version} if version else {})}
         connection = Connection(name="made", engine=made.engine, database=made.connection.database, options=options)
-        assert [execute("SELECT id FROM items", connection, LIMITS, cache=cache).cost.cached for _ in range(2)] == cached
+        versioned = replace(made, connection=connection)
+        assert [written("SELECT id FROM items", versioned, tmp_path / "x.csv", cache).cost.cached for _ in range(2)] == cached
 
 
 @every_engine

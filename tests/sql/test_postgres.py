@@ -36,7 +36,7 @@ def test_a_role_that_could_write_cannot(postgres: Connection) -> None:
         ):
             with pytest.raises(FaultError):
                 session.stream(text)
-        assert ask(session, "SELECT count(*) FROM items", postgres, LIMITS).table.columns[0][0] == 3
+        assert ask(session, "SELECT count(*) FROM items", LIMITS).table.columns[0][0] == 3
 
 
 @pytest.mark.parametrize(
@@ -107,7 +107,7 @@ def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_pat
         killer.start()
         queries = Queries(limits=LIMITS, jobs=1, submission=tmp_path, gold=tmp_path)
         try:
-            ((answered),) = queries.answers([Query(name="q", text=sql, connection=postgres, spill=tmp_path / "spill")])
+            ((answered),) = queries.answers([Query(name="q", text=sql, connection=postgres, place=tmp_path / "q.csv")])
         finally:
             stopped.set()
             killer.join(30)

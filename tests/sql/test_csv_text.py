@@ -1,0 +1,188 @@
+"""The CSV file of a result is the one that its typed table gives, cell by cell, whoever wrote the text: the engine itself, or Python."""
+
+import contextlib
+import csv
+import io
+import tempfile
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evalsuite.errors import FaultError
+from evalsuite.sql import open_session
+from evalsuite.sql.cell_forms import csv_form
+from evalsuite.sql.csv_text import CsvFile, CsvText
+from evalsuite.sql.execute import execute, write_result
+from evalsuite.sql.session import Connection, QueryLimits
+from evalsuite.types import Table
+from tests.sql.conftest import ENGINES, Made
+
+LIMITS = QueryLimits(seconds=60)
+every_engine = pytest.mark.parametrize("made", ENGINES, indirect=True)
+FLOATS = st.floats() | st.floats(1e-4, 1e15) | st.sampled_from([0.0, -0.0, 1e15, 1e16, 1e-4, 9e-5, 2.0**81, 1.07e243, 5e-324, 1e22])
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=6) | st.sampled_from(
+    ["", "a,b", 'q"q', "two\nlines", "a\rb", " ", "NULL", "2020-01-01 00:00:00", "inf"]
+)
+MOMENTS = st.datetimes() | st.dates().map(lambda day: datetime(day.year, day.month, day.day))
+# How DuckDB gets the values of a type.
+CELLS = {
+    "BOOLEAN": st.booleans(),
+    "TINYINT": st.integers(-128, 127),
+    "BIGINT": st.integers(-(2**63), 2**63 - 1),
+    "UBIGINT": st.integers(0, 2**64 - 1),
+    "HUGEINT": st.integers(-(2**127), 2**127 - 1),
+    "DOUBLE": FLOATS,
+    "FLOAT": st.floats(width=32),
+    "DECIMAL(12,3)": st.decimals(-(10**8), 10**8, places=3),
+    "DECIMAL(38,38)": st.decimals(-1, 1, places=38).filter(lambda cell: abs(cell) < 1),
+    "VARCHAR": TEXTS,
+    "BLOB": st.binary(max_size=4),
+    "DATE": st.dates().map(str) | st.sampled_from(["infinity", "-infinity", "10000-01-01", "0044-03-15 (BC)"]),
+    "TIME": st.times().map(str) | st.just("24:00:00"),
+    "TIMESTAMP": MOMENTS.map(str) | st.sampled_from(["infinity", "10000-01-01 00:00:00.5", "0044-03-15 (BC) 10:00:00"]),
+    "TIMESTAMP_S": st.datetimes().map(lambda moment: str(moment.replace(microsecond=0))),
+    "TIMESTAMP_MS": st.datetimes().map(lambda moment: str(moment.replace(microsecond=moment.microsecond // 1000 * 1000))),
+    "TIMESTAMP_NS": st.sampled_from(["2020-01-01", "2020-01-01 00:00:00.123456789", "1999-12-31 23:59:59.5", "infinity"]),
+    "TIMESTAMPTZ": MOMENTS.map(lambda moment: f"{moment}+00") | st.sampled_from(["2020-01-01 00:00:00+02", "infinity", "290000-01-01"]),
+    "UUID": st.uuids().map(str),
+    "INTERVAL": st.sampled_from(["3 days", "1 year 2 months", "-00:00:01.5"]),
+    "ENUM('a,b', 'c')": st.sampled_from(["a,b", "c"]),
+    "JSON": st.sampled_from(['{"a": [1, "x,y"]}', "null", "1.50"]),
+    "INTEGER[]": st.lists(st.none() | st.integers(-9, 9), max_size=3),
+}
+
+
+def modelled(sql: str, connection: Connection) -> bytes:
+    """The CSV text of a statement's typed table: what every file of a result has to be."""
+    table = csv_form(execute(sql, connection, LIMITS).table)
+    block = io.StringIO()
+    csv.writer(block, lineterminator="\n").writerows([table.header, *zip(*table.columns, strict=True)])
+    return block.getvalue().encode("utf-8", "backslashreplace")
+
+
+def written(sql: str, connection: Connection, limits: QueryLimits = LIMITS) -> bytes:
+    """The file that a run would have of it."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.closing(open_session(connection, limits)) as session:
+        found = write_result(session, sql, connection, limits, Path(folder) / "made" / "result.csv")
+        return found.place.read_bytes()
+
+
+@every_engine
+def test_the_file_is_the_typed_table(made: Made) -> None:
+    """Every type with NULL and text in need of quotes, many rows, no row, one column with nothing in it: the file that the table gives."""
+    for sql in (
+        "SELECT * FROM items ORDER BY id",
+        "SELECT id, name, day, stamp FROM items WHERE id > 100",
+        "SELECT name FROM items ORDER BY id",
+        "SELECT name AS \"a,b\", 'x\"y' AS q, 'two\nlines' AS l FROM items ORDER BY id -- done",
+        made.series.format(n=5_000 if made.kind != "bigquery" else 2_500),
+    ):
+        assert written(sql, made.connection) == modelled(sql, made.connection), sql
+
+
+@pytest.mark.parametrize("made", ["duckdb", "postgres"], indirect=True)
+def test_moments_at_midnight_show_days(made: Made) -> None:
+    """A column whose moments all lie on midnight shows days, as the table does; texts that look like one and the header stay."""
+    stamp = "2024-02-29 00:00:00"
+    sql = f"SELECT {{first}} AS a, TIMESTAMP '{stamp}' AS \"b 00:00:00\", 'c,\n 00:00:00' AS c, '{stamp}' AS d, NULL AS e"
+    for first, shown in (("TIMESTAMP '2024-02-29 10:00:00.5'", b"2024-02-29 10:00:00.500000"), ("CAST(NULL AS TIMESTAMP)", b"")):
+        asked = f"{sql.format(first=first)} UNION ALL {sql.format(first=first)}"
+        assert written(asked, made.connection) == modelled(asked, made.connection)
+        assert written(asked, made.connection).endswith(shown + b',2024-02-29,"c,\n 00:00:00",2024-02-29 00:00:00,\n')
+
+
+def check_some_columns(data: st.DataObject) -> None:
+    """Columns of any types, NULL among them, come out of DuckDB's own text byte by byte as from Python's cells."""
+    import duckdb
+
+    types = data.draw(st.lists(st.sampled_from(sorted(CELLS)), min_size=1, max_size=6))
+    rows = data.draw(st.lists(st.tuples(*(st.none() | CELLS[type_] for type_ in types)), max_size=6))
+    with tempfile.TemporaryDirectory() as folder:
+        connection = Connection(name="base", engine="duckdb", database=f"{folder}/base.duckdb")
+        with duckdb.connect(connection.database) as writer:
+            writer.execute(f"CREATE TABLE t ({', '.join(f'c{i} {type_}' for i, type_ in enumerate(types))})")
+            for row in rows:
+                writer.execute(f"INSERT INTO t VALUES ({', '.join('?' * len(types))})", row)
+        with contextlib.closing(open_session(connection, LIMITS)) as session:
+            assert (session.stream("SELECT * FROM t", as_text=True).lines is None) == ("DECIMAL(38,38)" in types)
+        assert written("SELECT * FROM t", connection) == modelled("SELECT * FROM t", connection)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
+    """What DuckDB writes of columns of any types is what Python would write of their cells."""
+    check_some_columns(data)
+
+
+@pytest.mark.slow
+@settings(max_examples=1000, deadline=None)
+@given(data=st.data())
+def test_duckdb_writes_what_python_would_at_length(data: st.DataObject) -> None:
+    """The same of a thousand results."""
+    check_some_columns(data)
+
+
+def test_floats_in_a_later_batch(tmp_path: Path) -> None:
+    """Of many rows the few whose floats Python has to write are written by it, wherever they stand."""
+    import duckdb
+
+    duckdb.connect(str(tmp_path / "f.duckdb")).close()
+    connection = Connection(name="f", engine="duckdb", database=str(tmp_path / "f.duckdb"))
+    x = "CASE WHEN i % 70000 = 69999 THEN 1.07e243 WHEN i % 3 = 0 THEN sqrt(i) END"
+    sql = f"SELECT i, {x} AS x, 'row, ' || i AS t FROM range(300000) AS r(i)"
+    assert written(sql, connection) == modelled(sql, connection)
+
+
+@pytest.mark.parametrize("made", ["duckdb", "sqlite", "postgres"], indirect=True)
+def test_what_goes_wrong_leaves_no_file(made: Made, tmp_path: Path) -> None:
+    """A fault in the middle of a result, an endless statement, one row, column or byte too many: a fault of its kind, and no file."""
+    bad = {
+        "duckdb": "SELECT CAST(CASE WHEN i = 200000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(200001) AS r(i)",
+        "sqlite": f"{made.series.format(n=9000).partition('SELECT i, ')[0]}SELECT abs(-9223372036854775807 - (i = 9000)) FROM s",
+        "postgres": "SELECT 1 / (9000 - i) FROM generate_series(1, 9000) AS t(i)",
+    }
+    asked = {name: ("SELECT id, name FROM items", QueryLimits(**{"seconds": 60, name: 1})) for name in ("rows", "columns", "result_bytes")}
+    asked |= {"value": (bad[made.kind], LIMITS), "endless": (made.endless, QueryLimits(seconds=1))}
+    codes = {}
+    for name, (sql, limits) in asked.items():
+        with contextlib.closing(open_session(made.connection, limits)) as session, pytest.raises(FaultError) as caught:
+            write_result(session, sql, made.connection, limits, tmp_path / "result.csv")
+        codes[name] = caught.value.fault.code
+        assert not list(tmp_path.glob("result*"))
+    assert codes == {"rows": "LIMIT", "columns": "LIMIT", "result_bytes": "LIMIT", "value": "SQL_ERROR", "endless": "TIMEOUT"}
+
+
+CHUNKS = st.lists(
+    st.lists(
+        st.tuples(
+            st.none() | MOMENTS | TEXTS,
+            st.none() | TEXTS | st.integers() | FLOATS | st.binary(max_size=3) | st.booleans() | st.decimals() | st.uuids() | st.times(),
+        ),
+        max_size=4,
+    ),
+    max_size=4,
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(chunks=CHUNKS)
+def test_chunks_are_the_table(chunks: list[list[tuple[object, ...]]]) -> None:
+    """However a result comes in chunks, its file is the one of the whole table, whose moments show days where all lie on midnight."""
+    rows = [row for chunk in chunks for row in chunk]
+    types = ("TIMESTAMP", "VARCHAR")
+    columns = tuple(map(list, zip(*rows, strict=True))) if rows else ([], [])
+    table = csv_form(Table(header=("a 00:00:00", "b"), columns=columns, n_rows=len(rows), types=types))
+    block = io.StringIO()
+    csv.writer(block, lineterminator="\n").writerows([table.header, *zip(*table.columns, strict=True)])
+    with tempfile.TemporaryDirectory() as folder:
+        with CsvFile(Path(folder) / "x.csv", table.header, LIMITS) as file:
+            text = CsvText(types, file.add)
+            for chunk in chunks:
+                text.add(chunk)
+            file.show_days(text.days)
+        assert (Path(folder) / "x.csv").read_bytes() == block.getvalue().encode("utf-8", "backslashreplace")
+        assert (file.n_rows, len(list(Path(folder).iterdir()))) == (len(rows), 1)
