@@ -3,12 +3,14 @@
 Every wall only takes away; what a system lacks is left out and named in the run's receipt.
 """
 
+import ctypes
 import os
 import select
 import signal
 import socket
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from evalsuite.walls.job_object import can_limit_by_job
@@ -19,6 +21,8 @@ from evalsuite.walls.seccomp import can_filter, restrict_calls
 MAX_OPEN_FILES: Final = 64
 # Threads count as processes in Linux.
 MAX_THREADS: Final = 64
+# An option of mallopt, in glibc alone.
+_M_ARENA_MAX: Final = -8
 
 
 class Wall(NamedTuple):
@@ -109,3 +113,13 @@ def limit_resources(limits: Mapping[str, int | float], *, alone: bool = False) -
         _, hard = resource.getrlimit(kind)
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
+
+
+def spare_address_space() -> None:
+    """Have libraries that are imported from here on take little of the address space that `memory_mib` bounds.
+
+    Of its 2 GiB Arrow's own allocator takes one at its first cell, and the arenas of malloc, one a thread, half of another.
+    """
+    os.environ["ARROW_DEFAULT_MEMORY_POOL"] = "system"
+    with suppress(OSError, AttributeError, TypeError):
+        ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 1)

@@ -28,7 +28,7 @@ from evalsuite.readers.paths import Inode
 from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
-from evalsuite.walls.worker_walls import lock_in
+from evalsuite.walls.worker_walls import lock_in, spare_address_space
 from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
 from evalsuite.workers.wire import FULL, LONGEST_ORDER, ClosedError, decode_forms, encode_forms, receive, send
@@ -45,6 +45,7 @@ def serve_forks(control: int) -> None:
     die_with_parent()
     if not enter_process_namespace():
         adopt_orphans()
+    spare_address_space()
     # The number of each worker for the parent, and for this process, which may be in a namespace of its own.
     children: dict[int, int] = {}
     _import(["msgspec.msgpack", "evalsuite.readers.answer_forms", "evalsuite.workers.stages", "evalsuite.workers.packing"])
@@ -136,19 +137,22 @@ def main(role: str, control: int, data: int = -1) -> None:
 
 
 class Memory:
-    """Whether this process kept so much address space of its last answer that the next one might not fit; asked only where it grew."""
+    """Whether this process kept so much address space of its last answer that the next one might not fit."""
 
     def __init__(self, limits: Mapping[str, int | float]) -> None:
         self._most, self._peak = int(limits["memory_mib"]) << 19, 0
 
-    def is_short(self) -> bool:
-        """Whether more than half of `memory_mib` is taken. False where the system does not say (only Linux limits it)."""
+    def is_short(self, *, of_files: bool = True) -> bool:
+        """Whether more than half of `memory_mib` is taken; after an answer without files it is asked only where more was ever touched.
+
+        False where the system does not say (only Linux limits it).
+        """
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        if peak <= self._peak:
+        if peak <= self._peak and not of_files:
             return False
         self._peak = peak
         try:
-            return int(Path("/proc/self/statm").read_text().split()[0]) * os.sysconf("SC_PAGE_SIZE") > self._most
+            return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() > self._most
         except (OSError, ValueError, IndexError):
             return False
 
@@ -195,6 +199,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
 
 def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Mapping[str, Any]) -> None:
     from evalsuite.workers.packing import unpack_tasks
+    from evalsuite.workers.requests import opens_files
 
     most, memory = int(setup["limits"]["message_bytes"]), Memory(setup["limits"])
     while (frame := receive(parent, most=LONGEST_ORDER)) is not None:
@@ -202,7 +207,7 @@ def _serve_judge(parent: socket.socket, reader: socket.socket | None, setup: Map
         for task in unpack_tasks(packed):
             if (result := _judged(order, task, reader, most)) is not None:
                 send(parent, _line(result))
-            if result is None or memory.is_short():
+            if result is None or memory.is_short(of_files=opens_files(task)):
                 send(parent, FULL)
                 return
 

@@ -1,6 +1,7 @@
 """The pool: a death or a time-out costs one instance, and nothing else about workers moves a result."""
 
 import json
+import mmap
 import os
 import pickle
 import signal
@@ -17,7 +18,7 @@ import pytest
 
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
@@ -26,8 +27,9 @@ from evalsuite.workers.combine import missing
 from evalsuite.workers.isolated import Memory
 from evalsuite.workers.lane import Lane, Setup, open_lane
 from evalsuite.workers.pool import Pool
-from evalsuite.workers.start import Worker, Zygote
+from evalsuite.workers.start import Worker, Zygote, worker_environment
 from tests.conftest import ROOT
+from tests.processes import finished
 from tests.workers.test_executors import texts
 
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
@@ -202,11 +204,31 @@ def test_a_death_between_two_tasks_costs_nothing(role: str, tmp_path: Path) -> N
 
 @linux
 def test_memory_is_short_where_half_the_room_is_taken() -> None:
-    """The room that counts is the one the limit leaves: 1 MiB is too little for any process, and it is looked at only where it grew."""
-    memory = Memory({"memory_mib": 1})
-    assert memory.is_short()
-    assert not memory.is_short()
-    assert not Memory({"memory_mib": 1 << 20}).is_short()
+    """The room that counts is the one the limit leaves, touched or not: 1 MiB is too little for any process, as long as it lasts."""
+    n_mib = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE >> 20
+    short, roomy = Memory({"memory_mib": 1}), Memory({"memory_mib": 2 * n_mib + 1024})
+    assert short.is_short()
+    assert short.is_short()
+    assert not roomy.is_short()
+    with mmap.mmap(-1, 1 << 30):
+        assert not roomy.is_short(of_files=False)
+        assert roomy.is_short()
+    assert not roomy.is_short()
+
+
+@linux
+def test_libraries_take_little_of_a_workers_room() -> None:
+    """After an odd table and a database, which bring Arrow and threads along, a worker has three quarters of its address space left."""
+    code = (
+        "from evalsuite.walls.worker_walls import spare_address_space\nspare_address_space()\n"
+        "import io, duckdb\nfrom evalsuite.readers.csv_table import read_csv_table\n"
+        "from evalsuite.readers.limits import DEFAULT_LIMITS\n"
+        "read_csv_table(io.BytesIO(b'a\\0' * 9999), name='x.csv', limits=DEFAULT_LIMITS)\n"
+        "duckdb.sql('select range i from range(100000) order by i').fetchall()\n"
+        "print(int(open('/proc/self/statm').read().split()[0]) * 4096 >> 20)"
+    )
+    done = finished([sys.executable, "-c", code], cwd=ROOT, env=worker_environment(), check=True)
+    assert int(done.stdout) < DEFAULT_LIMITS["memory_mib"] / 4
 
 
 def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
@@ -215,7 +237,7 @@ def test_a_worker_that_keeps_its_memory_is_replaced(tmp_path: Path) -> None:
     plugin.write_text(
         "from evalsuite.registry import scorer\nfrom evalsuite.types import Score\nfrom evalsuite.workers import isolated\n\n\n"
         '@scorer(reads="text")\ndef hoarder(prediction: str, *, gold: str) -> Score:\n    """1, and the worker is full."""\n'
-        "    isolated.Memory.is_short = lambda _: True\n    return Score(official=1.0, strict=1.0)\n"
+        "    isolated.Memory.is_short = lambda *_, **__: True\n    return Score(official=1.0, strict=1.0)\n"
     )
     SCORERS.load_file(plugin)
     submission, gold = tmp_path / "submission", tmp_path / "gold"
