@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from evalsuite.errors import FAULTS, FaultError
 from evalsuite.readers.answer_files import AnswerFiles
@@ -92,7 +92,8 @@ def read_gold_files(
 ) -> dict[str, Any]:
     """The parameters that name gold files, read: `gold` (and the `schema` of trees) in the shape they have.
 
-    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested.
+    An unreadable one of several stands as a `Fault`, a single one raises `FaultError`. `as_it_comes` takes big tables packed or digested,
+    and several when they are asked for.
     """
 
     def read_file(name: str) -> Any:
@@ -129,7 +130,32 @@ def read_gold_files(
             raise FaultError(error.fault.code, error.fault.detail, where=error.fault.where, side="gold") from error
         except (MemoryError, RecursionError):
             raise FaultError("BAD_SPEC", "the gold entry does not fit into memory_mib, or nests too deep") from None
-    return {"gold": read_file(gold) if isinstance(gold, str) else list(map(or_fault, gold))}
+    if isinstance(gold, str):
+        return {"gold": read_file(gold)}
+    return {"gold": Golds(gold, or_fault) if as_it_comes else list(map(or_fault, gold))}
+
+
+class Golds(Sequence[Any]):
+    """The tables of several golds, each read when it is first asked for: an answer that equals the first one needs no other."""
+
+    def __init__(self, names: Sequence[str], read: Callable[[str], Any]) -> None:
+        self._names, self._read = names, read
+        self._known: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Any]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        if isinstance(at, slice):
+            return [self[place] for place in range(len(self))[at]]
+        place = range(len(self))[at]
+        if place not in self._known:
+            self._known[place] = self._read(self._names[place])
+        return self._known[place]
 
 
 def _tree(value: Any, read: Callable[[str], Any], limits: Limits) -> Any:

@@ -59,7 +59,7 @@ def resolve_limits(*overrides: Limits) -> dict[str, int | float]:
             if name not in resolved:
                 raise UsageError(f"unknown limit {name!r}", hint=did_you_mean(name, resolved))
             number = isinstance(value, int | float) and not isinstance(value, bool)
-            if not number or not math.isfinite(value) or value <= 0:
+            if not number or not math.isfinite(value) or (value <= 0 and (name, value) != (CLOCK, 0)):
                 raise UsageError(f"limit {name!r} must be a number above 0, found {value!r}", hint=LIMITS[name][1])
             assert isinstance(value, int | float)
             if name not in ("seconds", "run_seconds") and value != int(value):

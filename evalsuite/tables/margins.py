@@ -47,8 +47,13 @@ def with_margin(
     """The score with `details.margin`: for n tables against their golds the largest, with `any_gold` for one table the smallest."""
     if not is_worded():
         return score
-    margins = []
-    for at, gold in enumerate(golds):
+    margins: list[float] = []
+    # The gold that was met comes first: nothing is nearer than equal, and nothing farther than what no tolerance accepts.
+    met, last = score.details.get("gold"), 0.0 if any_gold else inf
+    for at in sorted(range(len(golds)), key=lambda at: at + 1 != met):
+        if last in margins:
+            break
+        gold = golds[at]
         prediction = predictions[0 if any_gold else at] if len(predictions) == len(golds) or any_gold else Fault(code="MISSING_TABLE")
         pairs = score.details.get("pairs", ()) if score.details.get("gold", at + 1) == at + 1 and (any_gold or len(golds) == 1) else ()
         columns, by = columns_for(needed, at, len(golds)), columns_for(order_by, at, len(golds))

@@ -230,7 +230,7 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
 
     It is read in a process of its own: duckdb would leave threads behind, which no fork takes along.
     """
-    from evalsuite.readers.answer_forms import read_gold_files
+    from evalsuite.readers.answer_forms import Golds, read_gold_files
     from evalsuite.readers.gold_shelf import SHELF
 
     told, tell = os.pipe()
@@ -240,7 +240,9 @@ def read_ahead(folder: Path, limits: Mapping[str, int | float], orders: Sequence
             os.close(told)
             for form, parameters, instance_id in orders:
                 try:
-                    read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)
+                    read = read_gold_files(form, parameters, folder=folder, instance_id=instance_id, limits=limits, as_it_comes=True)
+                    if isinstance(read["gold"], Golds):
+                        list(read["gold"])
                 except FaultError:
                     continue
                 if SHELF.is_full:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -248,3 +249,20 @@ def pieces(document: Any) -> list[Any]:
     """The document as a page."""
     written = FORMATS[".html"].load()(document)
     return [written] if isinstance(written, str | bytes) else list(written)
+
+
+@pytest.mark.parametrize("handed_in", ["1", "1.4", "3.25", "x", "y"])
+def test_of_several_golds_the_nearest_counts(handed_in: str) -> None:
+    """Wherever the equal one stands among them, the margin is the smallest that any of them has alone."""
+
+    def table(cell: str) -> Table:
+        return Table(header=("a",), columns=([cell],), n_rows=1, name=f"{cell}.csv")
+
+    def found(golds: list[str]) -> float:
+        score = table_match(table(handed_in), gold=list(map(table, golds)))
+        margin = score.details["margin"]
+        return margin if margin is not None else 0 if score.strict == 1 else inf
+
+    golds = ["2", "1", "x", "4.5"]
+    alone = min(found([gold]) for gold in golds)
+    assert {found(golds[at:] + golds[:at]) for at in range(len(golds))} == {alone}

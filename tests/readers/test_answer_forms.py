@@ -46,3 +46,16 @@ def test_one_of_several_golds_may_be_broken(gold: Path) -> None:
     for form, name in (("table", "b.csv"), ("tree", "t.json"), ("table", "../a.csv")):
         with pytest.raises(FaultError, match=f"gold file q/{name}: "):
             read(gold, form, gold=name)
+
+
+def test_of_several_golds_each_is_read_when_it_is_asked_for(gold: Path) -> None:
+    """Who compares is given what is like a list: what nobody asks for is not opened, one that cannot be read is a fault in its place."""
+    names = ["a.csv", "b.csv", "gone.csv"]
+    found = read_gold_files("table", {"gold": names}, folder=gold, instance_id="q", limits=DEFAULT_LIMITS, as_it_comes=True)["gold"]
+    (gold / "q/b.csv").write_text("a\n2\n", encoding="utf-8")
+    assert (len(found), found[0].columns[0], found[1].columns[0], found[-1].code) == (3, ["1"], ["2"], "BAD_GOLD_FILE")
+    (gold / "q/b.csv").unlink()
+    assert [table is found[at] for at, table in enumerate(found)] == [True] * 3
+    assert found[:2] == [found[0], found[1]]
+    with pytest.raises(IndexError):
+        found[3]
