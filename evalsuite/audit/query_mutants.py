@@ -18,7 +18,7 @@ from evalsuite.errors import UNSCORED, EvalsuiteError, FaultError
 from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import DEFAULT_LIMITS
+from evalsuite.readers.limits import CLOCK, DEFAULT_LIMITS
 from evalsuite.run.databases import Databases
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.run.sql_answers import SqlAnswers
@@ -63,7 +63,9 @@ def run_mutants(
         edited = {}
         for task, check, file in asked:
             if (connection := _connection(databases, task, check)) is not None:
-                edited.update({(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection))})
+                edited.update(
+                    {(task.instance.instance_id, i): (edit, connection) for i, edit in enumerate(_edits(file, connection, limits))}
+                )
         return _given(databases, edited, scratch / "edited", until)
     finally:
         databases.close()
@@ -83,10 +85,10 @@ def _connection(databases: Databases, task: Task, check: Check) -> "Connection |
     return connection if connection is not None and is_embedded(connection) else None
 
 
-def _edits(file: Path, connection: "Connection") -> Iterator[QueryEdit]:
+def _edits(file: Path, connection: "Connection", limits: Mapping[str, int | float]) -> Iterator[QueryEdit]:
     """Gold's query as it is and edited; none where it cannot be read."""
     try:
-        sql = with_as_of(read_gold_query(file), check_as_of(None))[0]
+        sql = with_as_of(read_gold_query(file), check_as_of(None, limits[CLOCK]))[0]
         yield from (QueryEdit("", "", sql), *_some_edits(sql, connection.engine))
     except FaultError:
         return

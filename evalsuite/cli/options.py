@@ -224,7 +224,8 @@ def limits_of(settings: Iterable[str] | None, frozen_clock: str | None = None) -
     for setting in settings or ():
         name, _, value = setting.partition("=")
         try:
-            limits[name.strip()] = float(value) if "." in value else int(value)
+            is_day = name.strip() == CLOCK and not value.strip().isdecimal()
+            limits[name.strip()] = clock_of(value.strip()) if is_day else float(value) if "." in value else int(value)
         except ValueError:
             raise UsageError(f"--limit cannot be {setting!r}", hint="write NAME=VALUE, for example seconds=30") from None
     return limits

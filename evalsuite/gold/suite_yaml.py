@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
@@ -9,7 +10,7 @@ from evalsuite import registry
 from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
 from evalsuite.gold.yaml_places import place_of_fault, top_level
 from evalsuite.readers.gold_files import SUITE_FILE
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.official_cells import Reference
 from evalsuite.types import RULES, Suite
@@ -167,6 +168,9 @@ def _reference(value: Any, where: str) -> dict[str, Any]:
 def _limits(value: Any, where: str) -> dict[str, Any]:
     limits = _mapping(value, "limits", where)
     try:
+        if isinstance(clock := limits.get(CLOCK), str | date):
+            # YAML reads `2026-05-31` as a day, and a time as one too where it is written in full.
+            limits = {**limits, CLOCK: clock_of(str(clock))}
         resolve_limits(limits)
     except EvalsuiteError as error:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from None

@@ -74,11 +74,11 @@ def clock_of(text: str) -> int:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"--frozen-clock cannot be {text!r}", hint="write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"
+            f"a frozen clock cannot be {text!r}", hint="write a day as 2026-05-31, or a time as 2026-05-31T18:30:00Z"
         ) from None
     seconds = (moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)).timestamp()
     if seconds <= 0 or seconds != int(seconds):
-        raise UsageError(f"--frozen-clock cannot be {text!r}", hint="a whole second after the first day of 1970")
+        raise UsageError(f"a frozen clock cannot be {text!r}", hint="a whole second after the first day of 1970")
     return int(seconds)
 
 

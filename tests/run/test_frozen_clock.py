@@ -98,6 +98,20 @@ def test_computed_gold_is_kept_by_its_day(living: Path) -> None:
     assert run_of("dated")["summary"]["score"] == 1
 
 
+@pytest.mark.parametrize("clock", [DAY, f"'{DAY}'", f"{DAY}T18:30:00Z", "1709164800"])
+def test_a_suite_has_its_own_clock(living: Path, clock: str) -> None:
+    """`limits: {clock: DAY}` of suite.yaml holds for a run and a board; --frozen-clock and --limit go before it."""
+    (living / "gold" / "suite.yaml").write_text(f"limits: {{clock: {clock}}}\n")
+    words = ["answers", "--gold", "gold", "--isolation", "none"]
+    assert main(["run", *words, "--out", "own", "-q"]) == 0
+    assert (run_of("own")["summary"]["score"], f"|clock:{DAY}" in run_of("own")["signature"]) == (1, True)
+    assert main(["run", *words, "--out", "other", "-q", "--frozen-clock", "2024-03-01"]) == 0
+    assert run_of("other")["summary"]["score"] == 0
+    assert main(["leaderboard", *words, "--limit", "clock=2024-03-02", "--runs", "board"]) == 0
+    (scored,) = (json.loads(place.read_text()) for place in Path("board").glob("*/run.json"))
+    assert "|clock:2024-03-02|" in scored["signature"]
+
+
 def test_gold_check_hands_in_gold_queries(pairs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A pair's gold query is its own answer; without the databases it is not tried, and one that fails is refused."""
     words = ["gold", "check", "gold.sql", "--isolation", "none", "--no-save"]
@@ -130,4 +144,4 @@ def test_what_is_no_day_is_refused(pairs: Path, day: str, words: list[str], caps
     """Exit 2 with what was said and how to write it."""
     given = [*words, *(["--gold", "gold.sql"] if words[0] == "run" else ["gold.sql"] if words[0] == "gold" else []), "--frozen-clock", day]
     assert main(given) == 2
-    assert f"--frozen-clock cannot be {day!r}" in capsys.readouterr().err
+    assert f"a frozen clock cannot be {day!r}" in capsys.readouterr().err
