@@ -27,7 +27,8 @@ class Shared:
     """What all chunks of a run have in common, and what a worker checks once before it scores any of them.
 
     `versions` is the part of the signature that says what is installed; `needs_files` whether a task opens files of either side.
-    `gold_hash` is None where the workers are this machine's own, made for the run: they see the very files that the parent hashed.
+    `gold_seen` is for workers of this machine that are made for the run: what the parent saw of the very files that it hashed, pickled
+    once (their inodes, and where links lead). Others look for themselves.
     """
 
     token: str
@@ -35,7 +36,8 @@ class Shared:
     versions: str
     gold_folder: Path
     gold_spec: Path
-    gold_hash: str | None
+    gold_hash: str
+    gold_seen: bytes
     submission_folder: Path
     needs_files: bool
     plugins: tuple[tuple[str, Path, str], ...]
@@ -89,8 +91,11 @@ def _prepared(shared: Shared) -> tuple[frozenset[Inode], list[Path]]:
         return frozenset(), []
     if not shared.submission_folder.exists():
         raise SubmissionError(f"a dask worker does not see {shared.submission_folder}", hint="share the folder under the same path")
+    if shared.gold_seen:
+        seen: tuple[frozenset[Inode], list[Path]] = pickle.loads(shared.gold_seen)
+        return seen
     try:
-        found = gold_hash(shared.gold_folder, shared.gold_spec) if shared.gold_hash is not None else None
+        found = gold_hash(shared.gold_folder, shared.gold_spec)
     except (GoldError, OSError):
         raise GoldError(f"a dask worker does not see {shared.gold_folder}", hint="share the folder under the same path") from None
     if found != shared.gold_hash:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import EvalsuiteError, MissingExtraError
 from evalsuite.garbage import not_looking
+from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
@@ -34,8 +35,18 @@ if TYPE_CHECKING:
 _CONNECT_SECONDS = 20
 # Answers a chunk, and bytes of their files: few enough that a lost worker costs little, many enough that what a chunk costs does not
 # count, a message of dask's and a lane that is opened behind its walls (80 ms).
-_MOST_ANSWERS, _MOST_BYTES = 2000, 64 << 20
+_MOST_ANSWERS, _MOST_BYTES = 5000, 64 << 20
 _CHUNKS_A_WORKER = 4
+# A cluster that is made for a run is looked at by nobody: how often its processes look at themselves by default (a profile 100 times a
+# second, the loop 50 times) takes a fifth of a core while four workers wait.
+_UNWATCHED = {
+    "distributed.worker.profile.enabled": False,
+    "distributed.worker.memory.monitor-interval": "1s",
+    "distributed.admin.system-monitor.interval": "10s",
+    "distributed.admin.system-monitor.gil.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.tick.cycle": "10s",
+}
 _RETRIES = 3
 _AGAIN, _DIED = object(), object()
 
@@ -91,12 +102,13 @@ class DaskPool:
         try:
             if address is None:
                 quiet = logging.getLogger("evalsuite").getEffectiveLevel() > logging.DEBUG
-                self._cluster = distributed.LocalCluster(
-                    n_workers=self.jobs,
-                    threads_per_worker=1,
-                    dashboard_address=":0",
-                    silence_logs=logging.CRITICAL if quiet else logging.WARNING,
-                )
+                with import_module("dask").config.set(_UNWATCHED):
+                    self._cluster = distributed.LocalCluster(
+                        n_workers=self.jobs,
+                        threads_per_worker=1,
+                        dashboard_address=":0",
+                        silence_logs=logging.CRITICAL if quiet else logging.WARNING,
+                    )
             self._client = distributed.Client(self._cluster or address, timeout=_CONNECT_SECONDS, set_as_default=False)
             self._client.wait_for_workers(1, timeout=_CONNECT_SECONDS)
         except (OSError, ValueError, TimeoutError) as error:
@@ -203,15 +215,17 @@ def _distributed() -> Any:
 
 def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
     brought = tuple((name, Path(file), attribute) for name, file, attribute in SCORERS.brought())
+    folder, needs_files = work.gold.folder.absolute(), any(map(opens_files, tasks))
     return Shared(
         token=uuid.uuid4().hex,
         isolation=work.isolation,
         versions=signature(rules="official", gold_hash="", limits={}),
-        gold_folder=work.gold.folder.absolute(),
+        gold_folder=folder,
         gold_spec=work.gold.spec_file.absolute(),
-        gold_hash=work.gold.hash if work.scheduler is not None else None,
+        gold_hash=work.gold.hash,
+        gold_seen=pickle.dumps((work.gold_inodes, gold_links(folder))) if needs_files and work.scheduler is None else b"",
         submission_folder=tasks[0].submission_folder,
-        needs_files=any(map(opens_files, tasks)),
+        needs_files=needs_files,
         plugins=brought,
         digests=tuple(digest_of(file) for _, file, _ in brought),
         metrics=tuple(SCORERS.metrics.items()),
