@@ -195,9 +195,10 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
 
 def names_queries(check: Check) -> bool:
     """Whether a check has nothing but queries for gold: `.sql` files, for tables, and for texts and numbers that are `temporal`."""
-    reads, gold = SCORERS.load(check.scorer).marker.reads, check.parameters.get("gold")
+    reads = SCORERS.load(check.scorer).marker.reads
     if reads not in TABLES and not (reads in TEXTS and check.extra.get("temporal") is True):
         return False
+    gold = check.parameters.get("gold")
     names = gold if isinstance(gold, list) else [gold]
     return bool(names) and all(isinstance(name, str) and name.lower().endswith(".sql") for name in names)
 

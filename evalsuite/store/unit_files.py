@@ -37,7 +37,7 @@ def set_apart(folder: Path, results: Iterable[Result]) -> Iterator[Result]:
     beside, file = folder / f".{UNITS}.{os.getpid()}.part", folder / UNITS
     try:
         for result in results:
-            columns = _columns(result.details.get("units"))
+            columns = _columns(result.detail("units"))
             n = len(next(iter(columns.values()))[0]) if columns else 0
             if n <= MOST_IN_LINE:
                 yield result
@@ -83,7 +83,7 @@ def whole_units(folder: Path, results: Iterable[Result], *, read: Reader | None 
     with ExitStack() as stack:
         handle: BinaryIO | None = None
         for result in results:
-            apart = result.details.get("units")
+            apart = result.detail("units")
             if not isinstance(apart, Mapping) or "sha256" not in apart:
                 yield result
                 continue
