@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, time
 from decimal import Decimal
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +35,18 @@ def as_lines(rows: Sequence[Sequence[Any]]) -> bytes:
         rows = [[csv_cell(cell) if type(cell) in _CONVERTED else cell for cell in row] for row in rows]
     csv.writer(block, lineterminator="\n").writerows(rows)
     return block.getvalue().encode("utf-8", "backslashreplace")
+
+
+@cache
+def quoted_codes() -> list[int]:
+    """The code points for which the csv module of this Python puts a cell in quotes."""
+
+    def line_with(character: str) -> str:
+        block = io.StringIO()
+        csv.writer(block, lineterminator="\n").writerow([character, ""])
+        return block.getvalue()
+
+    return [ord(character) for character in ',"\n\r' if line_with(character).startswith('"')]
 
 
 class CsvText:

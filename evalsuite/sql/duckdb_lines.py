@@ -4,19 +4,17 @@ Functions go by their full name, so that no macro of a database can stand in the
 """
 
 import contextlib
-import csv
-import io
 import json
 import re
 import struct
 from collections.abc import Iterator, Sequence
-from functools import cache, reduce
+from functools import reduce
 from operator import or_
 from typing import Any
 
 from evalsuite.sql.arrow_stream import Batch, read_batches
 from evalsuite.sql.cell_forms import INTEGERS
-from evalsuite.sql.csv_text import as_lines
+from evalsuite.sql.csv_text import as_lines, quoted_codes
 from evalsuite.sql.session import Lines
 
 _PART_BYTES = 4 << 20
@@ -151,18 +149,6 @@ def _is_odd(c: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    needs = " OR ".join(f"system.main.contains({text}, system.main.chr({code}))" for code in _special())
+    needs = " OR ".join(f"system.main.contains({text}, system.main.chr({code}))" for code in quoted_codes())
     quoted = f"system.main.concat('\"', system.main.replace({text}, '\"', '\"\"'), '\"')"
     return f"CASE WHEN {needs} THEN {quoted} ELSE {text} END"
-
-
-@cache
-def _special() -> list[int]:
-    """The code points for which the csv module of this Python puts a cell in quotes."""
-
-    def line_with(character: str) -> str:
-        block = io.StringIO()
-        csv.writer(block, lineterminator="\n").writerow([character, ""])
-        return block.getvalue()
-
-    return [ord(character) for character in ',"\n\r' if line_with(character).startswith('"')]

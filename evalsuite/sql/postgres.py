@@ -9,10 +9,12 @@ from typing import Any
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
 from evalsuite.sql.clock import frozen
+from evalsuite.sql.postgres_lines import line_query, lines_of
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
     Connection,
+    Lines,
     QueryLimits,
     Stream,
     client,
@@ -147,12 +149,20 @@ class PostgresSession:
             self._refuse_side_effects(sql)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
             # DECLARE takes a SELECT or VALUES without any changing part; sent as one prepared message it cannot hold two statements.
-            self._cursor = self.connection.cursor(name="evalsuite")
-            self._cursor.itersize = _CHUNK_ROWS
-            self._cursor.execute(sql)
+            self._open_cursor(sql)
             described = self._cursor.description
-        header = tuple(str(column.name) for column in described)
-        return Stream(header=header, types=tuple(map(self._type_name, described)), chunks=self._chunks(self._cursor))
+            header, types = tuple(str(column.name) for column in described), tuple(map(self._type_name, described))
+            own = list(map(self._own_name, described))
+            if as_text and (written := line_query(sql, own)):
+                self._cursor.close()
+                self._open_cursor(written)
+                return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(own))
+        return Stream(header=header, types=types, chunks=self._chunks())
+
+    def _open_cursor(self, sql: str) -> None:
+        self._cursor = self.connection.cursor(name="evalsuite")
+        self._cursor.itersize = _CHUNK_ROWS
+        self._cursor.execute(sql)
 
     def _refuse_side_effects(self, sql: str) -> None:
         """Raise SQL_NOT_ALLOWED where the statement calls a function that could leave more behind than its result."""
@@ -172,6 +182,11 @@ class PostgresSession:
         known = [self.connection.adapters.types.get(described.param_type(at)) for at in range(n)]
         return [one is not None and one.name in _TIME_TYPES for one in known]
 
+    def _own_name(self, column: Any) -> str:
+        """The server's name of a column's type, empty for arrays and for types that it was not born with."""
+        known = self.connection.adapters.types.get(column.type_code)
+        return known.name if known and column.type_code == known.oid else ""
+
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)
         name = known.name if known else ""
@@ -183,10 +198,18 @@ class PostgresSession:
             return "JSON"
         return _TYPES.get(name, "VARCHAR")
 
-    def _chunks(self, cursor: Any) -> Iterator[Sequence[Sequence[Any]]]:
+    def _chunks(self) -> Iterator[Sequence[Sequence[Any]]]:
+        for rows in self._fetched():
+            yield [tuple(map(neutral, row)) for row in rows]
+
+    def _lines(self, types: Sequence[str]) -> Iterator[Lines]:
         with self._faults():
-            while rows := cursor.fetchmany(_CHUNK_ROWS):
-                yield [tuple(map(neutral, row)) for row in rows]
+            yield from lines_of(self._fetched(), types)
+
+    def _fetched(self) -> Iterator[Sequence[Any]]:
+        with self._faults():
+            while rows := self._cursor.fetchmany(_CHUNK_ROWS):
+                yield rows
             self.connection.rollback()
 
     @contextlib.contextmanager

@@ -27,6 +27,7 @@ BENCHMARKS = {
     "wrong": "tests.benchmarks.wrong_tables",
     "databases": "tests.benchmarks.big_databases",
     "pairs": "tests.benchmarks.sql_pairs",
+    "results": "tests.benchmarks.sql_results",
     "start": "tests.benchmarks.start",
     "jsonl": "tests.benchmarks.jsonl",
     "matching": "tests.benchmarks.matching",

@@ -76,6 +76,11 @@ ROWS = (
         for name in ("ordered", "any order")
     ),
     Row("duckdb_match 200k x 10, one cell", ("databases", "200k, one cell", "ratio"), FETCHING, 1, 0.5),
+    *(
+        Row(f"1M x 3 from queries on {engine}, {order}", ("results", engine, order), "a bare fetch of both (CPU)", 2)
+        for engine in ("DuckDB", "PostgreSQL")
+        for order in ("ordered", "any order")
+    ),
     Row("740 pairs of SQLite queries", ("pairs", "ratio"), LOOP, 1.5, 1.2),
     Row("`check string_match`", ("start", "ratios", "check string_match"), PASS, 8, 6),
     Row("`--help`", ("start", "ratios", "--help"), PASS, 8, 6),

@@ -4,8 +4,10 @@ import contextlib
 import csv
 import io
 import tempfile
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -17,7 +19,7 @@ from evalsuite.sql.cell_forms import csv_form
 from evalsuite.sql.csv_text import CsvFile, CsvText
 from evalsuite.sql.execute import execute, write_result
 from evalsuite.sql.session import Connection, QueryLimits
-from evalsuite.types import Table
+from evalsuite.types import Fault, Table
 from tests.sql.conftest import ENGINES, Made
 
 LIMITS = QueryLimits(seconds=60)
@@ -52,6 +54,34 @@ CELLS = {
     "ENUM('a,b', 'c')": st.sampled_from(["a,b", "c"]),
     "JSON": st.sampled_from(['{"a": [1, "x,y"]}', "null", "1.50"]),
     "INTEGER[]": st.lists(st.none() | st.integers(-9, 9), max_size=3),
+}
+
+
+# The same for PostgreSQL; some are none that Python holds.
+POSTGRES_CELLS = {
+    "int2": st.integers(-(2**15), 2**15 - 1),
+    "int8": st.integers(-(2**63), 2**63 - 1),
+    "oid": st.integers(0, 2**32 - 1),
+    "float8": FLOATS.map(str),
+    "float4": st.floats(width=32).map(str) | st.just("1234567"),
+    "numeric": st.decimals(allow_nan=True, min_value=-(10**9), max_value=10**9).map(str) | st.sampled_from(["1e20", "1.500", "Infinity"]),
+    "numeric(12,3)": st.decimals(-(10**8), 10**8, places=3).map(str),
+    "text": TEXTS,
+    "varchar(9)": TEXTS,
+    "char(4)": st.sampled_from(["a", "a,b", "", "'"]),
+    "bool": st.booleans(),
+    "bytea": st.binary(max_size=4).map(lambda cell: f"\\x{cell.hex()}"),
+    "date": st.dates().map(str) | st.sampled_from(["infinity", "10000-01-01", "0044-03-15 BC"]),
+    "time": st.times().map(str),
+    "timestamp": MOMENTS.map(str) | st.sampled_from(["infinity", "10000-01-01", "0044-03-15 10:00:00 BC"]),
+    "timestamptz": MOMENTS.map(lambda moment: f"{moment}+00") | st.sampled_from(["2020-01-01 00:00:00+02", "-infinity"]),
+    "timetz": st.just("10:00:00.5+02"),
+    "interval": st.sampled_from(["3 days", "1 year 2 months", "-00:00:01.5"]),
+    "uuid": st.uuids().map(str),
+    "json": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
+    "jsonb": st.sampled_from(['{"a": [1, "x,y"]}', "1.50"]),
+    "int4[]": st.sampled_from(["{1,NULL,2}", "{}"]),
+    "inet": st.just("10.0.0.1/24"),
 }
 
 
@@ -124,6 +154,43 @@ def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
 def test_duckdb_writes_what_python_would_at_length(data: st.DataObject) -> None:
     """The same of a thousand results."""
     check_some_columns(data)
+
+
+def outcome(of: Callable[[str, Connection], bytes], sql: str, connection: Connection) -> bytes | Fault:
+    """The text of a result, or the fault that there is instead."""
+    try:
+        return of(sql, connection)
+    except FaultError as error:
+        return error.fault
+
+
+def check_some_of_postgres(data: st.DataObject, connection: Connection) -> None:
+    """Columns of any types come out of the server's own text byte by byte as from psycopg's cells, or end in the same fault."""
+    types = data.draw(st.lists(st.sampled_from(sorted(POSTGRES_CELLS)), min_size=1, max_size=6))
+    rows = data.draw(st.lists(st.tuples(*(st.none() | POSTGRES_CELLS[type_] for type_ in types)), min_size=1, max_size=6))
+
+    def literal(cell: Any, type_: str) -> str:
+        quoted = "NULL" if cell is None else "'" + str(cell).replace("'", "''") + "'"
+        return f"{quoted}::{type_}"
+
+    values = ", ".join(f"({', '.join(map(literal, row, types))})" for row in rows)
+    sql = f"SELECT * FROM (VALUES {values}) AS t"
+    assert outcome(written, sql, connection) == outcome(modelled, sql, connection)
+
+
+@settings(max_examples=20, deadline=None)
+@given(data=st.data())
+def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataObject) -> None:
+    """What PostgreSQL writes of columns of any types is what Python would write of their cells."""
+    check_some_of_postgres(data, postgres)
+
+
+@pytest.mark.slow
+@settings(max_examples=2000, deadline=None)
+@given(data=st.data())
+def test_postgres_writes_what_python_would_at_length(postgres: Connection, data: st.DataObject) -> None:
+    """The same of two thousand results."""
+    check_some_of_postgres(data, postgres)
 
 
 def test_floats_in_a_later_batch(tmp_path: Path) -> None:
