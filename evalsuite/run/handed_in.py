@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -34,8 +34,11 @@ def read_handed_in(
     mode: str | None = None,
     isolation: str = "process",
     zygote: Zygote | None = None,
+    modules: Collection[str] = (),
 ) -> Submission:
     """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; `zygote` forks the worker, None: one of its own.
+
+    That zygote imports `modules` meanwhile.
 
     Without `gold` every answer is kept, in `layout`, which otherwise is gold's.
 
@@ -55,6 +58,8 @@ def read_handed_in(
         # Its files would be gold's own. The reverse is kept apart by walls.
         raise UsageError(f"the submission {folder} lies in the gold folder", hint="move it out, or name the gold folder itself")
     if isolation == "none":
+        if zygote is not None:
+            zygote.load(modules)
         return read_submission(folder, limits, layout=layout, mode=mode, ids=known)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     try:
@@ -63,7 +68,7 @@ def read_handed_in(
         n_bytes = 0
     ids = None if known is None else sorted(known)
     try:
-        with Calls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote) as calls:
+        with Calls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote, modules=modules) as calls:
             for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, ids, n_bytes=n_bytes):
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}

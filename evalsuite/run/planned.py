@@ -53,12 +53,12 @@ def planned_run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygo
     gold = with_judge(read_gold(gold_dir, layout=options.layout, questions=options.questions), options.judge)
     # Where nothing is known before, a zygote imports while this process goes on.
     ahead = zygote if options.executor == "local" and options.cache is None and options.resume is None else None
-    if ahead is not None and not (options.only or options.pattern or options.group):
-        ahead.load(scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}))
+    is_whole = ahead is not None and not (options.only or options.pattern or options.group)
+    early = scorer_modules({check.scorer for instance in gold.instances for check in instance.checks}) if is_whole else ()
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
     budget = Budget(limits)
-    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote)
+    submission = read_handed_in(result_dir, gold, limits, mode=options.mode, isolation=options.isolation, zygote=zygote, modules=early)
     chosen = options.rules or gold.suite.rules
     wanted = plan(
         gold,

@@ -8,7 +8,7 @@ import os
 import pickle
 import select
 import socket
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +34,7 @@ class Calls:
     """Calls of functions by name, one at a time, in a worker that is started when it is needed and ended with the block.
 
     `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
+    While the worker reads, its zygote imports `modules` for those to come.
     """
 
     def __init__(
@@ -44,6 +45,7 @@ class Calls:
         limits: Mapping[str, int | float],
         hidden: Iterable[Path] = (),
         zygote: Zygote | None = None,
+        modules: Collection[str] = (),
     ) -> None:
         hidden_paths = [str(path.resolve()) for path in hidden]
         paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
@@ -51,6 +53,7 @@ class Calls:
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._zygote, self._owns_zygote = zygote, zygote is None
+        self._modules = modules
 
     def __enter__(self) -> Self:
         return self
@@ -113,6 +116,8 @@ class Calls:
         with undisturbed():
             self._zygote = self._zygote or Zygote(self._hostile)
             self._worker = self._zygote.fork("calls")
+        if self._modules:
+            self._zygote.load(self._modules)
         try:
             send(self._worker.control, pickle.dumps(setup))
             is_ready = self._heard(self._worker, _STARTUP_SECONDS) is not None
