@@ -106,7 +106,7 @@ def test_a_broken_cache_costs_time_only(place: Path) -> None:
 
 
 def test_one_value_that_is_no_result_is_scored_anew(place: Path) -> None:
-    """A cut line and the line of another instance: what stands there is not taken over, and the rest of the cache is."""
+    """The line of another instance is not taken over, and the rest of the cache is."""
     scored(place)
     with sqlite3.connect(place / "cache" / "memo.sqlite") as connection:
         for key, value in connection.execute("SELECT key, value FROM memo WHERE kind = 'score'").fetchall():

@@ -4,14 +4,20 @@ import json
 import os
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from evalsuite.errors import EvalsuiteError, UsageError
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
+from evalsuite.workers.executors import Work, open_executor
 from tests.run.made import make, without_seconds
 
 N_TEXTS = 3000
@@ -103,28 +109,43 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
 
 def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
     """Gold that is another one on the workers ends the run with a message, instead of a score of nothing."""
-    from evalsuite.gold.layouts import read_gold, read_submission
-    from evalsuite.readers.gold_files import gold_hash
-    from evalsuite.run.plan import plan
-    from evalsuite.workers.executors import Work, open_executor
-
     submission, gold = make(tmp_path, n=4)
     read = read_gold(gold)
     assert gold_hash(gold) != "0" * 12
     work = Work(jobs=1, isolation="none", gold=read, gold_inodes=frozenset(), scheduler=cluster.scheduler_address)
     limits = {**read.suite.limits}
-    from evalsuite.readers.limits import resolve_limits
-
     tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits(limits))
     executor = open_executor("dask", work)
     with pytest.raises(EvalsuiteError, match="another gold"):
         list(executor.results(tasks))
 
 
+def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Path) -> None:
+    """They get the inodes of gold's files from it, by which a link to gold is refused; others look for themselves, at the gold they see."""
+    from evalsuite.workers.dask_chunks import _prepared
+    from evalsuite.workers.dask_pool import _shared
+
+    submission, gold = make(tmp_path, n=8)
+    read = replace(read_gold(gold), hash=gold_hash(gold))
+    tasks = plan(read, read_submission(submission), rules=None, limits=resolve_limits())
+    seen = gold_inodes(gold) | {(0, 0)}
+    for scheduler, found in ((None, seen), ("tcp://10.0.0.5:8786", seen - {(0, 0)})):
+        shared = _shared(tasks, Work(jobs=1, isolation="process", gold=read, gold_inodes=seen, scheduler=scheduler))
+        assert _prepared(shared)[0] == found
+
+
+def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
+    """A key that dask renames would be set for nobody."""
+    dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
+    pytest.importorskip("distributed", reason="the extra `dask` is not installed")
+    from evalsuite.workers.dask_pool import _UNWATCHED
+
+    assert [key for key in _UNWATCHED if dask.config.get(key, None) is None] == []
+
+
 def test_no_such_executor_and_no_such_scheduler() -> None:
     """Unknown names and addresses are errors that say what to write."""
     from evalsuite.types import Gold, Suite
-    from evalsuite.workers.executors import Work, open_executor
 
     gold = Gold(folder=Path("gold"), spec_file=Path("gold/x_eval.jsonl"), instances=(), suite=Suite(name="gold"))
     work = Work(jobs=1, isolation="none", gold=gold, gold_inodes=frozenset(), scheduler="tcp://127.0.0.1:9")
