@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from pathlib import Path
@@ -15,6 +16,8 @@ from evalsuite.sql.session import NOT_SELECT, OUTSIDE, Connection, QueryLimits, 
 _log = logging.getLogger(__name__)
 
 _PAGE_ROWS = 2000
+# As the service names a table in what it says: `Access Denied: Table project:dataset.table: ...`.
+_TABLE = re.compile(r"[\w-]+:[\w-]+\.[\w$-]+")
 _TYPES = {
     "INTEGER": "BIGINT",
     "INT64": "BIGINT",
@@ -94,10 +97,10 @@ class BigquerySession:
     def estimate(self, sql: str) -> int:
         """The bytes that one SELECT would read: a dry run, which costs nothing."""
         sql = frozen(sql, "bigquery", self._limits.clock)
-        with self._faults():
+        with self._faults(sql):
             dry = self.client.query(sql, job_config=self._config(dry_run=True), **self._patience())
         if dry.statement_type != "SELECT":
-            raise not_allowed(NOT_SELECT)
+            raise not_allowed(NOT_SELECT, f"this is {dry.statement_type}" if dry.statement_type else "")
         return int(dry.total_bytes_processed or 0)
 
     def stream(self, sql: str, *, as_text: bool = False) -> Stream:
@@ -105,7 +108,7 @@ class BigquerySession:
         self.billed_bytes, sql = None, frozen(sql, "bigquery", self._limits.clock)
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:
             raise FaultError("LIMIT", f"the statement would read {n_bytes} bytes (limit billed_bytes: {self._limits.billed_bytes})")
-        with self._faults():
+        with self._faults(sql):
             self._job = self.client.query(sql, job_config=self._config(dry_run=False), **self._patience())
             rows = self._job.result(page_size=_PAGE_ROWS, **self._patience())
             self.billed_bytes = self._job.total_bytes_billed
@@ -138,8 +141,8 @@ class BigquerySession:
                 yield [tuple(map(neutral, row.values())) for row in page]
 
     @contextlib.contextmanager
-    def _faults(self) -> Iterator[None]:
-        """Turn what the client raises into a fault with fixed words."""
+    def _faults(self, sql: str = "") -> Iterator[None]:
+        """Turn what the client raises into a fault with fixed words, and the part of the statement that it names."""
         api = client("google.api_core.exceptions", "bigquery")
         auth = client("google.auth.exceptions", "bigquery")
         gone = (api.ServerError, auth.TransportError, client("requests.exceptions", "bigquery").ConnectionError, ConnectionError)
@@ -155,9 +158,9 @@ class BigquerySession:
             raise server_gone("BigQuery") from None
         except (api.GoogleAPICallError, auth.GoogleAuthError) as error:
             _log.debug("bigquery: %s", type(error).__name__)
-            raise self._fault_of(error) from None
+            raise self._fault_of(error, sql) from None
 
-    def _fault_of(self, error: Any) -> FaultError:
+    def _fault_of(self, error: Any, sql: str) -> FaultError:
         details = getattr(error, "errors", None) or [{}]
         reason, text = str(details[0].get("reason", "")), str(error)
         if reason == "bytesBilledLimitExceeded":
@@ -167,7 +170,8 @@ class BigquerySession:
         if reason in ("resourcesExceeded", "responseTooLarge", "quotaExceeded", "rateLimitExceeded"):
             return FaultError("LIMIT", "the statement needs more than BigQuery gives it")
         if reason == "accessDenied":
-            return not_allowed(OUTSIDE)
+            said = str(details[0].get("message", ""))
+            return not_allowed(OUTSIDE, next((table for table in _TABLE.findall(said) if table.rpartition(".")[2] in sql), ""))
         if reason == "notFound" or "Unrecognized name" in text:
             return sql_error("name")
         return sql_error("syntax" if "Syntax error" in text else "value" if reason == "invalidQuery" else "other")

@@ -33,7 +33,10 @@ TYPES = {
 
 
 class Stub(ThreadingHTTPServer):
-    """The service: `setup` statements make its tables; `bytes_processed` is what each dry run says."""
+    """The service: `setup` statements make its tables; `bytes_processed` is what each dry run says.
+
+    `failures` are the HTTP codes that the next real runs end in; what reads `hidden` is denied.
+    """
 
     daemon_threads = True
 
@@ -46,6 +49,7 @@ class Stub(ThreadingHTTPServer):
         self.requests: list[tuple[str, str, dict[str, Any]]] = []
         self.jobs: dict[str, dict[str, Any]] = {}
         self.bytes_processed = 1000
+        self.failures: list[int] = []
         self.cancelled = threading.Event()
 
     @property
@@ -96,6 +100,16 @@ class _Handler(BaseHTTPRequestHandler):
     def _insert(self, body: dict[str, Any]) -> None:
         configuration = body["configuration"]
         sql, dry = configuration["query"]["query"], bool(configuration.get("dryRun"))
+        if self.server.failures and not dry:
+            code = self.server.failures.pop(0)
+            # The client itself tries a backend's error again.
+            reason = "backendError" if code == 500 else "notImplemented"
+            self._send({"error": {"code": code, "message": "ill", "errors": [{"reason": reason, "message": "ill"}]}}, code=code)
+            return
+        if "hidden" in sql:
+            text = "Access Denied: Table p:sales.hidden: User does not have permission to query table p:sales.hidden."
+            self._send({"error": {"code": 403, "message": text, "errors": [{"reason": "accessDenied", "message": text}]}}, code=403)
+            return
         identity = body.get("jobReference", {}).get("jobId") or f"dry{len(self.server.jobs)}"
         query = {"statementType": self._kind(sql), "totalBytesProcessed": str(self.server.bytes_processed)}
         query["totalBytesBilled"] = "0" if dry else str(self.server.bytes_processed)

@@ -1,5 +1,6 @@
 """Google's real client classes against the loopback stub: what is sent, and what becomes of the answers."""
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import pytest
 
 from evalsuite.cli import main
 from evalsuite.errors import FaultError, UsageError
+from evalsuite.sql import open_session
 from evalsuite.sql.execute import execute, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from tests.sql.bigquery_stub import Stub
@@ -94,6 +96,32 @@ def test_a_service_that_goes_away_is_nobodys_answer(stub: Stub, tmp_path: Path) 
     assert main([*words, "--limit", "seconds=2", "-q"]) == 4
     rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
     assert {(row["status"], row["fault"], row["score"]) for row in rows} == {("unscored", "NEEDS_CONNECTION", None)}
+
+
+def test_a_service_that_is_ill(stub: Stub, tmp_path: Path) -> None:
+    """What ends in the service's own error is asked once more; where it ends so again, or in HTTP 500 all the time, it is unscored."""
+    words = made_lite(tmp_path, f"bq: {{engine: bigquery, project: p, endpoint: '{stub.url}', prefix: q}}\n")
+    for failures, code, expected in (
+        ([501], 0, {("scored", None, 1), ("scored", None, 0)}),
+        ([501] * 4, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+        ([500] * 1000, 4, {("unscored", "NEEDS_CONNECTION", None)}),
+    ):
+        stub.requests.clear()
+        stub.failures = list(failures)
+        assert main([*words, "--limit", "seconds=2", "-q"]) == code
+        rows = [json.loads(line) for line in (tmp_path / "out/results.jsonl").read_text().splitlines()]
+        assert {(row["status"], row["fault"], row["score"]) for row in rows} == expected
+        real = [body for method, path, body in stub.requests if path.endswith("/jobs") and not body["configuration"].get("dryRun")]
+        assert len(failures) > 4 or len(real) == {1: 3, 4: 4}[len(failures)]
+
+
+def test_a_refusal_names_the_part(stub: Stub) -> None:
+    """What is no SELECT is called by its kind, what may not be read by its table."""
+    with contextlib.closing(open_session(connection(stub), QueryLimits())) as session:
+        for sql, part in (("DELETE FROM items", "this is DELETE"), ("SELECT * FROM sales.hidden", "p:sales.hidden")):
+            with pytest.raises(FaultError) as caught:
+                session.stream(sql)
+            assert (caught.value.fault.code, caught.value.fault.detail.endswith(f": {part}")) == ("SQL_NOT_ALLOWED", True)
 
 
 def test_default_dataset(stub: Stub) -> None:
