@@ -10,6 +10,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.store.given_labels import difference_by_people, keep_labels, labels_beside, score_by_people, write_labels, written_labels
 from evalsuite.types import Result
+from tests.cli.test_run import text_gold, text_submission
 
 
 def _result(name: str, score: float | None, status: str = "scored") -> Result:
@@ -126,3 +127,16 @@ def test_labels_that_stand_there_stay(tmp_path: Path) -> None:
     given.write_text("id,verdict\na,wrong\nc,\ne,right\n", encoding="utf-8")
     keep_labels(given, tmp_path / "run")
     assert written_labels(beside) == {"a": ("0", ""), "b": ("", "look again"), "c": ("0.5", "half"), "e": ("1", "")}
+
+
+def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A broken file of labels beside a run costs the score by people alone, and the report says which file and line it is."""
+    gold, submission = text_gold(tmp_path / "gold", a="Paris", b="Rome"), text_submission(tmp_path / "sub", a="Paris", b="Bern")
+    folder = tmp_path / "run"
+    assert main(["run", str(submission), "--gold", str(gold), "--out", str(folder), "--quiet"]) == 0
+    labels_beside(folder).write_text("instance_id,label\na,1\na,0\n")
+    capsys.readouterr()
+    assert main(["report", str(folder)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.count("the labels beside the run are not used") == 1
+    assert "run.labels.csv:3: 'a' stands twice" in shown
