@@ -116,7 +116,8 @@ class Databases:
             return Living(tasks=tasks)
         computing = LivingGold(
             connections=self.connections(),
-            queries=self.queries(),
+            # Of a suite that hides its gold nothing stays behind.
+            queries=self._keeping("gold-sql") if self._gold.suite.extra.get("hidden") is not True else self.queries(),
             place=self.made("gold"),
             as_of=as_of,
             clock=int(self._limits.get(CLOCK, 0)),
@@ -141,7 +142,7 @@ class Databases:
         return SqlAnswers(
             others,
             connections=self.connections,
-            queries=self._answering,
+            queries=lambda: self._keeping("sql"),
             folder=lambda: (run_folder / FOLDER).absolute() if run_folder is not None else self.made(FOLDER),
             gold_inodes=gold_inodes,
             ves=ves,
@@ -176,10 +177,11 @@ class Databases:
             self._place.close()
             self._place = None
 
-    def _answering(self) -> "Queries":
+    def _keeping(self, name: str) -> "Queries":
+        """What runs statements whose results are kept under this name, by statement and state of their database."""
         from evalsuite.sql.execute import ResultCache
 
-        return self.queries(ResultCache(self._cache / "sql") if self._cache is not None else None)
+        return self.queries(ResultCache(self._cache / name) if self._cache is not None else None)
 
     def queries(self, cache: "ResultCache | None" = None) -> "Queries":
         """What runs statements, in processes of its own, under the limits of the run."""

@@ -1,6 +1,8 @@
 """Gold that a query gives: computed when the run starts, frozen into it, kept on request, and watched for drift."""
 
 import json
+import os
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,27 @@ def test_kept_gold_is_taken_over_as_it_was(place: Place) -> None:
     (file,) = kept.glob("*.csv")
     file.write_text("region,total\nnorth,1\n")
     assert place.run("--gold-cache", str(kept))[1]["living_gold"]["q1"]["hash"] != first["living_gold"]["q1"]["hash"]
+
+
+def test_a_known_result_is_gold_until_the_data_change(place: Place) -> None:
+    """The same query on the same data is not run again; on data that changed it is, as with --no-cache. Hidden gold is not kept."""
+    _, first = place.run()
+    (kept,) = (place.folder / ".evalsuite").rglob("gold-sql/*/result.csv")
+    kept.write_text("region,total\nnorth,39\n")
+    gold = [(row["score"], run["living_gold"]["q1"]["hash"]) for row, run in (place.run(), place.run("--no-cache"))]
+    assert (gold[0][0], gold[1]) == (0, (1, first["living_gold"]["q1"]["hash"]))
+    database = place.folder / "databases" / "shop.sqlite"
+    before = database.stat()
+    data = database.read_bytes()
+    database.write_bytes(data.replace(b"north", b"south"))
+    # Its size and times are as they were.
+    os.utime(database, ns=(before.st_atime_ns, before.st_mtime_ns))
+    place.answer("region,total\nsouth,40\n")
+    assert place.run()[0]["score"] == 1
+    shutil.rmtree(place.folder / ".evalsuite")
+    (place.gold / "suite.yaml").write_text("hidden: true\n")
+    place.run()
+    assert not list((place.folder / ".evalsuite").rglob("result.csv"))
 
 
 @pytest.mark.parametrize("condition", ["day < :as_of", "day < '{{as_of}}'", "day < '{{ as_of }}'"])
