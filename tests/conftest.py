@@ -2,9 +2,10 @@
 
 import compileall
 import os
+import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -61,6 +62,24 @@ def pytest_configure(config: pytest.Config) -> None:
     look_seldom()
     if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "evalsuite", quiet=2)
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """The folder that `make` was told to fill, once for all processes of a parallel test run; nobody may change it."""
+    import fcntl
+
+    base = factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    place, done = shared / name, shared / f"{name}.done"
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not done.exists():
+            # What a process left that failed on the way.
+            shutil.rmtree(place, ignore_errors=True)
+            place.mkdir()
+            make(place)
+            done.touch()
+    return place
 
 
 @pytest.fixture(scope="session")

@@ -1,12 +1,9 @@
 """The corpus of hostile submissions, built and run once for all tests of this folder."""
 
-import contextlib
-import fcntl
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -18,7 +15,7 @@ import pytest
 from evalsuite.reports import BINARY, FORMATS
 from evalsuite.scorers import SCORERS
 from tests.attacks.must import Seen
-from tests.conftest import ROOT
+from tests.conftest import ROOT, made_once
 from tests.processes import finished
 
 MAKER = Path(os.environ.get("EVALSUITE_ATTACKS", ROOT.parent / "shared" / "attacks")) / "make_corpus.py"
@@ -108,23 +105,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Corpus:
         pytest.skip(f"no corpus maker at {MAKER} (set EVALSUITE_ATTACKS to its folder)")
     if not hasattr(os, "mkfifo"):
         pytest.skip("the corpus needs pipes and links")
-    base = tmp_path_factory.getbasetemp()
-    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
-    place = shared / "attacks"
-    with _alone(shared / "attacks.lock"):
-        if not (place / "done").exists():
-            place.mkdir(exist_ok=True)
-            _build(place)
-            _run(place)
-            (place / "done").touch()
-    return Corpus(place)
-
-
-@contextlib.contextmanager
-def _alone(lock: Path) -> Iterator[None]:
-    with lock.open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+    return Corpus(made_once(tmp_path_factory, "attacks", lambda place: (_build(place), _run(place))))
 
 
 def _build(place: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, made_once
 from tests.processes import finished
 
 SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW", "memfd_create", "fcntl")
@@ -36,9 +36,11 @@ def verdicts(run: Path) -> list[str]:
 @pytest.fixture(scope="module")
 def as_here(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """The verdicts of the example on this system."""
-    folder = tmp_path_factory.mktemp("as_here")
-    assert on("", folder, "run", *EXAMPLE, "--no-cache", "--out", folder / "run", "--quiet").returncode == 0
-    return verdicts(folder / "run")
+
+    def make(folder: Path) -> None:
+        assert on("", folder, "run", *EXAMPLE, "--no-cache", "--out", folder / "run", "--quiet").returncode == 0
+
+    return verdicts(made_once(tmp_path_factory, "as_here", make) / "run")
 
 
 @pytest.mark.parametrize("options", [(), ("--isolation", "none", "--jobs", "1")], ids=["plain", "in-process"])

@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import made_once
 from tests.terminal.commands import make_place
 
 
 @pytest.fixture(scope="session")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder as it was made."""
-    return make_place(tmp_path_factory.mktemp("terminal") / "made")
+    """The folder as it was made, one for all processes of a parallel test run."""
+    return made_once(tmp_path_factory, "terminal", make_place)
 
 
 @pytest.fixture
