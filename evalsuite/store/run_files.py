@@ -3,7 +3,9 @@
 import hashlib
 import json
 import os
+import re
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
@@ -12,6 +14,7 @@ from typing import Any, Final, TypeVar
 
 from evalsuite.errors import OutputError
 from evalsuite.store.unit_files import SEAL, Reader, whole_units
+from evalsuite.texts.characters import MOST_MARKS, is_seen
 from evalsuite.types import Result
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
@@ -21,6 +24,7 @@ _NONE: Final[dict[str, str]] = {}
 _BLANK: Final = "0" * 64
 Text = TypeVar("Text", str, bytes)
 _SHORT: Final = 1 << 10
+_FOREIGN: Final = re.compile(r"[^\x00-\x7f]+")
 
 
 def result_line(result: Result) -> str:
@@ -31,7 +35,20 @@ def result_line(result: Result) -> str:
     text = result.details_text
     details = text.decode() if text is not None else _as_line(result.details)
     line = f'{_as_line(row)[:-1]}, "details": {details}, "seconds": {round(result.seconds, 6)!r}}}'
-    return line if line.isascii() else line.encode("utf-8", "backslashreplace").decode()
+    return _in_sight(line)
+
+
+def _in_sight(text: str) -> str:
+    """A JSON text in which everything can be seen: what cannot stands as its escape of JSON, and is the same when it is read back."""
+    return text if text.isascii() else _FOREIGN.sub(_as_seen, text)
+
+
+def _as_seen(run: re.Match[str]) -> str:
+    out, marks = [], 0
+    for char in run[0]:
+        marks = marks + 1 if unicodedata.category(char)[0] == "M" else 0
+        out.append(char if is_seen(char) and marks <= MOST_MARKS else json.dumps(char)[1:-1])
+    return "".join(out)
 
 
 def whole_line(result: Result) -> str:
@@ -165,7 +182,7 @@ def sealed(run: Mapping[str, Any], results: str = "", *, digest: str = "", units
     """
     digests = {"results": digest or _digest(_as_written(results)), **({"units": units} if units else {}), "run": _BLANK}
     rest = {key: value for key, value in run.items() if key != "digests"}
-    text = json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe) + "\n"
+    text = _in_sight(json.dumps({**rest, "digests": digests}, ensure_ascii=False, indent=2, default=json_safe)) + "\n"
     before, _, after = text.rpartition(_BLANK)
     return before + _digest(_as_written(text)) + after
 

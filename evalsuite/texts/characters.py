@@ -24,6 +24,22 @@ _HIDDEN: Final = re.compile(f"[{_IGNORABLE}]")
 LETTER: Final = "\u01c0"
 
 
+# Printable by Python's rule, yet drawn as nothing: what Unicode calls default-ignorable (joiners, fillers, inherent vowels and all
+# variation selectors), and the blank Braille pattern, the notehead that is none and the filler of Khitan.
+_BLANK_RANGES: Final = (
+    *((0x34F, 0x34F), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180D), (0x180F, 0x180F), (0x3164, 0x3164), (0xFFA0, 0xFFA0)),
+    *((0xFE00, 0xFE0F), (0xE0100, 0xE01EF), (0x2800, 0x2800), (0x1D159, 0x1D159), (0x16FE4, 0x16FE4)),
+)
+_BLANK: Final = frozenset(chr(code) for first, last in _BLANK_RANGES for code in range(first, last + 1))
+# More marks than any script stacks on a letter.
+MOST_MARKS: Final = 8
+
+
+def is_seen(char: str) -> bool:
+    """Whether a character is drawn where it stands: printable, and nothing that Unicode draws as nothing."""
+    return char.isprintable() and char not in _BLANK
+
+
 def visible(text: str) -> str:
     """The text without the characters that are never shown."""
     return text if text.isascii() else _HIDDEN.sub("", text)

@@ -89,5 +89,6 @@ def test_no_report_holds_what_is_not_seen(tmp_path: Path, capsys: pytest.Capture
     assert main(["check", f"nothing{TOWER}\u2800\ufe0f", *sides]) == 2
     shown = capsys.readouterr()
     texts = {" ".join(named): place.read_text(encoding="utf-8") for named, place in places.items()}
+    texts |= {name: (run / name).read_text(encoding="utf-8") for name in ("results.jsonl", "run.json")}
     found = {name: faults(text.replace("\n", "")) for name, text in (texts | {"screen": shown.out, "errors": shown.err}).items()}
     assert {name: what for name, what in found.items() if what} == {}
