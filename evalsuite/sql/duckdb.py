@@ -185,7 +185,7 @@ class DuckdbSession:
                 yield from read_lines(self.connection.sql(written).__arrow_c_stream__(), types)
             except StreamError as error:
                 _log.debug("duckdb: %s", error)
-                if "INTERRUPT" in str(error):
+                if str(error).startswith("INTERRUPT"):
                     raise sql_error("other") from None
                 # The stream has words for its error and no kind: the rows, asked for once more, raise it.
                 self.connection.execute(written)
