@@ -11,7 +11,7 @@ Importing the package is cheap: pandas, duckdb and the like are imported when a 
 # Set by hand: importing `typing` would be most of what `evalsuite --version` costs.
 TYPE_CHECKING = False
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["TestSuite", "__version__", "assert_scores", "evaluate", "score"]
 
 _NAMES = {

@@ -203,7 +203,7 @@ class Metric(ABC):
 
     @property
     def signature(self) -> str:
-        """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.1.0`."""
+        """Name, every option in order and the version, in sacrebleu's manner: `f1|variant:squad|tokens:word|version:0.2.0`."""
         options = [f"{f.name}:{_option_in_words(getattr(self, f.name))}" for f in fields(self) if f.name != "field" or self.field]
         return "|".join([self.name, *sorted(options, key=lambda text: text.startswith("field:")), *self.versions()])
 

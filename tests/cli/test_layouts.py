@@ -49,7 +49,7 @@ def test_strict_rules_have_no_reference(capsys: pytest.CaptureFixture[str]) -> N
     assert main([*RUN, "--no-save", "--rules", "strict"]) == 0
     out = capsys.readouterr().out
     assert "layout lite) · sub (3 handed in) · rules strict" in out
-    assert "|rules:strict|" in out.replace("evalsuite:0.1.0|", "|")
+    assert "|rules:strict|" in out.replace("evalsuite:0.2.0|", "|")
 
 
 def test_queries_are_refused_without_a_connection(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
