@@ -12,7 +12,7 @@ import logging
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -20,15 +20,17 @@ from typing import Any, Protocol, TypeVar
 from evalsuite.errors import FaultError
 from evalsuite.memo import Memo
 from evalsuite.sql import ENGINES, open_session
+from evalsuite.sql.cell_forms import ColumnKind
 from evalsuite.sql.clock import asks_time
 from evalsuite.sql.csv_text import CsvFile, CsvText
 from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written
-from evalsuite.sql.spill import Collector
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Table
 
 _log = logging.getLogger(__name__)
 
+# About what a cell takes beside its text.
+_CELL_BYTES = 8
 _COST, _RESULT = "cost.json", "result.csv"
 
 
@@ -75,17 +77,17 @@ class ResultCache:
         self._memo.put_files(key, write)
 
 
-def run_answer(text: str, connection: Connection, limits: QueryLimits, *, spill: Path | None = None) -> Table:
+def run_answer(text: str, connection: Connection, limits: QueryLimits) -> Table:
     """The table of a submission's SQL text: n_columns x n_rows, each column with its type. Arguments, raises: see `execute`."""
-    return execute(text, connection, limits, spill=spill).table
+    return execute(text, connection, limits).table
 
 
-def execute(text: str, connection: Connection, limits: QueryLimits, *, spill: Path | None = None) -> Executed:
+def execute(text: str, connection: Connection, limits: QueryLimits) -> Executed:
     """The table of one SELECT with what it cost; the connection is opened and closed again.
 
-    `spill` is a private folder for results above `held_bytes`; without one such a result is a LIMIT. A table spilled there can be read
-    as long as the folder stands. An embedded engine holds to its limits as far as it lets itself be interrupted: one single operation
-    can outlast `seconds` and memory can go beyond `memory_mib`, so hostile text belongs in a process that can be killed.
+    The result is held in memory: above `held_bytes` it is a LIMIT. An embedded engine holds to its limits as far as it lets itself be
+    interrupted: one single operation can outlast `seconds` and memory can go beyond `memory_mib`, so hostile text belongs in a process
+    that can be killed.
 
     Raises:
         FaultError: SQL_NOT_ALLOWED, SQL_ERROR, LIMIT or TIMEOUT.
@@ -93,13 +95,13 @@ def execute(text: str, connection: Connection, limits: QueryLimits, *, spill: Pa
     """
     statement = only_statement(text, ENGINES[connection.engine].dialect, most_bytes=limits.sql_bytes)
     with contextlib.closing(open_session(connection, limits)) as session:
-        return ask(session, statement, limits, spill=spill)
+        return ask(session, statement, limits)
 
 
-def ask(session: Session, statement: str, limits: QueryLimits, *, spill: Path | None = None) -> Executed:
+def ask(session: Session, statement: str, limits: QueryLimits) -> Executed:
     """`execute` on a session that is open already, for a statement that `only_statement` gave."""
     started = time.monotonic()
-    collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits, spill))
+    collector = pour(session, statement, limits, lambda stream: Collector(stream.header, stream.types, limits))
     table = collector.table()
     cost = Cost(seconds=time.monotonic() - started, rows=table.n_rows, bytes=collector.n_bytes, billed_bytes=session.billed_bytes)
     return Executed(table=table, cost=cost, sql=statement)
@@ -127,6 +129,37 @@ def write_result(
     if cache and key:
         cache.put(key, written)
     return written
+
+
+class Collector:
+    """Takes a result's chunks of rows in order and gives its `Table`; raises LIMIT as soon as one of the limits is passed."""
+
+    def __init__(self, header: Sequence[str], types: Sequence[str] | None, limits: QueryLimits) -> None:
+        if len(header) > limits.columns:
+            raise FaultError("LIMIT", f"the result has {len(header)} columns (limit columns: {limits.columns})")
+        self.n_bytes = self.n_rows = 0
+        self._header, self._types, self._limits = tuple(header), types, limits
+        self._kinds = [ColumnKind() for _ in header]
+        self._columns: list[list[Any]] = [[] for _ in header]
+
+    def add(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Take a chunk of rows of neutral cells."""
+        self.n_rows += len(rows)
+        if self.n_rows > self._limits.rows:
+            raise FaultError("LIMIT", f"the result has more than {self._limits.rows} rows (limit rows)")
+        # Of a chunk without rows there are no columns either.
+        for kind, held, column in zip(self._kinds, self._columns, zip(*rows, strict=True), strict=False):
+            self.n_bytes += sum(len(cell) if isinstance(cell, str | bytes) else 0 for cell in column) + _CELL_BYTES * len(column)
+            held.extend(column)
+            kind.see(column)
+        for name, most in (("result_bytes", self._limits.result_bytes), ("table_bytes", self._limits.held_bytes)):
+            if self.n_bytes > most:
+                raise FaultError("LIMIT", f"the result has more than {most} bytes (limit {name})")
+
+    def table(self) -> Table:
+        """The whole result."""
+        types = tuple(self._types or (kind.name for kind in self._kinds))
+        return Table(header=self._header, columns=tuple(self._columns), n_rows=self.n_rows, types=types)
 
 
 class Sink(Protocol):

@@ -52,8 +52,8 @@ class Connection:
 class QueryLimits:
     """The limits of one statement.
 
-    `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells kept in memory, beyond which they are spilled to
-    Parquet files · `result_bytes` of cells in all · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill ·
+    `seconds` wall clock · `rows`, `columns` of the result · `held_bytes` of cells where they are kept in memory ·
+    `result_bytes` of a result in all · `memory_mib` of an embedded engine · `billed_bytes` that BigQuery may bill ·
     `sql_bytes` length of the statement · `clock` where the clock of the statement stands, in seconds since 1970 (0: it goes).
     """
 

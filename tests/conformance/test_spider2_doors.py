@@ -16,11 +16,11 @@ from evalsuite.explain.instance_evidence import explain_results
 from evalsuite.readers import csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
-from evalsuite.sql.cell_forms import csv_form
 from evalsuite.tables import evidence
 from evalsuite.types import Result, Score, Table
 from tests.conformance import predicates as p
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
+from tests.sql.csv_model import csv_form
 
 pytestmark = pytest.mark.conformance
 FOLDERS = submissions()

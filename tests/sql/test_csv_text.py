@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
 from evalsuite.sql import open_session
-from evalsuite.sql.cell_forms import csv_form
 from evalsuite.sql.csv_text import CsvFile, CsvText
 from evalsuite.sql.execute import execute, write_result
 from evalsuite.sql.session import Connection, QueryLimits
 from evalsuite.types import Fault, Table
 from tests.sql.conftest import ENGINES, Made
+from tests.sql.csv_model import csv_form
 
 LIMITS = QueryLimits(seconds=60)
 every_engine = pytest.mark.parametrize("made", ENGINES, indirect=True)

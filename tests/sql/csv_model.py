@@ -1,0 +1,25 @@
+"""The plain model of how a result reads as a CSV file, cell by cell."""
+
+from collections.abc import Sequence
+from datetime import datetime, time
+from typing import Any
+
+from evalsuite.sql.cell_forms import INSTANT, csv_cell
+from evalsuite.types import Table
+
+
+def csv_form(table: Table) -> Table:
+    """The table as the CSV reader would give it had pandas written it: text cells, "" for NULL, no types.
+
+    Gold of the same question is a CSV file, so its rules of reading must hold for both sides. A column of instants that all lie on
+    midnight shows days, as pandas does; booleans are True and False.
+    """
+    types = table.types or ("VARCHAR",) * len(table.columns)
+    columns = tuple(_csv_column(column, type_) for column, type_ in zip(table.columns, types, strict=True))
+    return Table(header=table.header, columns=columns, n_rows=table.n_rows, name=table.name)
+
+
+def _csv_column(column: Sequence[Any], type_: str) -> list[str]:
+    instants = type_ in ("TIMESTAMP", INSTANT)
+    days = instants and all(cell.timetz().replace(tzinfo=None) == time() for cell in column if isinstance(cell, datetime))
+    return [csv_cell(cell, days=days) for cell in column]
