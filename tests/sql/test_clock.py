@@ -6,6 +6,8 @@ from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any
 
+import duckdb
+import psycopg
 import pytest
 
 from evalsuite.errors import FaultError
@@ -14,6 +16,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.clock import asks_time, frozen
 from evalsuite.sql.execute import ResultCache, execute, write_result
 from evalsuite.sql.session import Connection, QueryLimits, Written
+from tests.sql import postgres_server
 
 AT = clock_of("2024-02-29T18:30:05Z")
 DAY, MOMENT = date(2024, 2, 29), datetime(2024, 2, 29, 18, 30, 5, tzinfo=UTC)
@@ -91,8 +94,6 @@ def test_sqlite(sqlite: Connection, sql: str, expected: Any) -> None:
 )
 def test_duckdb(tmp_path: Path, sql: str, expected: Any) -> None:
     """Macros of this connection stand before DuckDB's functions, in a file that is only read and in its views."""
-    import duckdb
-
     file = tmp_path / "a.duckdb"
     with duckdb.connect(str(file)) as writer:
         writer.execute("CREATE VIEW asked AS SELECT current_date AS day, now() AS moment")
@@ -204,3 +205,30 @@ def test_no_cache_serves_another_day(sqlite: Connection, tmp_path: Path) -> None
     assert asked(QueryLimits(clock=clock_of("2024-03-01"))).cost.cached
     asked(QueryLimits())
     assert not asked(QueryLimits()).cost.cached
+
+
+def test_nothing_is_kept_of_a_database_whose_views_ask_the_time(sqlite: Connection, postgres: Connection, tmp_path: Path) -> None:
+    """Its state cannot be told from its bytes, unless the clock stands still; a view or macro that asks nothing changes nothing."""
+    plain, moving = (str(tmp_path / f"{name}.duckdb") for name in ("plain", "moving"))
+    for place, text in ((plain, "42"), (moving, "now()")):
+        with duckdb.connect(place) as writer:
+            writer.execute(f"CREATE MACRO told() AS {text}")
+
+    def state(connection: Connection, at: int = 0) -> str | None:
+        with contextlib.closing(open_session(connection, QueryLimits(clock=at))) as session:
+            return session.fingerprint()
+
+    assert state(sqlite) is None
+    assert state(sqlite, AT)
+    assert state(Connection(name="p", engine="duckdb", database=plain))
+    assert state(Connection(name="m", engine="duckdb", database=moving)) is None
+    assert state(Connection(name="m", engine="duckdb", database=moving), AT)
+    assert state(postgres)
+    login = {key: postgres.options[key] for key in ("host", "port", "password")}
+    with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
+        owner.execute("CREATE VIEW lately AS SELECT current_date - 7 AS day")
+        try:
+            assert state(postgres) is None
+            assert state(postgres, AT) is None
+        finally:
+            owner.execute("DROP VIEW lately")
