@@ -85,7 +85,7 @@ def test_no_page_sends_anybody_to_an_index() -> None:
         assert "install 'evalsuite[" not in text, page
         assert "OWNER" not in text, page
     told = [page.name for page in pages if "example/evalsuite" in page.read_text(encoding="utf-8")]
-    assert told == ["reports.md"]
+    assert told == ["install.md", "reports.md"]
 
 
 def test_the_signature_names_what_is_installed() -> None:

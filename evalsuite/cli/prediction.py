@@ -27,6 +27,7 @@ OWN_OPTIONS = (
     "--databases",
     "--plugin",
     "--allow-programs",
+    "--frozen-clock",
     "--judge",
     "--fail-under",
     "--result-dir",

@@ -18,7 +18,7 @@ class Engine:
     `embedded` engines run inside this process on a file: they can take all its memory, or the process itself, so answers of a
     submission belong in a worker. `options` maps each option to its explanation; `secret` names those that are never shown.
     `bills` tells that a statement costs money, and that a dry run says how much before. `dialect` is what `only_statement` has to know of
-    its SQL.
+    its SQL. `writes_text` engines write results as lines of CSV themselves, where `stream` is called with `as_text=True`.
     """
 
     module: Lazy
@@ -28,6 +28,7 @@ class Engine:
     embedded: bool = False
     secret: tuple[str, ...] = ()
     bills: bool = False
+    writes_text: bool = False
     dialect: Dialect = STANDARD
 
 
@@ -39,6 +40,7 @@ ENGINES: dict[str, Engine] = {
         summary="a DuckDB file, or a folder of .csv and .parquet files, one table each",
         options={"database": "the file or folder"},
         embedded=True,
+        writes_text=True,
         dialect=DUCKDB,
     ),
     "sqlite": Engine(
@@ -65,6 +67,7 @@ ENGINES: dict[str, Engine] = {
         },
         extra="postgres",
         secret=("password",),
+        writes_text=True,
         dialect=POSTGRES,
     ),
     "snowflake": Engine(

@@ -103,7 +103,7 @@ class BigquerySession:
             raise not_allowed(NOT_SELECT, f"this is {dry.statement_type}" if dry.statement_type else "")
         return int(dry.total_bytes_processed or 0)
 
-    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
+    def stream(self, sql: str) -> Stream:
         """The result of one SELECT, page by page, after a dry run."""
         self.billed_bytes, sql = None, frozen(sql, "bigquery", self._limits.clock)
         if (n_bytes := self.estimate(sql)) > self._limits.billed_bytes:

@@ -122,7 +122,7 @@ def write_result(
             files.append(opened.enter_context(CsvFile(place, stream.header, limits)))
             return CsvText(stream.types, files[0].add)
 
-        text = pour(session, statement, limits, open_sink, as_text=True)
+        text = pour(session, statement, limits, open_sink, as_text=ENGINES[connection.engine].writes_text)
         files[0].show_days(text.days)
     cost = Cost(seconds=time.monotonic() - started, rows=files[0].n_rows, bytes=files[0].n_bytes, billed_bytes=session.billed_bytes)
     written = Written(place=place, header=files[0].header, cost=cost, sql=statement)
@@ -176,7 +176,8 @@ S = TypeVar("S", bound=Sink)
 def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Callable[[Stream], S], *, as_text: bool = False) -> S:
     """The sink that a statement's whole result was poured into, within `limits.seconds`. Raises as `execute` does."""
     with _clock(session, limits.seconds) as rang:
-        stream = session.stream(statement, as_text=as_text)
+        # Of other engines nobody asks for text.
+        stream = session.stream(statement, as_text=True) if as_text else session.stream(statement)  # type: ignore[call-arg]
         sink = open_sink(stream)
         for chunk in stream.lines or stream.chunks:
             if rang.is_set():

@@ -131,10 +131,10 @@ class Session(Protocol):
 
     billed_bytes: int | None
 
-    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
+    def stream(self, sql: str) -> Stream:
         """Start a statement that `statement.only_statement` let through; refuses whatever the engine does not take for one SELECT.
 
-        `as_text` asks for `lines` in place of chunks, where the engine can write them.
+        Of an engine that writes text itself `as_text=True` asks for `lines` in place of chunks, where it can write this result so.
         """
         ...
 

@@ -87,7 +87,7 @@ class SnowflakeSession:
         self._limits = limits
         self._cursor: Any = None
 
-    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
+    def stream(self, sql: str) -> Stream:
         """The result of one SELECT, as the connector downloads it, chunk by chunk."""
         if called := _SYSTEM_CALL.search(sql):
             raise not_allowed(OUTSIDE, called[0])

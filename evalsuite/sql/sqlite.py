@@ -134,7 +134,7 @@ class SqliteSession:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
-    def stream(self, sql: str, *, as_text: bool = False) -> Stream:
+    def stream(self, sql: str) -> Stream:
         """The result of one SELECT, chunk by chunk; each cell has its own type."""
         deadline = time.monotonic() + self._seconds
         # Besides the interrupt from outside: it is lost when it falls between two statements.

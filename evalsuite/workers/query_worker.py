@@ -57,7 +57,7 @@ def _run(parent: socket.socket, connection: Connection, limits: QueryLimits, tex
     _say(parent, SAID, statement)
     if receive(parent, most=_LONGEST_ORDER) == GO:
         with contextlib.closing(open_session(connection, limits)) as session:
-            written = pour(session, statement, limits, partial(_opened, parent), as_text=True)
+            written = pour(session, statement, limits, partial(_opened, parent), as_text=ENGINES[connection.engine].writes_text)
             _say(parent, DAYS, written.days)
 
 

@@ -89,7 +89,7 @@ def test_check_and_validate(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "other.csv: other: UNKNOWN_ID" in out
     assert "ga004: MISSING_INSTANCE" in out
-    assert "4 of 4 answers (4 file), 3 ready" in out
+    assert "3 of 4 answers (3 file), 3 ready" in out
     Path("sub/other.csv").unlink()
     assert main(["validate", "sub", "--layout", "lite"]) == 0
 
