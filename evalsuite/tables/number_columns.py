@@ -16,13 +16,17 @@ _SORTED: Final = "sorted"
 
 
 class Summary(NamedTuple):
-    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number."""
+    """What a packed column holds: numbers and empty cells alone, all of them integers, how many empty; the first and the last number.
+
+    `are_plain` says that none is written as 007 is, which the strict rules take for text.
+    """
 
     are_numbers: bool
     is_whole: bool = False
     n_empty: int = 0
     low: float = 0.0
     high: float = 0.0
+    are_plain: bool = False
 
 
 class NumberColumns:
@@ -85,7 +89,7 @@ class NumberColumns:
                 is_whole = numbers.digits is not None and not n_empty and bool((numbers.digits == WHOLE).all())
                 # Neither heeds NaN.
                 ends = (np.fmin.reduce(numbers.values), np.fmax.reduce(numbers.values)) if n_empty < len(numbers.values) else (0.0, 0.0)
-                summary = Summary(True, is_whole, n_empty, *map(float, ends))
+                summary = Summary(True, is_whole, n_empty, float(ends[0]), float(ends[1]), are_plain=numbers.digits is not None)
             self._known[name] = summary
         found: Summary = self._known[name]
         return found

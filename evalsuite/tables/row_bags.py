@@ -211,10 +211,10 @@ class Bench:
         if (i, k) not in self._apart:
             gold, predicted = self.gold[i], self.predicted[k]
             mine = self.evidence.numbers.summary(0, gold.position)
-            if mine.are_numbers and self._head_is_apart(i, predicted):
+            if mine.are_plain and self._head_is_apart(i, predicted):
                 return self._apart.setdefault((i, k), True)
             theirs = self.evidence.numbers.summary(1, predicted.position)
-            is_apart = (mine.are_numbers and self.has_text(1, predicted)) or (theirs.are_numbers and self.has_text(0, gold))
+            is_apart = (mine.are_plain and self.has_text(1, predicted)) or (theirs.are_plain and self.has_text(0, gold))
             if mine.are_numbers and theirs.are_numbers:
                 is_apart = mine.n_empty != theirs.n_empty or far(mine, theirs, gold.tolerance)
                 if not is_apart:

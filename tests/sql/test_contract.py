@@ -193,11 +193,14 @@ def test_cost_and_connection(made: Made) -> None:
 def test_kept_results(made: Made, tmp_path: Path) -> None:
     """The same statement on the same data is not run again; it is told by the cost, and the file is the same."""
     cache, sql = ResultCache(tmp_path / "cache"), "SELECT * FROM items ORDER BY id"
-    first, second = (written(sql, made, tmp_path / name, cache) for name in ("first.csv", "second.csv"))
-    assert (first.cost.cached, second.cost.cached) == (False, True)
+    first = written(sql, made, tmp_path / "first.csv", cache)
+    # A server also writes of its own accord, and then it cannot say that nothing has changed: soon it can.
+    tries = range(5 if made.kind == "postgres" else 1)
+    second = next(found for n in tries if (found := written(sql, made, tmp_path / f"{n}.csv", cache)).cost.cached)
+    assert not first.cost.cached
     assert (second.header, second.place.read_bytes()) == (first.header, first.place.read_bytes())
     with pytest.raises(FaultError, match="limit rows"):
-        written(sql, made, tmp_path / "third.csv", cache, QueryLimits(rows=2))
+        written(sql, made, tmp_path / "last.csv", cache, QueryLimits(rows=2))
 
 
 @pytest.mark.parametrize("made", ["snowflake", "bigquery"], indirect=True)

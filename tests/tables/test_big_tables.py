@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from evalsuite.readers import csv_blocks
@@ -182,6 +182,7 @@ def nudged(text: str) -> str:
 
 
 @settings(max_examples=400, deadline=None)
+@example(([["1", "007", "100.004"]], [["1", "007", "100.0"]]), True, csv.QUOTE_ALL, "\n")
 @given(cases(), st.booleans(), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]))
 def test_blocks_say_what_the_exact_rules_say(case: Any, ignore_order: bool, quoting: Any, end: str) -> None:
     """Verdicts and flips are those of the tables in memory, whatever the file looks like."""
