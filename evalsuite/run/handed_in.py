@@ -36,11 +36,9 @@ def read_handed_in(
     zygote: Zygote | None = None,
     modules: Collection[str] = (),
 ) -> Submission:
-    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; `zygote` forks the worker, None: one of its own.
+    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; without gold every answer is kept.
 
-    That zygote imports `modules` meanwhile.
-
-    Without `gold` every answer is kept, in `layout`, which otherwise is gold's.
+    `zygote` forks the worker, None: one of its own; it imports `modules` meanwhile. `layout` counts without gold, which has its own.
 
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """

@@ -118,9 +118,14 @@ def frozen(sql: str, engine: str, at: int, are_times: Callable[[str, int], Seque
         sql = _without_words(sql, at, are_times)
         sql = _spliced(sql, [(place, place, f"to_timestamp({at})::date::timestamp, ") for place in _lone_ages(blanked(sql, dialect))])
     sql = _spliced(sql, list(_parts(sql, dialect, table, at)))
-    if left := sorted(called_names(sql, dialect) & set(table)):
+    if left := sorted(_called(sql, dialect) & set(table)):
         raise not_frozen(f"{left[0]}()")
     return sql
+
+
+def _called(sql: str, dialect: Dialect) -> set[str]:
+    """The names of functions in small letters: an engine finds its own under quoted ones in its own case, too."""
+    return set(map(str.lower, called_names(sql, dialect)))
 
 
 def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
@@ -199,4 +204,4 @@ def asks_time(sql: str, engine: str) -> bool:
         return True
     if engine == "sqlite":
         return bool(re.search(rf"\b(?:(?:{'|'.join(_SQLITE)})\s*\(|strftime\s*\(\s*_\s*)\s*\)", blank, re.IGNORECASE))
-    return bool(called_names(sql, dialect) & set(names)) or (engine in ("postgres", "duckdb") and any(_lone_ages(blank)))
+    return bool(_called(sql, dialect) & set(names)) or (engine in ("postgres", "duckdb") and any(_lone_ages(blank)))

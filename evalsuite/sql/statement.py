@@ -18,11 +18,13 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _STRING = r"'(?:[^']|'')*'"
 _ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME = r'"(?:[^"]|"")*"'
+_BACKTICKED = r"`(?:[^`\\]|\\.)*`"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dialect:
-    """As much of an engine's SQL as the look needs: the words a SELECT begins with, and patterns of what is quoted or a comment.
+    """As much of an engine's SQL as the look needs: the words a SELECT begins with, and patterns of what is quoted, a name in quotes or
+    a comment.
 
     Where one of `openers` is met outside a whole quote, its end is missing. The look stops there: going on from each would take n x n
     steps.
@@ -30,6 +32,7 @@ class Dialect:
 
     first_words: tuple[str, ...] = ("select", "with", "values")
     quotes: tuple[str, ...] = (_STRING, _NAME)
+    name: str = _NAME
     openers: str = r"['\"]"
     line_comment: str = "--"
     nested_comments: bool = False
@@ -47,7 +50,8 @@ SQLITE = Dialect(quotes=(_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"), open
 SNOWFLAKE = Dialect(quotes=(_ESCAPED, _NAME, r"\$\$.*?\$\$"), openers=r"['\"]|\$\$", line_comment=r"(?:--|//)")
 BIGQUERY = Dialect(
     first_words=("select", "with", "from"),
-    quotes=(r"(?:\"\"\".*?\"\"\"|'''.*?''')", _ESCAPED, r'"(?:[^"\\]|\\.)*"', r"`(?:[^`\\]|\\.)*`"),
+    quotes=(r"(?:\"\"\".*?\"\"\"|'''.*?''')", _ESCAPED, r'"(?:[^"\\]|\\.)*"', _BACKTICKED),
+    name=_BACKTICKED,
     openers=r"['\"`]",
     line_comment=r"(?:--|#)",
 )
@@ -144,11 +148,11 @@ def called_names(sql: str, dialect: Dialect) -> set[str]:
     """
     # Quoted names stay, all else that is quoted goes.
     shown = list(blanked(sql, dialect))
-    for name in re.finditer(_NAME, sql):
+    for name in re.finditer(dialect.name, sql):
         if shown[name.start()] == "_":
             shown[name.start() : name.end()] = name[0]
-    found = re.finditer(rf"({_NAME}|[^\W\d][\w$]*)\s*\(", "".join(shown))
-    return {match[1][1:-1].replace('""', '"') if match[1].startswith('"') else match[1].lower() for match in found}
+    found = re.finditer(rf"({dialect.name}|[^\W\d][\w$]*)\s*\(", "".join(shown))
+    return {match[1][1:-1].replace('""', '"') if match[1][0] in '"`' else match[1].lower() for match in found}
 
 
 def _comment_end(sql: str, position: int, *, nested: bool) -> int:

@@ -149,8 +149,20 @@ def test_a_clock_that_cannot_be_stopped_is_named(postgres: Connection) -> None:
 
 
 @pytest.mark.parametrize(
+    ("engine", "sql"),
+    [("bigquery", "SELECT `CURRENT_DATE` ()"), ("snowflake", 'SELECT "CURRENT_DATE"()'), ("snowflake", "SELECT util.getdate()")],
+)
+def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
+    """What a server finds under a name in quotes or behind a dot is not rewritten, so it is refused, and nothing is kept of it."""
+    with pytest.raises(FaultError, match="cannot be stopped"):
+        frozen(sql, engine, AT)
+    assert asks_time(sql, engine)
+
+
+@pytest.mark.parametrize(
     ("engine", "sql", "expected"),
     [
+        ("bigquery", "SELECT '`current_date`()', (1)", None),
         ("bigquery", "SELECT CURRENT_DATE()", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
         ("bigquery", "SELECT current_date", f"SELECT DATE(TIMESTAMP_SECONDS({AT}))"),
         ("bigquery", "SELECT CURRENT_TIMESTAMP ( )", f"SELECT TIMESTAMP_SECONDS({AT})"),
