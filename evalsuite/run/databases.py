@@ -21,7 +21,7 @@ from evalsuite.run.living_gold import Living, LivingGold
 from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
 from evalsuite.types import Check, Gold, GoldInstance, Task
 from evalsuite.walls.scratch import ScratchFolder
-from evalsuite.workers.requests import asks_pair
+from evalsuite.workers.requests import applicable, asks_pair, is_pair
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def hangs_on_database(task: Task) -> bool:
-    """Whether more than the bytes of both folders can move a verdict, so that it must not be remembered by them."""
+    """Whether more than the bytes of both folders can move a verdict."""
     return has_query(task) or asks_pair(task.instance.checks) or any(check.computed is not None for check in task.instance.checks)
 
 
@@ -159,6 +159,25 @@ class Databases:
         except EvalsuiteError:
             # Connections that cannot be read: no query runs, and each says why.
             return {}
+
+    def state_of(self, task: Task) -> str | None:
+        """What the verdict on a task hangs on beside the bytes of both folders, as a digest; empty where that is nothing.
+
+        None where it may be another one tomorrow: of what is computed through connections, and of queries that ask the time.
+        """
+        if not hangs_on_database(task):
+            return ""
+        if not is_pair(task) or has_query(task) or any(check.computed is not None for check in task.instance.checks):
+            return None
+        from evalsuite.sql.pairs import EVALUATORS, files_of, state_of
+
+        assert task.answer is not None
+        asked = applicable(task.instance, task.answer)[0].parameters
+        with suppress(EvalsuiteError, FaultError, OSError):
+            folder, evaluator = self.connections().databases, EVALUATORS[str(asked.get("evaluator", "bird-ex"))]
+            files = files_of(str(asked["database"]), evaluator, folder) if folder is not None else []
+            return state_of([str(task.answer.value), str(asked["gold"])], files, task.limits)
+        return None
 
     def connections(self) -> "Connections":
         """All connections known to the run; read when first asked for."""

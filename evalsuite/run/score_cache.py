@@ -7,7 +7,7 @@ are exchanged meanwhile, a key never tells of others.
 import contextlib
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from pathlib import Path
 from typing import Final
@@ -30,12 +30,18 @@ _DIGITS: Final = 64
 
 
 class ScoreCache:
-    """Results by key; written by `close`."""
+    """Results by key; written by `close`.
 
-    def __init__(self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode]) -> None:
+    `state_of` says what of a task's databases is part of its key: empty for one without any, None for one that is not to be remembered.
+    """
+
+    def __init__(
+        self, folder: Path, *, base: str, gold: GoldFiles, gold_inodes: frozenset[Inode], state_of: Callable[[Task], str | None]
+    ) -> None:
         self._memo = Memo(folder, stamp=code_stamp())
-        self._base, self._gold, self._gold_inodes = base, gold, gold_inodes
-        self._open: dict[str, Task] = {}
+        self._base, self._gold, self._gold_inodes, self._state_of = base, gold, gold_inodes, state_of
+        # What is being scored, with the state of its databases when that began.
+        self._open: dict[str, tuple[Task, str]] = {}
         self._fresh: list[tuple[bytes, Result]] = []
         self._places: list[str] = []
 
@@ -43,30 +49,35 @@ class ScoreCache:
         """Results by instance id that need no scoring. What comes of the other tasks can be kept."""
         results = dict[str, Result]()
         for at in range(0, len(tasks), _AT_ONCE):
-            some = tasks[at : at + _AT_ONCE]
+            states = [(task, state) for task in tasks[at : at + _AT_ONCE] if (state := self._state_of(task)) is not None]
+            some = [task for task, _ in states]
             # A file is read for its digest only where that of another answer to its instance is known.
             places = self._memo.get_all("scored", [self._place(task) for task in some if _names_files(task)])
             keys = {
                 task.instance.instance_id: key.hex()
-                for task in some
+                for task, state in states
                 if not _names_files(task) or self._place(task) in places
-                if (key := self._key(task, self._read(task))) is not None
+                if (key := self._key(task, self._read(task), state)) is not None
             }
             found = self._memo.get_all("score", list(keys.values()))
-            for task in some:
+            for task, state in states:
                 name = task.instance.instance_id
                 try:
                     results[name] = result_of(found[keys[name]], instance_id=name)
                 except (KeyError, ValueError, TypeError):
-                    self._open[name] = task
+                    self._open[name] = task, state
         return results
 
     def keep(self, result: Result) -> None:
         """Remember a result that may be kept, under the digests of the very bytes that it is on."""
-        task = self._open.pop(result.instance_id, None)
-        if task is None or not kind_of(result).may_be_kept:
+        kind = kind_of(result)
+        task, state = self._open.pop(result.instance_id, (None, ""))
+        if task is None or not kind.may_be_kept:
             return
-        key = self._key(task, result.digests)
+        # What a query is stopped for hangs on the machine too.
+        if state and (kind.worth != "judged" or self._state_of(task) != state):
+            return
+        key = self._key(task, result.digests, state)
         with contextlib.suppress(OSError, ValueError):
             if key is not None and not self._gold.changed(_gold_files(task, self._gold)):
                 self._fresh.append((key, result))
@@ -87,8 +98,8 @@ class ScoreCache:
                     digests[path] = content_digest(handle).hexdigest()
         return digests
 
-    def _key(self, task: Task, digests: Mapping[str, str]) -> bytes | None:
-        return task_key(task, self._base, self._gold, digests)
+    def _key(self, task: Task, digests: Mapping[str, str], state: str) -> bytes | None:
+        return task_key(task, self._base, self._gold, digests, state)
 
     def close(self) -> None:
         """Write what is new and let go of it and of the file."""
@@ -101,8 +112,9 @@ class ScoreCache:
         self._memo.close()
 
 
-def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str]) -> bytes | None:
-    """A digest of all that can move this task's verdict: the base (versions, rules, limits), gold's entry and files, the answer's bytes.
+def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str], state: str) -> bytes | None:
+    """A digest of all that can move this task's verdict: the base (versions, rules, limits), gold's entry and files, the answer's bytes,
+    the state of the databases that it runs on.
 
     None for a task without an answer, one whose `digests` do not name the bytes of each of its files, or one judged by a plugin, whose
     code is not in the key.
@@ -120,7 +132,7 @@ def task_key(task: Task, base: str, gold: GoldFiles, digests: Mapping[str, str])
     # A faulty check's place stands in its reason, so it is part of the key.
     checks = [[check.scorer, dict(check.parameters), check.where if check.problems else ""] for check in task.instance.checks]
     bytes_of = {"gold": {name: gold.digests[name] for name in names}, "answer": {path: digests[path] for path in paths}}
-    described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of]
+    described = [base, task.instance.instance_id, task.rules, checks, task.answer.answer_type, task.answer.value, bytes_of, state]
     text = json.dumps(described, sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
 

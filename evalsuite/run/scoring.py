@@ -26,7 +26,7 @@ from evalsuite.store.signature import receipt
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 from evalsuite.workers.executors import Executor, Work, check_executor, open_executor
-from evalsuite.workers.requests import settle_early
+from evalsuite.workers.requests import is_pair, settle_early
 from evalsuite.workers.start import Zygote, forking
 
 __all__ = ["InterruptedRun", "Options", "Progress", "Run", "run"]
@@ -107,7 +107,10 @@ def _opened(planned: Planned, zygote: Zygote | None, judges: Zygote | None) -> I
     pool = open_executor(options.executor, work)
     cache = None
     if options.cache is not None:
-        cache = ScoreCache(options.cache, base=planned.signature.replace(gold.hash, ""), gold=planned.gold_files, gold_inodes=inodes)
+        # Who asks how fast queries are has them run.
+        state_of = (lambda task: None if hangs_on_database(task) else "") if options.ves else planned.databases.state_of
+        base = planned.signature.replace(gold.hash, "")
+        cache = ScoreCache(options.cache, base=base, gold=planned.gold_files, gold_inodes=inodes, state_of=state_of)
     place = folder.path if folder is not None else None
     sql = planned.databases.sql_answers(pool.results, place, inodes, ves=options.ves, tell=options.tell)
     batches = Batches(sql.results, gold, inodes, invalid_as=options.invalid_as, folder=place)
@@ -163,7 +166,7 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     rest = [task for task in tasks if task.instance.instance_id not in results]
     cached = dict[str, Result]()
     if cache is not None:
-        cached = cache.known([t for t in rest if settle_early(t) is None and not is_batch(t) and not hangs_on_database(t)])
+        cached = cache.known([t for t in rest if is_pair(t) or (settle_early(t) is None and not is_batch(t))])
 
     def note(result: Result) -> None:
         if folder is not None:

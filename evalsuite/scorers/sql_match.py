@@ -45,7 +45,8 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
         `{"func": "sql_match", "parameters": {"gold": "SELECT count(*) FROM sale", "database": "shop"}}`
     """
     predicted, expected = prediction
-    rows, handed_in = ([list(zip(*table.columns, strict=True)) for table in side] for side in (expected, predicted))
+    rows = [list(zip(*table.columns, strict=True)) for table in expected]
+    handed_in = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
     official = _official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator)
     strict = _strict(predicted, expected, [own == other for own, other in zip(rows, handed_in, strict=True)], gold)
     details = {"soft_f1": round(soft_f1(rows[0], handed_in[0]), 6), "evaluator": evaluator, "database": database}

@@ -5,8 +5,12 @@
 Both sides of a pair go this way, each in a process of its own: what prepares a query is the evaluator's, what refuses it is ours.
 """
 
+import contextlib
+import hashlib
+import json
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -16,7 +20,7 @@ from typing import Any, cast
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.sql.session import REASONS, Connection, QueryLimits
-from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, open_session, writes_nothing
+from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing
 from evalsuite.sql.statement import SQLITE, blanked, only_statement
 from evalsuite.types import SQLITE_CELLS, Table
 
@@ -26,6 +30,8 @@ _GAP = re.compile(r"([<>!]) =")
 _ORDER = re.compile(r"\border\s+by\b", re.IGNORECASE)
 _ORDER_ENDS = re.compile(r"\b(?:limit|offset)\b", re.IGNORECASE)
 _DIRECTION = re.compile(r"(?:\s+collate\s+\w+|\s+(?:asc|desc)|\s+nulls\s+(?:first|last))+\s*$", re.IGNORECASE)
+# What may stand around a statement.
+_AROUND = " \t\r\n;"
 # Sessions that stay open: of more databases the one that was used longest ago is closed.
 _MOST_OPEN = 8
 
@@ -93,10 +99,50 @@ def both_tables(query: str, parameters: Mapping[str, Any], folder: Path) -> tupl
 
 
 def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapping[str, int | float]) -> list[Table]:
-    """The result on each file, in the order of the files. Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT."""
+    """The result on each file, in the order of the files; all of them have `seconds` together.
+
+    Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
+    """
     own = QueryLimits.of(limits)
-    statement = statement_of(sql, evaluator, own)
-    return [_table(statement, place, evaluator.text_errors, own) for place in files]
+    statement, ends = statement_of(sql, evaluator, own), time.monotonic() + own.seconds
+    return [_table(statement, place, evaluator.text_errors, own, ends) for place in files]
+
+
+def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
+    """Whether both queries are one text, of a statement that gives the same each time on these files: what one gave is what both give.
+
+    Raises `FaultError` NEEDS_CONNECTION.
+    """
+    if query.strip(_AROUND) != gold.strip(_AROUND):
+        return False
+    own, temp_in_memory = QueryLimits.of(limits), not writes_nothing()
+    if not is_steady(gold, clock=own.clock):
+        return False
+    return all(_session(place, own, temp_in_memory=temp_in_memory).has_steady_views for place in files)
+
+
+def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str, int | float]) -> str | None:
+    """A digest of what queries give hangs on beside their texts: every byte of the files that they run on, and SQLite's version.
+
+    None where there is none: of a query or a view that may give something else each time, and of files that cannot be read.
+    Raises OSError for one that is not there.
+    """
+    own = QueryLimits.of(limits)
+    if not files or not all(is_steady(query, clock=own.clock) for query in queries):
+        return None
+    seen = [(place, place.stat()) for place in files]
+    found = [_fingerprint(str(place), one.st_ino, one.st_size, one.st_mtime_ns, own) for place, one in seen]
+    return None if None in found else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *found]).encode()).hexdigest()
+
+
+@lru_cache(maxsize=4096)
+def _fingerprint(place: str, _inode: int, _size: int, _changed: int, limits: QueryLimits) -> str | None:
+    """The fingerprint of a file in the state that the middle arguments describe."""
+    try:
+        with contextlib.closing(open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits)) as session:
+            return session.fingerprint()
+    except (EvalsuiteError, sqlite3.Error, OSError):
+        return None
 
 
 def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
@@ -104,14 +150,14 @@ def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
     return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
 
 
-def _table(statement: str, place: str, text_errors: str, limits: QueryLimits) -> Table:
+def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, ends: float) -> Table:
     """The result on one file; asked again where a text is no UTF-8 and the evaluator reads it all the same, or where room was short."""
     temp_in_memory, decode = not writes_nothing(), cast(Callable[[bytes], str], str)
     while True:
         session = _session(place, limits, temp_in_memory=temp_in_memory)
         session.connection.text_factory = decode
         try:
-            return _fetched(session, statement, limits)
+            return _fetched(session, statement, limits, ends)
         except FaultError as error:
             if error.fault.detail == NO_TEMPORARY_FILE and not temp_in_memory:
                 temp_in_memory = True
@@ -121,8 +167,8 @@ def _table(statement: str, place: str, text_errors: str, limits: QueryLimits) ->
                 raise
 
 
-def _fetched(session: SqliteSession, statement: str, limits: QueryLimits) -> Table:
-    stream = session.stream(statement)
+def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, ends: float) -> Table:
+    stream = session.stream(statement, ends=ends)
     rows: list[Sequence[object]] = []
     for chunk in stream.chunks:
         rows += chunk

@@ -2,10 +2,13 @@
 
 import contextlib
 import logging
+import math
+import re
 import sqlite3
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -50,6 +53,8 @@ _ACTIONS = {
 }
 # Functions that reach outside the database, where a build of SQLite has them.
 _FORBIDDEN = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log", "lsdir", "fsdir"})
+# What draws at random under any spelling, or calls a function under a quoted name.
+_MAY_DRAW = re.compile(r"random|[\"`\]]\s*\(", re.IGNORECASE)
 _LIMITS = (
     (sqlite3.SQLITE_LIMIT_ATTACHED, 0),
     (sqlite3.SQLITE_LIMIT_LENGTH, 10_000_000),
@@ -80,6 +85,14 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     except sqlite3.Error as error:
         _log.debug("sqlite: %r", error)
         raise UsageError(f"connection {connection.name!r}: {path.name} is {DAMAGED}", hint="copy it again") from None
+
+
+def is_steady(sql: str, *, clock: int = 0) -> bool:
+    """Whether the text of a statement or view says that it gives the same each time: it draws nothing at random, asks no clock that goes.
+
+    In doubt the answer is False.
+    """
+    return not _MAY_DRAW.search(sql) and (clock > 0 or not asks_time(sql, "sqlite"))
 
 
 def writes_nothing() -> bool:
@@ -134,9 +147,9 @@ class SqliteSession:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
-    def stream(self, sql: str) -> Stream:
-        """The result of one SELECT, chunk by chunk; each cell has its own type."""
-        deadline = time.monotonic() + self._seconds
+    def stream(self, sql: str, *, ends: float = math.inf) -> Stream:
+        """The result of one SELECT, chunk by chunk; each cell has its own type. `ends` is when its time is over, where that is sooner."""
+        deadline = min(ends, time.monotonic() + self._seconds)
         # Besides the interrupt from outside: it is lost when it falls between two statements.
         self.connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
         self._refused = ("", "")
@@ -203,13 +216,17 @@ class SqliteSession:
         return f"SQLite {sqlite3.sqlite_version}"
 
     def fingerprint(self) -> str | None:
-        """A digest of every byte of the file; None where a view of it asks a clock that goes."""
+        """A digest of every byte of the file; None where a view of it may give something else each time."""
+        return digest_of([self._path]) if self.has_steady_views else None
+
+    @cached_property
+    def has_steady_views(self) -> bool:
+        """Whether each view of the file gives the same each time."""
         views: list[tuple[str]] = []
-        if not self._clock:
-            # What cannot be read is told of by the statement itself.
-            with contextlib.suppress(sqlite3.Error):
-                views = self.connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
-        return None if any(asks_time(text or "", "sqlite") for (text,) in views) else digest_of([self._path])
+        # What cannot be read is told of by the statement itself.
+        with contextlib.suppress(sqlite3.Error):
+            views = self.connection.execute("SELECT sql FROM sqlite_master WHERE type = 'view'").fetchall()
+        return all(is_steady(text or "", clock=self._clock) for (text,) in views)
 
     def close(self) -> None:
         """Close the connection."""

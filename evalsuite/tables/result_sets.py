@@ -15,7 +15,7 @@ _MOST_STEPS = 5_000_000
 
 def equal_as_sets(gold: Sequence[Row], predicted: Sequence[Row]) -> bool:
     """Whether both results have the same distinct rows, columns in the same order (bird-bench/mini_dev `evaluation_ex`)."""
-    return set(gold) == set(predicted)
+    return gold is predicted or set(gold) == set(predicted)
 
 
 def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: bool) -> bool:
@@ -28,7 +28,7 @@ def equal_as_bags(gold: Sequence[Row], predicted: Sequence[Row], *, ordered: boo
     Raises:
         FaultError: LIMIT where the search takes too many steps.
     """
-    if not gold and not predicted:
+    if gold is predicted or (not gold and not predicted):
         return True
     if len(gold) != len(predicted) or len(gold[0]) != len(predicted[0]):
         return False
@@ -89,6 +89,8 @@ def soft_f1(gold: Sequence[Row], predicted: Sequence[Row]) -> float:
 
     Distinct rows stand in the order of the results; BIRD's own go by the hash of their texts, so that its value changes from run to run.
     """
+    if gold is predicted:
+        return 1.0
     own, others = list(dict.fromkeys(gold)), list(dict.fromkeys(predicted))
     if own == others:
         return 1.0

@@ -13,9 +13,13 @@ from evalsuite.workers.start import now
 _BYTES_PER_SECOND = 4_000_000
 
 
-def answer_seconds(limits: Mapping[str, int | float], n_bytes: int) -> float:
-    """How long an answer of so many bytes may take."""
-    return limits["seconds"] + n_bytes / _BYTES_PER_SECOND
+def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, beside_gold: bool = False) -> float:
+    """How long an answer of so many bytes may take.
+
+    A query `beside_gold`'s own has thrice the time: each of both stops by itself when its own is over, and what gold's takes is none of
+    the answer's.
+    """
+    return limits["seconds"] * (3 if beside_gold else 1) + n_bytes / _BYTES_PER_SECOND
 
 
 class Budget:

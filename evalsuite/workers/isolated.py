@@ -20,7 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from evalsuite.garbage import look_seldom
@@ -35,6 +34,7 @@ from evalsuite.workers.wire import FULL, LONGEST_ORDER, ClosedError, decode_form
 
 # An answer's paths are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
+_LONGEST_STATM = 256
 
 
 def serve_forks(control: int) -> None:
@@ -141,6 +141,11 @@ class Memory:
 
     def __init__(self, limits: Mapping[str, int | float]) -> None:
         self._most, self._peak = int(limits["memory_mib"]) << 19, 0
+        # Opened once: it is read after every answer, and says what is taken now.
+        try:
+            self._taken: int | None = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            self._taken = None
 
     def is_short(self, *, of_files: bool = True) -> bool:
         """Whether more than half of `memory_mib` is taken; after an answer without files it is asked only where more was ever touched.
@@ -151,10 +156,9 @@ class Memory:
         if peak <= self._peak and not of_files:
             return False
         self._peak = peak
-        try:
-            return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() > self._most
-        except (OSError, ValueError, IndexError):
+        if self._taken is None:
             return False
+        return int(os.pread(self._taken, _LONGEST_STATM, 0).split()[0]) * resource.getpagesize() > self._most
 
 
 def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:

@@ -280,7 +280,8 @@ def _wait(lanes: Sequence[Lane], until: float) -> list[Lane]:
 def _deadline(lane: Lane, sizes: Mapping[str, int]) -> float:
     """When the time of a lane's first task is over."""
     task = lane.tasks[0]
-    return lane.started + answer_seconds(task.limits, sizes[task.instance.instance_id])
+    beside_gold = bool(task.databases) and lane.stage() == "compared"
+    return lane.started + answer_seconds(task.limits, sizes[task.instance.instance_id], beside_gold=beside_gold)
 
 
 def _lost(lane: Lane, *, is_late: bool) -> Result:

@@ -74,7 +74,7 @@ class _SpawnedWorker:
 
     def score(self, task: Task, order: str) -> Result:
         """The result of a task: a fault of the answer where its time is over or the worker dies of it."""
-        started, seconds = now(), answer_seconds(task.limits, size_of(task))
+        started, seconds = now(), answer_seconds(task.limits, size_of(task), beside_gold=bool(task.databases))
         late = threading.Event()
 
         def stop() -> None:

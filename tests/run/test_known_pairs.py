@@ -1,0 +1,182 @@
+"""What is known of pairs of queries: a verdict of the same texts on the same databases is taken over, and one statement is run once."""
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from evalsuite.run.databases import Databases
+from evalsuite.sql.pairs import are_one, state_of
+from evalsuite.types import Task
+
+GOLD = ("SELECT name FROM t WHERE n > 1", "SELECT count(*) FROM t", "SELECT n FROM t ORDER BY n")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: a database in `dbs`, gold.sql and a pred.json that is right twice."""
+    (tmp_path / "dbs").mkdir()
+    change(tmp_path, "CREATE TABLE t (name TEXT, n INTEGER)", "INSERT INTO t VALUES ('a', 1), ('b', 2), ('c', 3)")
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, GOLD, ["SELECT name FROM t WHERE n >= 2", "SELECT 3", "SELECT n FROM t WHERE n < 3"])
+    return tmp_path
+
+
+def change(folder: Path, *statements: str) -> None:
+    """Run statements on the database."""
+    connection = sqlite3.connect(folder / "dbs" / "shop.sqlite")
+    for statement in statements:
+        connection.execute(statement)
+    connection.commit()
+    connection.close()
+
+
+def write(folder: Path, gold: tuple[str, ...], answers: list[str]) -> None:
+    """The files of pairs."""
+    (folder / "gold.sql").write_text("".join(f"{query}\tshop\n" for query in gold))
+    (folder / "pred.json").write_text(json.dumps({str(n): query for n, query in enumerate(answers)}))
+
+
+def scored(*words: str) -> list[str]:
+    """The lines of results of one run by the command; that of a verdict taken over has the time of the run that it is from."""
+    place = Path("out") / str(len(list(Path("out").glob("*"))))
+    run = ["run", "pred.json", "--gold", "gold.sql", "--databases", "dbs", "--rules", "bird-ex", "--out", str(place), "-q", *words]
+    assert main(run) in (0, 4)
+    return (place / "results.jsonl").read_text().splitlines()
+
+
+def scores(lines: list[str]) -> list[float | None]:
+    """The score of each line."""
+    return [json.loads(line)["score"] for line in lines]
+
+
+def test_a_second_run_asks_nothing_and_one_answer_that_changed_is_asked_alone(here: Path) -> None:
+    """Whole lines are equal, with the seconds in them; --no-cache runs all of them."""
+    first = scored()
+    assert scores(first) == [1, 1, 0]
+    assert scored() == first
+    anew = scored("--no-cache")
+    assert scores(anew) == scores(first)
+    assert anew != first
+    write(here, GOLD, ["SELECT name FROM t WHERE n >= 2", "SELECT 3", "SELECT n FROM t"])
+    second = scored()
+    assert second[:2] == first[:2]
+    assert scores(second) == [1, 1, 1]
+
+
+def with_another_row(folder: Path) -> None:
+    change(folder, "UPDATE t SET n = 1 WHERE name = 'b'")
+
+
+def with_another_row_of_the_same_time(folder: Path) -> None:
+    status = (folder / "dbs" / "shop.sqlite").stat()
+    with_another_row(folder)
+    assert (folder / "dbs" / "shop.sqlite").stat().st_size == status.st_size
+    os.utime(folder / "dbs" / "shop.sqlite", ns=(status.st_atime_ns, status.st_mtime_ns - 1))
+
+
+def with_another_gold(folder: Path) -> None:
+    write(folder, ("SELECT name FROM t WHERE n > 2", *GOLD[1:]), json.loads((folder / "pred.json").read_text()).values())
+
+
+@pytest.mark.parametrize("move", [with_another_row, with_another_row_of_the_same_time, with_another_gold])
+def test_what_moves_a_verdict_misses(move: Callable[[Path], None], here: Path) -> None:
+    """Another row in the database, or another query of gold, and the verdict is one on it."""
+    assert scores(scored())[0] == 1
+    move(here)
+    write(here, json_gold(here), ["SELECT name FROM t WHERE n = 2 OR name = 'c' AND n > 1", "SELECT 3", "SELECT 1"])
+    fresh = scored("--no-cache")
+    assert scores(scored()) == scores(fresh)
+    (here / "pred.json").write_text(json.dumps({"0": "SELECT name FROM t WHERE n >= 2"}))
+    assert scores(scored())[0] == scores(scored("--no-cache"))[0]
+
+
+def json_gold(folder: Path) -> tuple[str, ...]:
+    """Gold's queries as they stand in the file."""
+    return tuple(line.partition("\t")[0] for line in (folder / "gold.sql").read_text().splitlines())
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT n FROM t ORDER BY random()",
+        'SELECT "random"()',
+        "SELECT [random]()",
+        "SELECT Random/**/() FROM t",
+        "SELECT hex(randomblob(2))",
+        "SELECT date('now')",
+        "SELECT CURRENT_TIMESTAMP",
+        "SELECT strftime('%s')",
+        "SELECT `date`()",
+        "SELECT * FROM moving",
+    ],
+)
+def test_what_may_be_another_tomorrow_is_never_taken_over_nor_run_once_for_both(query: str, here: Path) -> None:
+    """Drawn at random or of the clock, in the statement under any spelling or in a view."""
+    if "moving" in query:
+        change(here, "CREATE VIEW moving AS SELECT n FROM t ORDER BY random()")
+    place = here / "dbs" / "shop.sqlite"
+    assert state_of(["SELECT 1", query], [place], {}) is None
+    assert not are_one(query, query, [str(place)], {})
+    write(here, (query, "SELECT 1"), [query, "SELECT 1"])
+    first = scored()
+    second = scored()
+    assert first[0] != second[0]
+
+
+def test_a_clock_that_stands_moves_nothing(here: Path) -> None:
+    """Under --frozen-clock what asks the time gives the same each time."""
+    place = here / "dbs" / "shop.sqlite"
+    assert state_of(["SELECT date('now')"], [place], {"clock": 1}) is not None
+    assert are_one("SELECT date('now')", "SELECT date('now');", [str(place)], {"clock": 1})
+
+
+def test_one_statement_is_run_once(here: Path) -> None:
+    """An answer that has gold's own text; another spelling is another statement."""
+    place = str(here / "dbs" / "shop.sqlite")
+    assert are_one("SELECT DISTINCT n FROM t", " SELECT DISTINCT n FROM t ; ", [place], {})
+    assert not are_one("SELECT n FROM t", "SELECT N FROM t", [place], {})
+    write(here, GOLD, list(GOLD))
+    assert scores(scored()) == [1, 1, 1]
+    assert [json.loads(line)["details"]["soft_f1"] for line in scored("--no-cache")] == [1, 1, 1]
+
+
+def test_a_database_that_changes_while_a_run_is_on_leaves_nothing_behind(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was judged on one state is not kept for another."""
+    original, n = Databases.state_of, 0
+
+    def moved_meanwhile(self: Databases, task: Task) -> str | None:
+        nonlocal n
+        n += 1
+        if n == len(GOLD) + 1:
+            # The first look of those after the judging.
+            with_another_row(here)
+        return original(self, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Databases, "state_of", moved_meanwhile)
+        first = scored()
+    assert n == 2 * len(GOLD)
+    second = scored()
+    assert not set(first) & set(second)
+    assert scored() == second
+
+
+def test_a_query_that_was_stopped_is_asked_again(here: Path) -> None:
+    """What was too late on this machine today may be in time tomorrow, gold's query too."""
+    endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
+    write(here, (endless, "SELECT 1"), ["SELECT 1", endless])
+    first, second = scored("--limit", "seconds=1"), scored("--limit", "seconds=1")
+    assert [json.loads(line)["status"] for line in first] == ["gold_fault", "timeout"]
+    assert not set(first) & set(second)
+
+
+def test_asked_for_speed_all_of_them_run(here: Path) -> None:
+    """--ves measures again, and takes no verdict over."""
+    scored()
+    timed = [json.loads(line)["details"] for line in scored("--ves")]
+    assert ["time_ratio" in details for details in timed] == [True, True, False]
