@@ -131,13 +131,13 @@ def state_of(queries: Sequence[str], files: Sequence[Path], limits: Mapping[str,
     if not files or not all(is_steady(query, clock=own.clock) for query in queries):
         return None
     seen = [(place, place.stat()) for place in files]
-    found = [_fingerprint(str(place), one.st_ino, one.st_size, one.st_mtime_ns, own) for place, one in seen]
+    found = [_fingerprint(str(place), own, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns) for place, one in seen]
     return None if None in found else hashlib.sha256(json.dumps([sqlite3.sqlite_version, *found]).encode()).hexdigest()
 
 
 @lru_cache(maxsize=4096)
-def _fingerprint(place: str, _inode: int, _size: int, _changed: int, limits: QueryLimits) -> str | None:
-    """The fingerprint of a file in the state that the middle arguments describe."""
+def _fingerprint(place: str, limits: QueryLimits, *_state: int) -> str | None:
+    """The fingerprint of a file in the state that the other arguments describe."""
     try:
         with contextlib.closing(open_session(Connection(name=Path(place).stem, engine="sqlite", database=place), limits)) as session:
             return session.fingerprint()

@@ -259,13 +259,13 @@ def digest_of(files: Sequence[Path]) -> str:
     digest = hashlib.sha256()
     for path in files:
         status = path.stat()
-        content = _file_digest(path, status.st_ino, status.st_size, status.st_mtime_ns)
+        content = _file_digest(path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
         digest.update(os.fsencode(path.name) + f"\0{content}\0".encode())
     return digest.hexdigest()
 
 
 @lru_cache(maxsize=4096)
-def _file_digest(path: Path, _inode: int, _size: int, _changed: int) -> str:
+def _file_digest(path: Path, *_state: int) -> str:
     """The digest of a file in the state that the other arguments describe."""
     with path.open("rb") as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()

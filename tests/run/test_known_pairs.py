@@ -76,7 +76,7 @@ def with_another_row_of_the_same_time(folder: Path) -> None:
     status = (folder / "dbs" / "shop.sqlite").stat()
     with_another_row(folder)
     assert (folder / "dbs" / "shop.sqlite").stat().st_size == status.st_size
-    os.utime(folder / "dbs" / "shop.sqlite", ns=(status.st_atime_ns, status.st_mtime_ns - 1))
+    os.utime(folder / "dbs" / "shop.sqlite", ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def with_another_gold(folder: Path) -> None:
