@@ -131,7 +131,9 @@ FAULTS: dict[str, FaultKind] = {
     ),
     "SQL_ERROR": FaultKind(message="the SQL statement failed", hint="run it against the database by hand"),
     "NEEDS_CONNECTION": FaultKind(
-        message="a query must be run through a connection", hint="configure one for this instance in connections.yaml", side="setup"
+        message="a query must be run through a connection",
+        hint="the reason says what is not there; `evalsuite doctor GOLD` says it of all instances",
+        side="setup",
     ),
     "NEEDS_EXTRA": FaultKind(message="a package is not installed", hint="the reason holds the line that installs it", side="setup"),
     "NOT_FROZEN": FaultKind(message="the query asks a clock that --frozen-clock cannot stop", hint="ask for the day with current_date"),

@@ -1,11 +1,13 @@
 """What a gold folder needs that is not here: databases, connections, clients, a judge, a jail; for which instances, and what mends it.
 
-Nothing is run and no server is asked: what is told is what a run would find absent before it asks anybody.
+No query is run and no server is asked: what is told is what a run would find absent before it asks anybody. A database file is opened,
+once, for one that is damaged or has changes lying beside it is of no use either.
 """
 
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -16,9 +18,9 @@ from evalsuite.installed import extra_line
 from evalsuite.metrics.programs import runs_programs
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.scorers import SCORERS
-from evalsuite.sql import ENGINES
+from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.pairs import EVALUATORS, files_of
-from evalsuite.sql.session import Connection, existing
+from evalsuite.sql.session import Connection, QueryLimits, existing
 from evalsuite.types import Gold, GoldInstance
 from evalsuite.walls.jail import can_jail
 
@@ -85,6 +87,9 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
     engine = ENGINES[connection.engine]
     if engine.embedded:
         existing(connection)
+        is_folder = connection.engine == "duckdb" and Path(connection.database).is_dir()
+        if not is_folder and (absent := _unreadable(connection.engine, connection.database)):
+            yield absent
         return
     with contextlib.suppress(ModuleNotFoundError):
         if find_spec(_CLIENTS.get(connection.engine, connection.engine)) is not None:
@@ -100,10 +105,25 @@ def _absent_files(parameters: object, connections: Connections) -> Iterator[Abse
         yield "where do the databases lie that the queries ask?", "--databases DIR"
         return
     try:
-        if not files_of(name, evaluator, connections.databases):
+        files = files_of(name, evaluator, connections.databases)
+        yield from filter(None, (_unreadable("sqlite", str(file)) for file in files))
+        if not files:
             yield f"no {name}/{name}.sqlite and no {name}.sqlite in the folder of --databases", "put the file there"
     except FaultError as error:
         yield error.fault.detail, "mend gold's line"
+
+
+@lru_cache(maxsize=4096)
+def _unreadable(engine: str, database: str) -> Absent | None:
+    """Why the file of an embedded engine cannot be opened, and what mends it; None where it can."""
+    name = Path(database).name
+    try:
+        open_session(Connection(name=name, engine=engine, database=database), QueryLimits()).close()
+    except EvalsuiteError as error:
+        return error.message.removeprefix(f"connection {name!r}: "), error.hint
+    except OSError as error:
+        return f"{name}: {error.strerror}", "who may read it?"
+    return None
 
 
 def _plain(message: str, instance: GoldInstance) -> str:

@@ -83,6 +83,7 @@ def check_command(
         result_dir = submission_folder(entry.folder, entry.run)
         gold_dir = gold_dir or (None if gold else Path(str(entry.run["gold"]["folder"])))
         chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
+        layout, mode = layout or entry.run["gold"]["layout"], mode or entry.run["options"].get("mode")
     if result_dir is not None:
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"
@@ -133,8 +134,8 @@ def _check_instance(
     finished = run(submission, gold, Options(rules=rules, only=(name,), save=False, **read))
     result = finished.results[0]
     name, level = result.instance_id, level_for(finished.gold, level)
-    about = {"rules": rules, "level": level, "result": result, "databases": read["databases"]}
-    found = evidence(name, submission, finished.gold.folder, **about) if explain else {}
+    about = {"rules": rules, "level": level, "result": result, "databases": read["databases"], "mode": read["mode"]}
+    found = evidence(name, submission, finished.gold, **about) if explain else {}
     if as_json:
         row = json.loads(result_line(reveal(result, level)))
         more = {key: value for key, value in found.items() if key not in row and key != "rules"}

@@ -25,6 +25,7 @@ from evalsuite.cli.options import (
 )
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
+from evalsuite.types import EVALUATORS
 
 # The search asks the scorer many times; its budget, which counts, ends it long before.
 SECONDS_OF_FILES = 300
@@ -32,7 +33,7 @@ SECONDS_OF_FILES = 300
 if TYPE_CHECKING:
     from evalsuite.explain.smallest_case import Bundle
     from evalsuite.store.history import RunEntry
-    from evalsuite.types import Result, Rule
+    from evalsuite.types import Gold, Result, Rule
 
 
 def explain_command(
@@ -87,15 +88,18 @@ def explain_command(
     submission = result_dir or Path(str(saved.get("submission", {}).get("folder", "")))
     gold_folder = gold or Path(str(saved.get("gold", {}).get("folder", "gold")))
     asked = saved.get("options", {})
-    # The rules that the run was asked for; those of each scorer where it was asked for none.
-    chosen, limits = rule(rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
-    level = level_for(read_gold(gold_folder), reveal)
+    # An evaluator of pairs is how gold is laid out. Else the rules that the run was asked for; those of each scorer where that was none.
+    evaluator = rules if rules in EVALUATORS else None
+    chosen, limits = rule(None if evaluator else rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
+    layout, mode = evaluator or saved.get("gold", {}).get("layout"), asked.get("mode")
+    known = read_gold(gold_folder, layout=layout)
+    level = level_for(known, reveal)
     result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
     if result is None:
-        result = score(
-            submission, gold_folder, Options(rules=chosen, only=(instance_id,), limits=limits, save=False, databases=databases)
-        ).results[0]
-    found = evidence(instance_id, submission, gold_folder, rules=chosen, level=level, result=result, limits=limits, databases=databases)
+        how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, databases=databases, layout=layout, mode=mode)
+        result = score(submission, gold_folder, how).results[0]
+    about = {"rules": chosen, "level": level, "result": result, "limits": limits, "databases": databases, "mode": mode}
+    found = evidence(instance_id, submission, known, **about)
     document = explanation_document(instance_id, found)
     if json_:
         print(json.dumps({"instance_id": instance_id, "reveal": level, **found}, ensure_ascii=True))
@@ -149,20 +153,22 @@ def explain_files(
 def evidence(
     instance_id: str,
     submission: Path,
-    gold: Path,
+    gold: "Gold",
     *,
     rules: "Rule | None",
     level: str,
     result: "Result",
     limits: Mapping[str, int | float] | None = None,
     databases: Path | None = None,
+    mode: str | None = None,
 ) -> dict[str, Any]:
-    """Why an instance is wrong, as data cut to a level. Raises what reading the folders raises."""
+    """Why an instance is wrong, as data cut to a level. Raises what reading the submission raises."""
     from evalsuite.explain.instance_evidence import explain_results
     from evalsuite.reveal import reveal_evidence
 
     saved = {instance_id: result}
-    collected = explain_results(gold, submission, [instance_id], limits, rules=rules, results=saved, databases=databases, edits=True)
+    how: dict[str, Any] = {"rules": rules, "results": saved, "databases": databases, "mode": mode, "known": gold}
+    collected = explain_results(gold.folder, submission, [instance_id], limits, edits=True, **how)
     found = dict(collected)[instance_id]
     return reveal_evidence(found, level, result=result)
 

@@ -132,7 +132,7 @@ def score_once(
         elif shown.quiet:
             print(*map(clean, moved), line, sep="\n")
         else:
-            shown.print(seen, line, moved)
+            shown.print(seen, line, moved, options.databases)
     return code
 
 

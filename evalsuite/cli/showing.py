@@ -54,12 +54,16 @@ class Showing:
 
             labels_of(self.labels)
 
-    def print(self, record: "Record", last_line: str | None, moved: Sequence[str] = ()) -> None:
-        """Print the report as wide as the terminal; `record` is what may be seen of it, `moved` stands above the last line."""
+    def print(self, record: "Record", last_line: str | None, moved: Sequence[str] = (), databases: Path | None = None) -> None:
+        """Print the report as wide as the terminal; `record` is what may be seen of it, `moved` stands above the last line.
+
+        `databases` is where the run found them.
+        """
         from evalsuite.reports.run_document import run_document
         from evalsuite.reports.terminal import print_line, show
 
-        document, screen = run_document(record, verbose=self.verbose, failures=self.failures, durations=self.durations), console()
+        how: dict[str, Any] = {"verbose": self.verbose, "failures": self.failures, "durations": self.durations}
+        document, screen = run_document(record, databases=databases, **how), console()
         show(document, screen, last_line="" if moved else last_line)
         for line in (*moved, last_line or "") if moved else ():
             print_line(screen, line, "bold")

@@ -59,13 +59,14 @@ def explain_results(
     databases: Path | None = None,
     edits: bool = False,
     known: Gold | None = None,
+    mode: str | None = None,
 ) -> Iterator[tuple[str, Data]]:
     """(instance id, evidence) of each instance, in order of completion; the evidence is JSON-safe and uncut (see `reveal`).
 
     Keys: `rules` (the rule that the rest is about: the run's, or the other where only that one fails; None where both pass), `status`,
     `reason`, and as asked for `difference` (`difference.difference`), `sql` (may be empty) and `explanation` (`explain.explain`). `results`
     are those of the run, from which a judge's rationale comes. With `edits` queries at hand are run with one thing in them changed, see
-    `query_proofs`. `known` is the gold of that folder where it was read before.
+    `query_proofs`. `known` is the gold of that folder where it was read before; `mode` as `read_submission` has it.
 
     Raises what reading the folders raises, `UsageError` for an unknown id.
     """
@@ -76,7 +77,7 @@ def explain_results(
         resolved = resolve_limits(gold.suite.limits, limits or {})
         # The search asks the scorer many times; its own budget, which counts, ends it long before this clock does.
         roomy = {**resolved, "seconds": ROOM * resolved["seconds"]}
-        submission = read_handed_in(result_dir, gold, resolved, isolation=isolation, zygote=zygote)
+        submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation, zygote=zygote)
         tasks = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=tuple(ids)) if ids else []
         judged = [task for task in tasks if is_batch(task)]
         for task in judged:

@@ -56,17 +56,17 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     from evalsuite.readers.gold_files import gold_hash
     from evalsuite.reveal import reveal_evidence, shows
 
-    known = read_gold(gold)
+    known = read_gold(gold, layout=record.layout)
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
     results = {result.instance_id: result for result in record.results}
-    limits, jobs = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1)
+    limits, jobs, mode = record.run["options"].get("limits") or {}, min(4, os.cpu_count() or 1), record.run["options"].get("mode")
     found: dict[str, Mapping[str, Any]] = {}
     changed: set[str] = set()
 
     def collect(names: Sequence[str], what: Sequence[str], seconds: float = math.inf) -> None:
         end = time.monotonic() + seconds
-        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": known}
+        how: dict[str, Any] = {"rules": record.rules, "results": results, "jobs": jobs, "known": known, "mode": mode}
         for name, evidence in explain_results(gold, submission, names, limits, what, **how) if names else ():
             if evidence["status"] != results[name].status:
                 changed.add(name)

@@ -21,7 +21,7 @@ from evalsuite.run.plan import plan
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Rule, Score, Table, Task
 from evalsuite.workers.pool import Pool
-from evalsuite.workers.requests import applicable, settle_early
+from evalsuite.workers.requests import applicable, asks_pair, settle_early
 from evalsuite.workers.stages import Prediction, judge, usable_parameters
 
 ORDER: Final = "evalsuite.explain.smallest_case:collect_smallest_case"
@@ -74,6 +74,8 @@ def bundle(
     roomy = {**resolved, "seconds": 3 * resolved["seconds"] + 2 * MOST_SECONDS}
     submission = read_handed_in(result_dir, gold, resolved, mode=mode, isolation=isolation)
     task = plan(gold, submission, rules=rules or gold.suite.rules, limits=roomy, only=(instance_id,))[0]
+    if task.answer is not None and (task.answer.is_query or asks_pair(task.instance.checks)):
+        raise _no_case(instance_id, "its answer is a query; `evalsuite explain` edits queries")
     if (early := settle_early(task)) is not None:
         raise _no_case(instance_id, early.reason)
     if is_batch(task):

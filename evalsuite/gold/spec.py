@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, GoldError, UsageError, describe, did_you_mean
 from evalsuite.gold.suite_yaml import read_suite
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
@@ -59,7 +59,7 @@ def read_spec(
             where = f"{name}:{entry.line}"
             if entry.fault is not None:
                 hint = "" if spec.match(SPEC_PATTERN) else f"give the gold folder, or its {SPEC_PATTERN}; {PAIRS_HINT}"
-                raise GoldError(f"{where}: {entry.fault.detail}", hint=entry.hint or hint)
+                raise GoldError(f"{where}: {entry.fault.detail or FAULTS[entry.fault.code].message}", hint=entry.hint or hint)
             instance = make(entry.value or {}, where, suite)
             if (first := instances.get(instance.instance_id)) is not None:
                 line = first.where.rpartition(":")[2]

@@ -35,6 +35,8 @@ from evalsuite.store.run_folder import SCHEMA_VERSION
 from evalsuite.store.signature import clock_in, rules_name
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from evalsuite.explain.run_evidence import FindEvidence
     from evalsuite.reports.record import Record
     from evalsuite.types import Result
@@ -57,17 +59,19 @@ def run_document(
     durations: int = 0,
     find_evidence: "FindEvidence | None" = None,
     places: Mapping[str, str] | None = None,
+    databases: "Path | None" = None,
 ) -> Document:
     """The report of a run as it may be seen.
 
     On a terminal `failures` leaves out the instances that are right under every rule, `verbose` adds all that is known about each one
-    shown, and `durations` the slowest n instances. `find_evidence` is asked for what a page shows beside what is not right;
+    shown, `durations` the slowest n instances, and `databases`, where the run found them, stands in the command that comes next.
+    `find_evidence` is asked for what a page shows beside what is not right;
     `places` gives `file:line` by instance id, for annotations.
     """
 
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
-            yield from _terminal_sections(record, failures=failures, verbose=verbose, durations=durations)
+            yield from _terminal_sections(record, failures=failures, verbose=verbose, durations=durations, databases=databases)
         elif form == "markdown":
             yield from _comment_sections(record)
         elif form == "html":
@@ -100,7 +104,7 @@ def run_document(
     )
 
 
-def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int) -> Iterator[Section]:
+def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durations: int, databases: "Path | None") -> Iterator[Section]:
     shown, left_out = _rows_in_order(record, failures=failures, folded=not verbose)
     yield Section(table=results_table(record, shown), below=left_out)
     if verbose:
@@ -120,7 +124,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         yield Section(title="notes: facts without effect on the score", look="quiet", lines=notes)
     if record.folder is not None:
         # On one line, whatever the width: it is there to be copied.
-        yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record)}"])
+        yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record, databases)}"])
     if warnings := record.run["warnings"]:
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
@@ -132,15 +136,18 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
         )
 
 
-def _next_step(record: "Record") -> str:
-    """The command that most likely comes next: why the first wrong answer is wrong, or a page to hand round."""
+def _next_step(record: "Record", databases: "Path | None") -> str:
+    """The command that most likely comes next: why the first wrong answer is wrong, or a page to hand round.
+
+    A saved run does not know where its databases lay: whoever explains a query of it says so again.
+    """
     assert record.folder is not None
     own = record.folder.parent.parts[-2:] == (".evalsuite", "runs") and not record.folder.is_absolute()
     name = shlex.quote(short_name(record.folder) if own else str(record.folder))
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":
         return f"report {name} -o report.html"
-    return f"explain {shlex.quote(wrong.instance_id)} --run {name}"
+    return f"explain {shlex.quote(wrong.instance_id)} --run {name}" + (f" --databases {shlex.quote(str(databases))}" if databases else "")
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:

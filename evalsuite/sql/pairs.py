@@ -8,6 +8,7 @@ Both sides of a pair go this way, each in a process of its own: what prepares a 
 import contextlib
 import hashlib
 import json
+import os
 import re
 import sqlite3
 import time
@@ -74,7 +75,9 @@ def files_of(name: str, evaluator: Evaluator, folder: Path) -> list[Path]:
     """
     if Path(name).is_absolute() or ".." in Path(name).parts or name.startswith("~"):
         raise FaultError("BAD_SPEC", f"the database {name!r} leaves the folder of --databases")
-    own = next((place for place in (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite") if place.is_file()), None)
+    # Of a name that no file can have `Path.is_file` raises.
+    places = (folder / name / f"{name}.sqlite", folder / f"{name}.sqlite")
+    own = next((place for place in places if os.path.isfile(place)), None)  # noqa: PTH113
     if own is None:
         return []
     if not evaluator.every_file or own.parent == folder:

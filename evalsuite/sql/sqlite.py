@@ -78,7 +78,8 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
         journal = path.with_name(path.name + beside)
         if journal.exists() and journal.stat().st_size:
             raise UsageError(
-                f"connection {connection.name!r}: {journal.name} holds changes that are not in the file", hint="close its writer"
+                f"connection {connection.name!r}: {journal.name} holds changes that are not in the file",
+                hint="close its writer, or fold it in: sqlite3 FILE 'PRAGMA wal_checkpoint(TRUNCATE)'",
             )
     try:
         return SqliteSession(path, limits, temp_in_memory=temp_in_memory)

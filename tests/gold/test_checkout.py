@@ -124,6 +124,22 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     assert "all 1 instances have what they need" in capsys.readouterr().out
 
 
+def test_doctor_opens_the_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A database that is damaged, none, or has changes beside it is told, for pairs too; it is what a run would say."""
+    whole = (here / "dbs" / "E commerce.sqlite").read_bytes()
+    (here / "dbs" / "E commerce.sqlite").write_bytes(whole[:100] + b"\xff" * (len(whole) - 100))
+    (here / "dbs" / "absent.sqlite").write_bytes(b"")
+    database(here / "dbs" / "late.sqlite")
+    (here / "dbs" / "late.sqlite-wal").write_bytes(b"x")
+    assert main(["doctor", "spider2-lite/evaluation_suite/gold", "--databases", "dbs"]) == 0
+    shown = capsys.readouterr().out
+    assert "1 instance: E commerce.sqlite is damaged: SQLite cannot read its file\n   mend: copy it again\n   local001" in shown
+    assert "1 instance: absent.sqlite is no SQLite database" in shown
+    (here / "gold.sql").write_text("SELECT 1\tlate\nSELECT 1\tlate\n")
+    assert main(["doctor", "gold.sql", "--databases", "dbs"]) == 0
+    assert "2 instances: late.sqlite-wal holds changes that are not in the file" in capsys.readouterr().out
+
+
 def test_the_words_of_the_references_own_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Those with a meaning here have it, the others are named; the README's own form of an answer type is read with a note."""
     words = ["--databases", "dbs", "--mode", "sql", "--max_workers", "1", "--timeout", "20", "--temp_dir", "made", "--is_sql_debug"]

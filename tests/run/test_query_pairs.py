@@ -166,6 +166,42 @@ def test_check_and_explain_run_what_the_run_ran(here: Path, capsys: pytest.Captu
     assert "1 of gold's 2 distinct rows is not among the answer's" in capsys.readouterr().out
 
 
+def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """`test-suite` over gold.sql stays so in both, from a run and by --rules; the next line can be pasted; a bundle is refused in words."""
+    write_gold(here / "gold.sql", [("SELECT name, n FROM t", "school"), *GOLD[1:]])
+    name = with_queries(here / "pred.json", {"0": "SELECT n, name FROM t", "2": "SELECT n FROM t ORDER BY n DESC"})
+    assert main(["run", name, "--gold", "gold.sql", "--databases", "dbs", "--rules", "test-suite", "--out", "out"]) == 0
+    shown = capsys.readouterr().out
+    again = ["explain", "2", "--run", "out", "--databases", "dbs"]
+    assert f"next: evalsuite {' '.join(again)}\n" in shown
+    assert main([*again, "--json"]) == 0
+    assert "another order" in json.loads(capsys.readouterr().out)["reason"]
+    assert main(["explain", "0", "--result_dir", name, "--gold", "gold.sql", "--databases", "dbs", "--rules", "test-suite", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["reason"] == "the same rows: 3 rows"
+    assert main(["check", "0", "--run", "out", "--databases", "dbs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["details"]["evaluator"] == "test-suite"
+    assert main(["bundle", "2", "--run", "out"]) == 2
+    assert "its answer is a query" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [("SELECT 'é'\tschool\n".encode("utf-16"), "the text is not UTF-8"), (b"SELECT 1\t" + b"x" * 5000 + b"\n", "")],
+)
+def test_gold_in_another_encoding_and_a_name_no_file_can_have(
+    gold: bytes, message: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The first is told in words with its place; the second costs its own pair and no other."""
+    (here / "gold.sql").write_bytes(gold if message else gold + f"{GOLD[1][0]}\tschool\n".encode())
+    name = with_queries(here / "pred.json", {"0": "SELECT 1", "1": GOLD[1][0]})
+    if not message:
+        rows = scored(name, "--databases", "dbs", "--rules", "bird-ex", code=4)
+        assert [(row["score"], row["fault"]) for row in rows] == [(None, "NEEDS_CONNECTION"), (1, None)]
+    else:
+        assert main(["run", name, "--gold", "gold.sql", "--databases", "dbs", "--rules", "bird-ex"]) == 2
+        assert f"gold.sql:1: {message}" in capsys.readouterr().err
+
+
 def test_a_leaderboard_of_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Files of queries are ranked by their names; gold's ending says the evaluator, and rules of the other one are refused."""
     with_queries(here / "all right.json", {str(n): query for n, (query, _) in enumerate(GOLD)})
