@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError
-from evalsuite.gold.exchanges import Exchanges, exchanges_of, saved_exchanges
+from evalsuite.gold.exchanges import Exchanges, exchanges_of
 from evalsuite.store.given_labels import known_labels, labels_of
-from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run, submission_folder
-from evalsuite.store.run_folder import RUN, STARTED, is_submission
+from evalsuite.store.history import RUNS_FOLDER, RunEntry, named_run, one_run
+from evalsuite.store.run_folder import STARTED, is_submission
 from evalsuite.types import Result, Rule
 
 
@@ -81,14 +81,15 @@ def load_sides(
     under the limits of that run, and adds no run to the history; `how` are further options of a run, by name. Raises `UsageError` for a
     name that is none of these.
     """
+    from evalsuite.run.handed_in import saved_exchanges
+
     saved = [_saved(name, runs) for name in names]
     like = next((entry for entry in saved if entry is not None), None)
     sides = []
     for name, entry in zip(names, saved, strict=True):
         if entry is not None:
             label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
-            texts = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
-            side = side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=texts)
+            side = side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=saved_exchanges(entry))
             sides.append(replace(side, labels=known_labels(entry.folder)))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))

@@ -80,13 +80,15 @@ def export_command(
     """
     from evalsuite.reports import check_writable
     from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.run.handed_in import saved_exchanges
     from evalsuite.suites.exported_logs import EXPORTS, told_samples
 
     form = as_ or next((name for name, (ending, _) in EXPORTS.items() if path.suffix == ending), "")
     if form not in EXPORTS:
         raise UsageError(f"no form for {as_ or path.name!r}", hint="--as inspect, or --as lm-eval")
     check_writable(path)
-    record = revealed(record_of_entry(one_run(run, runs)), reveal)
+    entry = one_run(run, runs)
+    record = revealed(record_of_entry(entry, exchanges=saved_exchanges(entry)), reveal)
     n = sum(1 for _ in told_samples(record))
     if not n:
         raise UsageError(f"{record.name}: no instance has a question and a text as its answer", hint="`report -o x.json` writes any run")

@@ -226,11 +226,13 @@ def merge_command(
     and so are shards that are missing or given twice.
     """
     from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.run.handed_in import saved_exchanges
     from evalsuite.run.shards import merge
 
     share(fail_under, "--fail-under")
     check_showing(output or (), reveal)
-    record = record_of_entry(merge(runs, out))
+    whole = merge(runs, out)
+    record = record_of_entry(whole, exchanges=saved_exchanges(whole))
     n_lost = write_all(run_report(record, reveal), output or ())
     score = record.summary.score
     missed = fail_under is not None and (score is None or score < fail_under)

@@ -43,11 +43,13 @@ class Place:
         if not is_remote(place):
             yield Path(place), options
             return
-        from evalsuite.gold.suite_yaml import read_suite
-        from evalsuite.readers.gold_files import find_spec
+        from evalsuite.gold.layouts import read_gold
         from evalsuite.readers.limits import resolve_limits
+        from evalsuite.run.handed_in import read_handed_in
 
-        with copied(place, resolve_limits(read_suite(find_spec(gold).parent).limits, options.limits)) as folder:
+        wanted = read_gold(gold, layout=options.layout)
+        limits = resolve_limits(wanted.suite.limits, options.limits)
+        with copied(place, limits, read=lambda folder: read_handed_in(folder, wanted, limits, isolation=options.isolation)) as folder:
             yield folder, replace(options, origin=place)
 
 

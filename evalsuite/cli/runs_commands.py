@@ -60,7 +60,8 @@ def runs_list(
 
 def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     """Show one run: what is known of it, all its metadata, its numbers, and the contexts of its answers where it keeps some."""
-    from evalsuite.store.history import read_contexts, submission_folder
+    from evalsuite.run.handed_in import walled_contexts
+    from evalsuite.store.history import submission_folder
 
     entry = one_run(run, runs)
     rows: list[tuple[str, object]] = [("run", entry.name), ("tags", " ".join(f"#{name}" for name in entry.tags) or "none")]
@@ -68,7 +69,8 @@ def runs_show(run: RunName, runs: RunsFolder = RUNS) -> int:
     rows += [*entry.metadata.items(), *entry.run.get("summary", {}).items()]
     for key, value in rows:
         print(clean(f" {key:<18} {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"))
-    for name, context in read_contexts(submission_folder(entry.folder, entry.run)).items():
+    ids = [result.instance_id for result in entry.results()]
+    for name, context in walled_contexts(submission_folder(entry.folder, entry.run), ids).items():
         print(clean(f" {'context':<18} {name}: {context}"))
     return EXIT_OK
 
@@ -154,9 +156,11 @@ runs_commands = Group({"list": runs_list, "show": runs_show, "tag": runs_tag, "r
 def report_command(run: RunName, shown: Showing, runs: RunsFolder = RUNS) -> int:
     """Show a saved run, or with -o write it to files; the ending of a file says its format."""
     from evalsuite.reports.record import record_of_entry, revealed
+    from evalsuite.run.handed_in import saved_exchanges
 
     shown.check()
-    record = record_of_entry(one_run(run, runs), shown.labels)
+    entry = one_run(run, runs)
+    record = record_of_entry(entry, shown.labels, exchanges=saved_exchanges(entry))
     n_lost, document = 0, run_report(record, shown.reveal)
     for path in shown.output or ():
         if write_all(document, [path]):

@@ -3,14 +3,12 @@
 import json
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
-from evalsuite.errors import EvalsuiteError
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
 from evalsuite.texts.text_rules import LACKED, shorten
-from evalsuite.types import METADATA, Check, Gold, GoldInstance, Submission
+from evalsuite.types import Check, Gold, GoldInstance, Submission
 
 # Gold keys whose text is the question, the likeliest first.
 _QUESTION_KEYS: Final = ("input", "question", "instruction", "prompt")
@@ -69,32 +67,6 @@ class Exchanges:
 def exchanges_of(gold: Gold, submission: Submission) -> Exchanges:
     """Those of a run that has just ended."""
     return Exchanges(lambda: (gold, submission))
-
-
-def saved_exchanges(run: Mapping[str, Any], submission: Path, run_file: Path) -> Exchanges:
-    """Those of a saved run, as far as its gold and the submission are still there and were not written after its `run.json`."""
-    return Exchanges(lambda: _read_sides(run, submission, run_file))
-
-
-def _read_sides(run: Mapping[str, Any], folder: Path, run_file: Path) -> tuple[Gold | None, Submission | None]:
-    from evalsuite.gold.layouts import read_gold, read_submission
-    from evalsuite.readers.limits import resolve_limits
-
-    gold, submission, ids = None, None, None
-    try:
-        ended = run_file.stat().st_mtime_ns
-        found = read_gold(Path(str(run["gold"]["folder"])), layout=run["options"].get("layout"))
-        ids = frozenset(instance.instance_id for instance in found.instances)
-        gold = found if found.spec_file.stat().st_mtime_ns <= ended else None
-    except (OSError, EvalsuiteError, KeyError, TypeError):
-        pass
-    try:
-        if (folder / METADATA).stat().st_mtime_ns <= run_file.stat().st_mtime_ns:
-            limits = resolve_limits({}, run["options"].get("limits") or {})
-            submission = read_submission(folder, limits, mode=run["options"].get("mode"), ids=ids)
-    except (OSError, EvalsuiteError, KeyError, TypeError):
-        pass
-    return gold, submission
 
 
 def question_of(instance: GoldInstance) -> str:

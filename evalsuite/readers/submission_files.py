@@ -21,7 +21,6 @@ from evalsuite.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.memo import Memo
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, content_digest, inside, open_confined
-from evalsuite.readers.submission import read_metadata
 from evalsuite.types import METADATA, Result, Submission, Task
 from evalsuite.walls.scratch import ScratchFolder
 
@@ -204,10 +203,10 @@ def is_remote(place: str) -> bool:
 
 
 @contextlib.contextmanager
-def copied(url: str, limits: Limits) -> Iterator[Path]:
+def copied(url: str, limits: Limits, *, read: Callable[[Path], Submission]) -> Iterator[Path]:
     """A private local copy of the submission at a URL, gone after it: its metadata and the files its answers name, nothing else.
 
-    Of a `file://` URL it is the folder itself.
+    `read` reads the copied metadata, for the ids of the gold that it is copied for. Of a `file://` URL it is the folder itself.
 
     Credentials are those that fsspec finds for the scheme. A file that is absent there is absent in the copy, and one larger than
     `file_bytes` is cut just above, so that either is the fault it would be in a folder.
@@ -227,7 +226,7 @@ def copied(url: str, limits: Limits) -> Iterator[Path]:
         try:
             if not _copy(remote, METADATA, folder, int(limits["metadata_bytes"])):
                 raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that holds {METADATA}")
-            for name in submission_files(read_metadata(folder, limits)):
+            for name in submission_files(read(folder)):
                 if name != METADATA:
                     _copy(remote, name, folder, int(limits["file_bytes"]))
         except (OSError, ValueError, EOFError) as error:

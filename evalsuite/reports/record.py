@@ -6,10 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
-from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of, saved_exchanges
+from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.store.given_labels import labels_beside
-from evalsuite.store.history import submission_folder
-from evalsuite.store.run_folder import RUN
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
@@ -83,17 +81,17 @@ def record_of_run(run: "Run", labels: Path | None = None) -> Record:
     return _with_people(bare, labels)
 
 
-def record_of_entry(entry: "RunEntry", labels: Path | None = None) -> Record:
+def record_of_entry(entry: "RunEntry", labels: Path | None = None, *, exchanges: Exchanges | None = None) -> Record:
     """The record of a saved run; its summary is computed again from the n results, by the code that computed it first.
 
-    `labels` is a CSV of what people said of its answers, by default the one beside the run.
+    `labels` is a CSV of what people said of its answers, by default the one beside the run; `exchanges` what was asked and answered,
+    None where that is not to be shown.
     """
     results = tuple(entry.results())
     bare = Record(name=entry.name, run=entry.run, results=results, summary=summarise((), rules="official"), folder=entry.folder)
     gold = entry.run["gold"]
     part = {"clusters": gold.get("clusters", ()), "n_instances": gold.get("n_instances")}
     summary = summarise(results, rules=bare.rules, groups=bare.groups, **part)
-    exchanges = saved_exchanges(entry.run, submission_folder(entry.folder, entry.run), entry.folder / RUN)
     return _with_people(replace(bare, summary=summary, tags=entry.tags, exchanges=exchanges), labels)
 
 

@@ -1,5 +1,6 @@
 """What was handed in, read in a worker: the parent parses nothing of it, and is told of no answer but those to its gold's instances."""
 
+import json
 import os
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -8,11 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from evalsuite.errors import FAULTS, FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, OutputError, SubmissionError, UsageError, describe
+from evalsuite.gold.exchanges import Exchanges, question_of
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.paths import FromRoot
+from evalsuite.readers.paths import FromRoot, open_confined
 from evalsuite.registry import fits
+from evalsuite.store.history import CONTEXTS, LONGEST, RunEntry, submission_folder
+from evalsuite.store.run_folder import RUN
 from evalsuite.store.unit_files import Row
 from evalsuite.types import METADATA, Answer, Fault, Gold, Submission
 from evalsuite.workers.calls import Calls
@@ -20,7 +24,7 @@ from evalsuite.workers.start import Zygote, forking
 
 # Answers that are told at once.
 _AT_ONCE = 256
-_TELL = f"{__name__}:tell_handed_in"
+_TELL, _TELL_CONTEXTS = f"{__name__}:tell_handed_in", f"{__name__}:tell_contexts"
 _COLUMN = list[float | None]
 _UNITS = "evalsuite.store.unit_files:unit_columns"
 
@@ -31,21 +35,25 @@ def read_handed_in(
     limits: Limits,
     *,
     layout: str = "original",
+    ids: Collection[str] | None = None,
+    hidden: Sequence[Path] = (),
     mode: str | None = None,
     isolation: str = "process",
     zygote: Zygote | None = None,
     modules: Collection[str] = (),
 ) -> Submission:
-    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`; without gold every answer is kept.
+    """The submission in `folder`, as `read_submission` gives it for the ids of `gold`.
 
-    `zygote` forks the worker, None: one of its own; it imports `modules` meanwhile. `layout` counts without gold, which has its own.
+    `zygote` forks the worker, None: one of its own; it imports `modules` meanwhile. `layout`, `ids` (None: every answer is kept) and
+    `hidden` (what its worker may not read) count without gold, which has its own.
 
     Raises `SubmissionError` and `UsageError` as `read_submission` does, the first one also where the worker dies or takes too long.
     """
     # Each id is held once.
-    own = {instance.instance_id: instance.instance_id for instance in gold.instances} if gold is not None else None
+    wanted = ids if gold is None else [instance.instance_id for instance in gold.instances]
+    own = {name: name for name in wanted} if wanted is not None else None
     known = frozenset(own) if own is not None else None
-    layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, [])
+    layout, hidden = (gold.layout, [gold.folder]) if gold is not None else (layout, hidden)
     here, there = folder.resolve(), [place.resolve() for place in hidden]
     inside = any(here.is_relative_to(place) for place in there)
     around = any(place.is_relative_to(here) for place in there)
@@ -64,15 +72,15 @@ def read_handed_in(
         n_bytes = min((place / METADATA if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
     except OSError:
         n_bytes = 0
-    ids = None if known is None else sorted(known)
+    names = None if known is None else sorted(known)
     try:
         with Calls(readable=[place], hidden=hidden, hostile=place, limits=limits, zygote=zygote, modules=modules) as calls:
-            for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, ids, n_bytes=n_bytes):
+            for told in calls.stream(_TELL, str(place), dict(limits), layout, mode, names, n_bytes=n_bytes):
                 if isinstance(told, dict):
                     rest = {**told, "notes": tuple(told["notes"]), "unknown": tuple(map(tuple, told["unknown"]))}
                 else:
-                    names = [row[0] if own is None else own.get(row[0]) for row in told]
-                    answers.update((name, _answer(name, row)) for name, row in zip(names, told, strict=True) if name is not None)
+                    of = [row[0] if own is None else own.get(row[0]) for row in told]
+                    answers.update((name, _answer(name, row)) for name, row in zip(of, told, strict=True) if name is not None)
     except FaultError as error:
         raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
         hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
@@ -80,6 +88,39 @@ def read_handed_in(
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
     return Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest)
+
+
+def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str]) -> Submission | None:
+    """The submission of a saved run (its `run.json` object and folder) for these ids.
+
+    None where its metadata was written after the run, or cannot be read any more.
+    """
+    folder = submission_folder(run_folder, run)
+    try:
+        if (folder / METADATA).stat().st_mtime_ns > (run_folder / RUN).stat().st_mtime_ns:
+            return None
+        options, gold = run["options"], Path(str(run["gold"]["folder"]))
+        limits = resolve_limits(options.get("limits") or {})
+        return read_handed_in(folder, None, limits, ids=ids, hidden=[gold], mode=options.get("mode"))
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        return None
+
+
+def saved_exchanges(entry: RunEntry) -> Exchanges:
+    """What was asked and answered in a saved run, as far as its gold and submission are there and not written after its `run.json`."""
+    return Exchanges(lambda: _read_sides(entry))
+
+
+def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
+    try:
+        gold = read_gold(Path(str(entry.run["gold"]["folder"])), layout=entry.run["options"].get("layout"))
+        is_newer = gold.spec_file.stat().st_mtime_ns > (entry.folder / RUN).stat().st_mtime_ns
+    except (OSError, EvalsuiteError, KeyError, TypeError):
+        return None, None
+    if is_newer or not any(map(question_of, gold.instances)):
+        # Nothing is shown of answers to what has no question, and no worker is started for them.
+        return None, None
+    return gold, read_unchanged(entry.run, entry.folder, [instance.instance_id for instance in gold.instances])
 
 
 class HandedInReader:
@@ -128,6 +169,29 @@ def _answer(name: str, row: Sequence[Any]) -> Answer:
     if from_root:
         answer = replace(answer, value=FromRoot(value))
     return replace(answer, fault=Fault(code=fault[0], detail=fault[1], where=fault[2])) if fault else answer
+
+
+def walled_contexts(folder: Path, ids: Sequence[str]) -> Mapping[str, str]:
+    """Of these instances by id, the context that a suite's run kept beside its answer, cut at 20,000 characters, as a worker reads it.
+
+    Empty where none was kept or none can be read.
+    """
+    place, limits = folder.absolute(), resolve_limits()
+    try:
+        n_bytes = min((place / CONTEXTS).lstat().st_size, int(limits["file_bytes"]))
+        with Calls(readable=[place], hostile=place, limits=limits) as calls:
+            told = list(calls.stream(_TELL_CONTEXTS, str(place), dict(limits), list(ids), n_bytes=n_bytes))
+    except (OSError, EvalsuiteError, FaultError):
+        return {}
+    # What the file made of the worker is not known.
+    return {row[0]: row[1] for row in told if fits(row, list[str]) and len(row) == 2}
+
+
+def tell_contexts(folder: str, limits: Limits, ids: Sequence[str]) -> Iterator[list[str]]:
+    """In the worker: [instance id, context] of each that has one."""
+    with open_confined(Path(folder), CONTEXTS, limit_bytes=limits["file_bytes"]) as handle:
+        found = json.load(handle)
+    yield from ([name, str(found[name])[:LONGEST]] for name in ids if isinstance(found, dict) and name in found)
 
 
 def walled_columns(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:

@@ -72,5 +72,5 @@ def submission_document(entry: "Entry", row: "RankedRow", level: str, *, places:
         return None
     record = record_of_entry(run)
     own = {**run.run, "submission": {**run.run["submission"], "folder": row.name}, "metadata": dict(row.metadata)}
-    record = replace(record, name=row.name, run=own, tags=(), exchanges=None)
+    record = replace(record, name=row.name, run=own, tags=())
     return replace(run_document(revealed(record, level)), links=places)

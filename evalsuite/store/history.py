@@ -22,14 +22,15 @@ TAGS = "tags.json"
 _BEGAN = re.compile(r"\d{8}-\d{6}")
 # What a suite's run keeps beside its answers: the context of each instance.
 CONTEXTS = "contexts.json"
+# Of a text that was asked or answered; nobody reads on in a report.
 LONGEST = 20_000
-# What a run may say of its model, beside any other key.
 # What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold that a query gave.
 _OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
 _SIGNATURE = "signature.json"
 # The form of a run.json, as far as all who show runs count on it.
 _OBJECTS = ("gold", "submission", "summary", "options", "metadata", "groups", "receipt", "corrections")
 _NUMBERS = ("score", "official", "strict", "n_gold", "n_judged", "n_submitted")
+# What a run may say of its model, beside any other key.
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
 
@@ -207,9 +208,3 @@ def submission_folder(run_folder: Path, run: Mapping[str, Any]) -> Path:
     here = run_folder.resolve()
     starts = [*(here.parents[at] for at in (2, 1) if at < len(here.parents)), Path.cwd()]
     return next((start / named for start in starts if (start / named).is_dir()), named)
-
-
-def read_contexts(submission: Path) -> Mapping[str, str]:
-    """Instance id -> its context, cut at 20,000 characters; empty where none was kept or none can be read."""
-    found = read_json(submission / CONTEXTS)
-    return {id_: str(text)[:LONGEST] for id_, text in found.items()} if isinstance(found, dict) else {}

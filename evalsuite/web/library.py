@@ -94,9 +94,11 @@ class RunsFolder:
 
     def _record(self, entry: RunEntry) -> Record:
         """The record cut to what may be shown: all of it, unless the suite's gold is hidden."""
+        from evalsuite.run.handed_in import saved_exchanges
+
         stamp = stamp_of(entry.folder / RUN, entry.folder / RESULTS, labels_beside(entry.folder))
         try:
-            return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry)))
+            return self._records.get(entry.folder, stamp, lambda: revealed(record_of_entry(entry, exchanges=saved_exchanges(entry))))
         except (OSError, ValueError, TypeError, KeyError, EvalsuiteError) as error:
             raise NotThereError(f"the results of run {entry.name!r} cannot be read", hint="score it again") from error
 

@@ -10,11 +10,10 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
-from evalsuite.errors import EvalsuiteError
 from evalsuite.reports.record import Record
-from evalsuite.store.history import CONTEXTS, LONGEST, read_contexts, submission_folder
+from evalsuite.store.history import CONTEXTS, LONGEST, submission_folder
 from evalsuite.store.run_folder import RUN
-from evalsuite.types import Result
+from evalsuite.types import METADATA, Result
 from evalsuite.web.query import STAMP
 
 Kind = Literal["suite", "gold", "bench"]
@@ -162,7 +161,6 @@ def stamp_of(*paths: Path) -> Stamp:
     return tuple(found)
 
 
-METADATA = "results_metadata.jsonl"
 _outputs_kept, _contexts_kept = Kept(16), Kept(16)
 
 
@@ -176,35 +174,25 @@ def submission_of(record: Record) -> Path:
 def handed_in_texts(record: Record) -> Mapping[str, str]:
     """Instance id -> the text that was handed in, cut at 20,000 characters; files, and a submission changed since the run, have none."""
     recorded = {r.instance_id: out[:LONGEST] for r in record.results if isinstance(out := r.details.get("output"), str)}
-    if recorded or record.folder is None:
+    if recorded or (folder := record.folder) is None:
         return recorded
-    metadata = submission_of(record) / METADATA
-    stamp = stamp_of(metadata, record.folder / RUN)
-    return _outputs_kept.get(record.folder, stamp, lambda: _read_outputs(record, metadata))
+    stamp = stamp_of(submission_of(record) / METADATA, folder / RUN)
+    return _outputs_kept.get(folder, stamp, lambda: _read_outputs(record, folder))
 
 
 def handed_in_contexts(record: Record) -> Mapping[str, str]:
     """Instance id -> the context that a suite's run kept beside its answer, cut at 20,000 characters; empty where it kept none."""
     if record.folder is None:
         return {}
-    folder = submission_of(record)
-    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: read_contexts(folder))
+    from evalsuite.run.handed_in import walled_contexts
+
+    folder, ids = submission_of(record), [result.instance_id for result in record.results]
+    return _contexts_kept.get(record.folder, stamp_of(folder / CONTEXTS), lambda: walled_contexts(folder, ids))
 
 
-def _read_outputs(record: Record, metadata: Path) -> Mapping[str, str]:
-    from evalsuite.gold.layouts import read_submission
-    from evalsuite.readers.limits import resolve_limits
+def _read_outputs(record: Record, run_folder: Path) -> Mapping[str, str]:
+    from evalsuite.run.handed_in import read_unchanged
 
-    assert record.folder is not None
-    try:
-        if metadata.stat().st_mtime_ns > (record.folder / RUN).stat().st_mtime_ns:
-            return {}
-        options, ids = record.run["options"], frozenset(result.instance_id for result in record.results)
-        handed_in = read_submission(metadata.parent, resolve_limits({}, options.get("limits") or {}), mode=options.get("mode"), ids=ids)
-    except (OSError, EvalsuiteError):
-        return {}
-    return {
-        id_: str(answer.value)[:LONGEST]
-        for id_, answer in handed_in.answers.items()
-        if answer.fault is None and answer.answer_type == "answer"
-    }
+    handed_in = read_unchanged(record.run, run_folder, [result.instance_id for result in record.results])
+    answers = handed_in.answers if handed_in is not None else {}
+    return {id_: str(answer.value)[:LONGEST] for id_, answer in answers.items() if answer.fault is None and answer.answer_type == "answer"}

@@ -12,6 +12,7 @@ import pytest
 from evalsuite.cli.showing import run_report
 from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
+from evalsuite.run.handed_in import saved_exchanges
 from evalsuite.store.history import read_run
 from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, known_kind
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
@@ -135,7 +136,7 @@ def test_a_page_of_hidden_gold_holds_no_gold(corpus: Corpus, tmp_path: Path) -> 
     """The HTML and Parquet reports of hidden gold name every instance, and neither holds its secret text."""
     entry = read_run(corpus.out / "submission.official.run")
     assert entry is not None
-    document = run_report(record_of_entry(entry), "class")
+    document = run_report(record_of_entry(entry, exchanges=saved_exchanges(entry)), "class")
     write(document, tmp_path / "report.html")
     write(document, tmp_path / "report.parquet")
     rows = duckdb.connect().execute("select * from read_parquet(?)", [str(tmp_path / "report.parquet")]).fetchall()

@@ -10,6 +10,7 @@ import evalsuite
 from evalsuite.reports.data_files import as_json, schema
 from evalsuite.reports.record import Record, record_of_entry, revealed
 from evalsuite.reports.run_document import run_document
+from evalsuite.run.handed_in import saved_exchanges
 from evalsuite.store.history import read_run
 from tests.conftest import ROOT
 from tests.reports import made
@@ -50,7 +51,7 @@ def test_it_says_what_the_run_folder_says(tmp_path: Path) -> None:
     evalsuite.evaluate(ROOT / "example_submission_folder", ROOT / "gold", out=tmp_path / "run", only=("sales_001", "sales_004", "ops_007"))
     entry = read_run(tmp_path / "run")
     assert entry is not None
-    report = json.loads("".join(as_json(run_document(record_of_entry(entry)))))
+    report = json.loads("".join(as_json(run_document(record_of_entry(entry, exchanges=saved_exchanges(entry))))))
     lines = (tmp_path / "run" / "results.jsonl").read_text(encoding="utf-8").splitlines()
     assert report.pop("results") == [json.loads(line) for line in lines]
     assert (report.pop("name"), report.pop("tags")) == ("run", [])

@@ -8,6 +8,7 @@ import evalsuite
 from evalsuite.reports.record import Record, record_of_entry
 from evalsuite.reports.run_document import MOST_ROWS, run_document
 from evalsuite.reports.terminal import as_text
+from evalsuite.run.handed_in import saved_exchanges
 from evalsuite.store.ceiling import Ceiling, keep_ceiling, signature_of
 from evalsuite.store.history import read_run
 from evalsuite.types import Rule
@@ -97,7 +98,7 @@ def test_a_saved_run_reads_as_the_live_one(tmp_path: Path) -> None:
     assert entry is not None
     from evalsuite.reports.record import record_of_run
 
-    assert as_text(run_document(record_of_entry(entry))) == as_text(run_document(record_of_run(run)))
+    assert as_text(run_document(record_of_entry(entry, exchanges=saved_exchanges(entry)))) == as_text(run_document(record_of_run(run)))
 
 
 def test_only_failures() -> None:
