@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from evalsuite.audit.references import PLACES
 from evalsuite.cli import main
 from evalsuite.walls.jail import can_jail
-from tests.models import results_table
+from tests.models import official_table, results_table
 
 PLACE = "spider2-lite/evaluation_suite/evaluate.py"
 # What the files of a clone do besides when they are imported: packages that are not here, a log, other streams.
@@ -25,6 +26,35 @@ def compare_pandas_table(pred, gold, condition_cols=None, ignore_order=False):
 
 def compare_multi_pandas_table(pred, multi_gold, multi_condition_cols=None, multi_ignore_order=False):
     return _several(pred, multi_gold, multi_condition_cols, multi_ignore_order, "lite")
+"""
+# How a clone may ask databases: closed after use, one while another is open, with something of its own left behind.
+DATABASES = """
+import duckdb
+
+def read(file, *names, beside=""):
+    con = duckdb.connect(database=file, read_only=True)
+    assert con.execute("SHOW DATABASES").fetchall() == [(file.rsplit("/", 1)[1].split(".")[0],)]
+    if beside:
+        con.execute(f"ATTACH '{beside}' AS beside (READ_ONLY)")
+    found = [con.execute(f"SELECT * FROM {name}").fetchdf() for name in names]
+    con.close()
+    return found
+
+def duckdb_match(result, gold, condition_tabs=None, condition_cols=None, ignore_orders=None):
+    con = duckdb.connect(gold, read_only=True)
+    if condition_tabs:
+        read(result)
+    shown = con.execute("SHOW TABLES").fetchall()
+    con.close()
+    names = condition_tabs or [name for (name,) in shown]
+    golds = read(gold, *names)
+    try:
+        answers = read(result, *names, beside=gold if condition_tabs else "")
+    except duckdb.CatalogException:
+        return 0
+    orders = ignore_orders or [False] * len(names)
+    columns = condition_cols or [[]] * len(names)
+    return int(all(map(lambda a, g, c, o: score_tables(a, g, c, o, reference="dbt"), answers, golds, columns, orders)))
 """
 
 pytestmark = pytest.mark.skipif(not can_jail(), reason="a clone is run behind every wall, and this machine does not give them all")
@@ -70,6 +100,20 @@ def test_a_rule_that_moved_is_listed_with_an_example(tmp_path: Path, capsys: pyt
     assert code == 1
     assert "lite · table_match · numbers within 0.01" in shown
     assert shown.splitlines()[-1].endswith("(exit 1)")
+
+
+def test_a_rule_of_databases_that_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A clone with databases, whichever way it opens them, says what we say of each rule; one that never minds the order moved those."""
+    source = Path(official_table.__file__).read_text(encoding="utf-8") + DATABASES
+    moved = []
+    for name, old, new in (("same", "", ""), ("other", "ignore_orders or [False]", "[True]")):
+        file = tmp_path / name / PLACES["dbt"].file
+        file.parent.mkdir(parents=True)
+        file.write_text(source.replace(old, new), encoding="utf-8")
+        rules = json.loads(asked(tmp_path / name, capsys, "--json", n=3)[1])["rules"]
+        assert {row["n"] for row in rules} == {3}
+        moved.append({row["rule"] for row in rules if row["function"] == "duckdb_match" and row["n_differ"]})
+    assert moved == [set(), {"rows in another order", "columns sorted apart"}]
 
 
 def test_a_clone_has_no_way_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
