@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Rendered = str | bytes | Iterable[str]
 FORMATS: dict[str, Lazy] = {
     ".csv": Lazy("evalsuite.reports.data_files:as_csv"),
-    ".html": Lazy("evalsuite.reports.html:as_html"),
+    ".html": Lazy("evalsuite.reports.html:html_pieces"),
     ".json": Lazy("evalsuite.reports.data_files:as_json"),
     ".md": Lazy("evalsuite.reports.markdown:as_markdown"),
     ".parquet": Lazy("evalsuite.reports.data_files:as_parquet"),

@@ -57,7 +57,8 @@ def instance_list(record: "Record", table: "Table[Any]", order: Sequence[int], e
         "kinds": KINDS,
         "blank": blank,
         "index": json_block(_script_index(rows, [column.head for column in more])),
-        "chunks": [json_block(bodies[at : at + PER_BLOCK]) for at in range(0, len(bodies), PER_BLOCK)],
+        # Each is made when the template comes to it.
+        "chunks": (json_block(bodies[at : at + PER_BLOCK]) for at in range(0, len(bodies), PER_BLOCK)),
         "choices": _filter_choices(record, rows),
     }
 

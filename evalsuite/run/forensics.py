@@ -19,8 +19,9 @@ _MOST_WORDS, _MOST_CHARACTERS = 4000, 1 << 18
 _MOST_GOLD_WORDS = 6
 _WORD = re.compile(r"\w+(?:[.,]\d+)*")
 Words = tuple[str, ...]
-# By number of words: the words of a gold, and the first of the instances that it belongs to.
-Golds = Callable[[], Mapping[int, Mapping[Words, str]]]
+# By number of words: the hash of a gold's words, and the first of the instances that it belongs to. The words of a hundred thousand would
+# take thrice the space; that other words have the same 64 bits happens to nobody.
+Golds = Callable[[], Mapping[int, Mapping[int, str]]]
 # Of a SHA-256; what stands in the place of one is shorter.
 _DIGITS = 64
 _HARD_LINK = "hard link to a gold file"
@@ -39,7 +40,7 @@ def with_notes(
     `among` are all tasks of which `tasks` are a shard: an answer is compared with those of the others too. `gold_digests` is what gold's
     files are, as `GoldFiles` has it: an answer of which is known what was read needs no second look.
     """
-    same = Counter(_text(task) for task in among or tasks)
+    same = {text: n for text, n in Counter(map(_text, among or tasks)).items() if n >= SAME_ANSWER}
     # Of short answers nobody asks for them.
     golds = cache(lambda: _gold_texts(among or tasks))
     noted = (
@@ -73,7 +74,7 @@ def _notes(
     if task.answer.unread:
         yield f"keys not read: {', '.join(task.answer.unread)}"
     text = _text(task)
-    if text and same[text] >= SAME_ANSWER:
+    if text and text in same:
         yield f"same answer: in {same[text]} instances"
     others = _golds_in(text, golds, task)
     if others >= OTHER_GOLDS:
@@ -97,14 +98,15 @@ def _needed(details: Mapping[str, Any]) -> int | None:
     return needed if isinstance(needed, int) else None
 
 
-def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[Words, str]]:
+def _gold_texts(tasks: Sequence[Task]) -> dict[int, dict[int, str]]:
     """The golds of all text checks, each with the first of its instances by name."""
-    found: dict[int, dict[Words, str]] = {}
+    found: dict[int, dict[int, str]] = {}
     for task in tasks:
         name = task.instance.instance_id
         for words in _gold_words(task):
             owners = found.setdefault(len(words), {})
-            owners[words] = min(owners.get(words, name), name)
+            key = hash(words)
+            owners[key] = min(owners.get(key, name), name)
     return found
 
 
@@ -128,7 +130,7 @@ def _golds_in(text: str, golds: Golds, task: Task) -> int:
     for n, known in golds().items():
         for begin in range(len(words) - n + 1):
             some = tuple(words[begin : begin + n])
-            if (owner := known.get(some)) is not None:
+            if (owner := known.get(hash(some))) is not None:
                 met[some] = owner
     if len(met) < OTHER_GOLDS:
         return 0
