@@ -80,10 +80,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """A baseline and n candidates. `warnings` are what --force passed over; `seed` is that of everything that draws.
+    """A baseline and n candidates. `warnings` are what --force passed over, and labels that are not used.
 
-    `level` says how much of gold it holds, a word of `reveal.LEVELS`. `part_of` is the number of gold's instances where a side was scored
-    on fewer, None where all sides are whole.
+    `seed` is that of everything that draws; `level` says how much of gold it holds, a word of `reveal.LEVELS`. `part_of` is the number of
+    gold's instances where a side was scored on fewer, None where all sides are whole.
     """
 
     suite: str
@@ -146,6 +146,8 @@ def compare(
     check_level(reveal)
     how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
     found = [_candidate(base, other, how) for other in others]
+    # Why labels cannot be read quotes them.
+    warnings += [f"{side.label}: {side.unread if how.level == 'cells' else side.unread.partition(':')[0]}" for side in sides if side.unread]
     return Comparison(
         suite=base.suite,
         rules=rules or base.rules,

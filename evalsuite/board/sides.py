@@ -21,7 +21,7 @@ class Side:
     `clusters` are the groups that the suite names as clusters; `hidden` says that gold is secret, so that no reason may be shown.
     `n_instances` are those of all of gold, 0 where nobody knows; `exchanges` what was asked and answered.
     `corrected` is the score after gold's errata, None without any; `n_unapplied` of these are stale or expired. `labels` are
-    what people said of its answers, by instance id.
+    what people said of its answers, by instance id; `unread` is why those beside it are not used.
     """
 
     label: str
@@ -39,6 +39,7 @@ class Side:
     corrected: float | None = None
     n_unapplied: int = 0
     labels: Mapping[str, float] = field(default_factory=dict)
+    unread: str = ""
 
     @property
     def is_part(self) -> bool:
@@ -90,7 +91,8 @@ def load_sides(
         if entry is not None:
             label = str(entry.metadata.get("run_name") or entry.name or entry.folder.resolve().name)
             side = side_of(label, entry.run, entry.results(), source=str(entry.folder), exchanges=saved_exchanges(entry))
-            sides.append(replace(side, labels=known_labels(entry.folder)))
+            labels, unread = known_labels(entry.folder)
+            sides.append(replace(side, labels=labels, unread=unread))
         else:
             sides.append(_scored(Path(name), gold, like, rules, how or {}))
     # Where several share a label, the number in the order given is added.
@@ -102,7 +104,7 @@ def with_labels(sides: Sequence[Side], files: Sequence[Path]) -> Sequence[Side]:
     """The sides with the labels of a file each, in their order; as they are without files. Raises `UsageError`."""
     if files and len(files) != len(sides):
         raise UsageError(f"{len(files)} files of labels for {len(sides)} runs", hint="--labels once for each run, in their order")
-    return [replace(side, labels=labels_of(file)) for side, file in zip(sides, files, strict=True)] if files else sides
+    return [replace(side, labels=labels_of(file), unread="") for side, file in zip(sides, files, strict=True)] if files else sides
 
 
 def _saved(name: str, runs: Path) -> RunEntry | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of
-from evalsuite.store.given_labels import labels_beside
+from evalsuite.store.given_labels import known_labels, labels_of, score_by_people
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
@@ -100,19 +100,10 @@ def _with_people(record: Record, labels: Path | None) -> Record:
 
     Raises `UsageError` for labels that were given and say nothing of the run.
     """
-    if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
-        return record
-    from evalsuite.store.given_labels import labels_of, score_by_people
-
-    try:
-        given = labels_of(labels or labels_beside(record.folder or Path()))
-    except UsageError as error:
-        if labels is not None:
-            raise
-        # Those beside a run are nobody's wish of today: the report is made without, and says so.
-        told = f"the labels beside the run are not used: {error.message}"
+    given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
+    if told:
         return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), told]})
-    found = score_by_people(record.results, given)
+    found = score_by_people(record.results, given) if given or labels is not None else None
     if found is None and labels is not None:
         raise UsageError(f"{labels} labels less than two answers that were scored", hint="a row for each: instance_id,label")
     return record if found is None else replace(record, run={**record.run, "people": asdict(found)})

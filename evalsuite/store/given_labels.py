@@ -28,12 +28,16 @@ Case = tuple[float, float | None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
-    """A rater by name: labels and reasons (notes) by instance id; `silent` says of each instance without a label why it has none."""
+    """A rater by name: labels and reasons (notes) by instance id; `silent` says of each instance without a label why it has none.
+
+    `lines` are those of the labels in their file, by instance id; empty where they come from a run.
+    """
 
     name: str
     labels: Mapping[str, Label]
     reasons: Mapping[str, str] = field(default_factory=dict)
     silent: Mapping[str, str] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def is_numeric(self) -> bool:
@@ -56,7 +60,7 @@ def read_labels(path: Path) -> Rater:
     header = [name.strip().lower() for name in names]
     id_at, label_at = (_label_column(header, names, path) for names in (ID_COLUMNS, LABEL_COLUMNS))
     reason_at = next((header.index(name) for name in REASON_COLUMNS if name in header), None)
-    texts, reasons, silent = {}, {}, {}
+    texts, reasons, silent, lines = {}, {}, {}, {}
     for line, row in rows:
         cells = [cell.strip() for cell in row] + [""] * (len(header) - len(row))
         if not any(cells):
@@ -68,29 +72,30 @@ def read_labels(path: Path) -> Rater:
         if not cells[label_at]:
             silent[id_] = "no label"
             continue
-        texts[id_] = cells[label_at]
+        texts[id_], lines[id_] = cells[label_at], line
     labels = dict(zip(texts, _labels_of_texts(list(texts.values())), strict=True))
-    return Rater(name=path.name, labels=labels, reasons=reasons, silent=silent)
+    return Rater(name=path.name, labels=labels, reasons=reasons, silent=silent, lines=lines)
 
 
 def _label_column(header: Sequence[str], names: Sequence[str], path: Path) -> int:
     for name in names:
         if name in header:
             return header.index(name)
-    raise UsageError(f"{path} has no column {names[0]!r}", hint=f"found: {', '.join(header) or 'nothing'}; needed: instance_id and label")
+    raise UsageError(f"{path}:1: no column {names[0]!r}", hint=f"found: {', '.join(header) or 'nothing'}; needed: instance_id and label")
 
 
 def _labels_of_texts(texts: Sequence[str]) -> list[Label]:
     """All labels as numbers where all can be, else all as they stand: one scale for one rater."""
-    values = [_WORDS.get(text.lower(), _finite_number(text)) for text in texts]
+    values = [_value_of(text) for text in texts]
     if all(value is not None for value in values):
         return [value for value in values if value is not None]
     return list(texts)
 
 
-def _finite_number(text: str) -> float | None:
+def _value_of(text: str) -> float | None:
+    """The finite number that a label is, or that its word stands for; None where it is another text."""
     try:
-        value = float(text)
+        value = _WORDS[text.lower()] if text.lower() in _WORDS else float(text)
     except ValueError:
         return None
     return value + 0.0 if math.isfinite(value) else None
@@ -113,19 +118,23 @@ class SaidByPeople:
 
 def labels_of(file: Path) -> dict[str, float]:
     """Instance id -> label of a CSV file of `read_labels`. Raises `UsageError` for labels that are no numbers, nor right and wrong."""
-    labels = read_labels(file).labels
-    if odd := next((label for label in labels.values() if not isinstance(label, float)), None):
-        raise UsageError(f"{file}: the label {odd!r} is no number", hint="use 1 and 0, or right and wrong")
-    return {name: float(label) for name, label in labels.items()}
+    found = read_labels(file)
+    if odd := next((name for name, label in found.labels.items() if isinstance(label, str) and _value_of(label) is None), None):
+        what = f"the label {found.labels[odd]!r} is no number"
+        raise UsageError(f"{file}:{found.lines[odd]}: {what}", hint="use 1 and 0, or right and wrong")
+    return {name: float(label) for name, label in found.labels.items()}
 
 
-def known_labels(run_folder: Path | None) -> dict[str, float]:
-    """The labels beside a run, as the viewer or `run --labels` wrote them; none where there is no file, or one that is broken."""
+def known_labels(run_folder: Path | None) -> tuple[dict[str, float], str]:
+    """(the labels beside a run, as the viewer or `run --labels` wrote them, why they are not used where somebody broke their file).
+
+    They are nobody's wish of today: what is made without them says so and stands.
+    """
     path = labels_beside(run_folder) if run_folder is not None else None
     try:
-        return labels_of(path) if path is not None and path.is_file() else {}
-    except UsageError:
-        return {}
+        return labels_of(path) if path is not None and path.is_file() else {}, ""
+    except UsageError as error:
+        return {}, f"the labels beside the run are not used: {error.message} ({error.hint})"
 
 
 def keep_labels(file: Path, run_folder: Path) -> None:

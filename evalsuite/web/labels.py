@@ -38,23 +38,28 @@ def labels_file(record: "Record") -> Path | None:
 
 
 def read_own_labels(record: "Record") -> dict[str, OwnLabel]:
-    """Instance id -> what was said of it. A file that somebody broke by hand is none."""
+    """Instance id -> what was said of it. A file that somebody broke by hand is none: the run's warnings say why."""
     path = labels_file(record)
     try:
-        if path is None or not path.is_file():
-            return {}
-        return {name: OwnLabel(*said) for name, said in written_labels(path).items()}
+        return _in_file(path) if path is not None else {}
     except EvalsuiteError:
         return {}
 
 
 def keep_label(record: "Record", instance_id: str, given: OwnLabel) -> None:
-    """Write the label of one instance; the file is whole before and after. Raises `BadQueryError`, `OutputError`."""
+    """Write the label of one instance; the file is whole before and after.
+
+    Raises `BadQueryError`, `OutputError`, and `UsageError` for a file that somebody broke by hand: what can be mended is not written over.
+    """
     path = labels_file(record)
     if path is None or given.label not in LABELS:
         raise BadQueryError(f"no label {given.label[:80]!r}", hint=f"known: {', '.join(LABELS)}")
     with _one_at_a_time:
-        write_labels(path, {**read_own_labels(record), instance_id: given})
+        write_labels(path, {**_in_file(path), instance_id: given})
+
+
+def _in_file(path: Path) -> dict[str, OwnLabel]:
+    return {name: OwnLabel(*said) for name, said in written_labels(path).items()} if path.is_file() else {}
 
 
 async def label_of_request(request: "Request") -> OwnLabel:

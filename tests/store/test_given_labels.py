@@ -8,7 +8,16 @@ from pathlib import Path
 import pytest
 
 from evalsuite.cli import main
-from evalsuite.store.given_labels import difference_by_people, keep_labels, labels_beside, score_by_people, write_labels, written_labels
+from evalsuite.errors import UsageError
+from evalsuite.store.given_labels import (
+    difference_by_people,
+    keep_labels,
+    labels_beside,
+    labels_of,
+    score_by_people,
+    write_labels,
+    written_labels,
+)
 from evalsuite.types import Result
 from tests.cli.test_run import text_gold, text_submission
 
@@ -135,8 +144,28 @@ def test_labels_that_cannot_be_read_are_told_of(tmp_path: Path, capsys: pytest.C
     folder = tmp_path / "run"
     assert main(["run", str(submission), "--gold", str(gold), "--out", str(folder), "--quiet"]) == 0
     labels_beside(folder).write_text("instance_id,label\na,1\na,0\n")
+    (tmp_path / "right.csv").write_text("instance_id,label\na,1\nb,0\n")
     capsys.readouterr()
     assert main(["report", str(folder)]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert shown.count("the labels beside the run are not used") == 1
-    assert "run.labels.csv:3: 'a' stands twice" in shown
+    assert "run.labels.csv:3: 'a' stands twice (one row for each instance)" in shown
+    assert main(["compare", str(folder), str(submission), "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["warnings"]
+    assert told.startswith("run: the labels beside the run are not used: ")
+    assert told.endswith("run.labels.csv:3: 'a' stands twice (one row for each instance)")
+    for words in (["--reveal", "none"], ["--reveal", "class"]):
+        assert main(["compare", str(folder), str(submission), *words]) == 0
+        shown = capsys.readouterr().out
+        assert "run: the labels beside the run are not used\n" in shown
+        assert "twice" not in shown
+    given = [word for _ in range(2) for word in ("--labels", str(tmp_path / "right.csv"))]
+    assert main(["compare", str(folder), str(submission), *given]) == 0
+    assert "not used" not in capsys.readouterr().out
+
+
+def test_a_label_that_is_no_number_is_named_by_its_line(tmp_path: Path) -> None:
+    """Of many the one that is at fault, not the first."""
+    (tmp_path / "x.csv").write_text("instance_id,label,reason\na,1,\nb,right,\nc,,\nd,perhaps,unsure\n")
+    with pytest.raises(UsageError, match=r"x\.csv:5: the label 'perhaps' is no number"):
+        labels_of(tmp_path / "x.csv")

@@ -87,6 +87,18 @@ def test_nobody_else_writes(address: str, place: Path) -> None:
     assert kept() == before
 
 
+def test_a_broken_file_is_not_written_over(address: str, place: Path) -> None:
+    """What somebody broke by hand stays as it is, the refusal names its line, and the page of the run says that it is not used."""
+    id_, folder = run_id(address), find_runs(place / ".evalsuite/runs")[0].folder
+    path = folder.with_name(f"{folder.name}.labels.csv")
+    before = path.read_text() if path.exists() else None
+    path.write_text(broken := "instance_id,label\ncase_1,1\ncase_1,0\n")
+    assert label(address, f"/runs/{id_}/labels/case_2", {"label": "1"}) == 422
+    assert path.read_text() == broken
+    assert "labels.csv:3: &#39;case_1&#39; stands twice" in ask(address, f"/runs/{id_}").body
+    path.unlink() if before is None else path.write_text(before)
+
+
 def test_words_are_found_and_reports_saved(address: str) -> None:
     """Question, reference and answer are searched and stand in the row; the report comes as a file in each form."""
     id_ = run_id(address)
