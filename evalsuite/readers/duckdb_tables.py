@@ -157,10 +157,11 @@ class _Catalog:
     def __init__(self, connection: "DuckDBPyConnection", database: str, stem: str = "") -> None:
         self.connection, self._stem = connection, stem
         rows = connection.execute(
-            "SELECT database_name, table_name, estimated_size, column_count, sql FROM system.main.duckdb_tables() "
-            "WHERE schema_name = 'main' AND NOT internal AND NOT temporary"
+            "SELECT database_name, table_name, estimated_size, column_count, sql, schema_name FROM system.main.duckdb_tables() "
+            "WHERE NOT internal AND NOT temporary"
         ).fetchall()
-        self.tables = {str(row[1]).lower(): row for row in rows if row[0] == database}
+        self._rows = [row for row in rows if row[0] == database]
+        self.tables = {str(row[1]).lower(): row for row in self._rows if row[5] == "main"}
 
     def has_view(self, name: str) -> bool:
         """Whether a view of that name stands in schema main."""
@@ -206,7 +207,7 @@ class _Catalog:
 
     def _refusal(self, name: str, row: tuple[Any, ...], limits: Limits) -> Fault | None:
         """Why a table is not read, as far as the catalog tells."""
-        _, _, n_rows, n_columns, sql = row
+        _, _, n_rows, n_columns, sql, _ = row
         if _GENERATED.search(_QUOTED.sub("", str(sql))):
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} has generated columns; hand in plain ones")
         for limit, size in (("rows", n_rows), ("columns", n_columns), ("cells", n_rows * n_columns)):
@@ -241,7 +242,8 @@ class _Catalog:
 
         if not self._stem:
             return Fault(code="NOT_A_TABLE", detail=f"{name!r} is a view; hand in a table")
-        tables = {key: str(row[1]) for key, row in self.tables.items() if self._refusal(name, row, limits) is None}
+        rows = [(str(row[5]), str(row[1])) for row in self._rows if self._refusal(name, row, limits) is None]
+        tables = {(schema.lower(), table.lower()): (schema, table) for schema, table in rows}
         # duckdb calls a database by its file's name up to the first dot.
         catalogs = {self._stem.lower(), self._stem.lower().partition(".")[0], "answer"} - {""}
         try:

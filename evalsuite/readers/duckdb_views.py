@@ -47,25 +47,32 @@ _KINDS: Final = (
 )
 _CLASSES: Final = frozenset(_KINDS.split())
 
+# (schema, name) of a table or view.
+Place = tuple[str, str]
+
 
 class RefusedViewError(Exception):
     """A view that is not read; the text says which part of it is not allowed, or names what it reads."""
 
 
 def expanded_view(
-    connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[str, str], catalogs: Collection[str]
+    connection: "DuckDBPyConnection", database: str, name: str, *, tables: Mapping[Place, Place], catalogs: Collection[str]
 ) -> str:
-    """A SELECT that gives what the view of that name (without case) gives, over base tables of `database` alone.
+    """A SELECT that gives what the view of that name in schema main (without case) gives, over base tables of `database` alone.
 
-    `tables` are the base tables that may be read, by name without case. `catalogs` are the names, without case, that the file's own
-    database has in texts of views: the stem of the file. Raises `RefusedViewError`.
+    `tables` are the base tables that may be read, as they are called, by their names without case. `catalogs` are the names, without case,
+    that the file's own database has in texts of views: the stem of the file. Raises `RefusedViewError`.
     """
     rows = connection.execute(
-        "SELECT view_name, sql FROM system.main.duckdb_views() WHERE database_name = $1 AND schema_name = 'main' AND NOT internal",
-        [database],
+        "SELECT schema_name, view_name, sql FROM system.main.duckdb_views() WHERE database_name = $1 AND NOT internal", [database]
     ).fetchall()
-    book = _Book(connection, database, {str(view).lower(): str(sql) for view, sql in rows}, tables, catalogs)
-    last = book.add(name.lower())
+    # A macro of the file goes before a function of duckdb's of the same name.
+    macros = connection.execute(
+        "SELECT function_name FROM system.main.duckdb_functions() WHERE database_name = $1 AND NOT internal", [database]
+    ).fetchall()
+    views = {(str(schema).lower(), str(view).lower()): str(sql) for schema, view, sql in rows}
+    book = _Book(connection, database, views, tables, catalogs, frozenset(str(macro).lower() for (macro,) in macros))
+    last = book.add(("main", name.lower()))
     if not book.reads_table:
         raise RefusedViewError("reads no base table")
     return f"WITH {', '.join(book.texts)} SELECT * FROM {last}"
@@ -78,23 +85,26 @@ class _Book:
         self,
         connection: "DuckDBPyConnection",
         database: str,
-        views: Mapping[str, str],
-        tables: Mapping[str, str],
+        views: Mapping[Place, str],
+        tables: Mapping[Place, Place],
         catalogs: Collection[str],
+        macros: Collection[str],
     ) -> None:
         self._connection, self._database, self._views, self._tables, self._catalogs = connection, database, views, tables, catalogs
-        self._names: dict[str, str] = {}
-        self._open: set[str] = set()
+        self._macros = macros
+        self._names: dict[Place, str] = {}
+        # The views that are being expanded, the innermost one last.
+        self._open: list[Place] = []
         self.texts: list[str] = []
         self.reads_table = False
 
-    def add(self, name: str) -> str:
+    def add(self, name: Place) -> str:
         """Our name for a view, which is expanded by now."""
         if name in self._names:
             return self._names[name]
         if name in self._open or len(self._open) + len(self._names) >= _MOST_VIEWS:
             raise RefusedViewError("reads itself" if name in self._open else f"reads more than {_MOST_VIEWS} views")
-        self._open.add(name)
+        self._open.append(name)
         found = _HEAD.fullmatch(self._views[name].strip().rstrip(";"))
         if found is None or len(found[2]) > _LONGEST_TEXT:
             raise RefusedViewError("has a text that cannot be read")
@@ -102,7 +112,7 @@ class _Book:
         self._check(tree["statements"], frozenset())
         text = self._connection.execute("SELECT system.main.json_deserialize_sql($1::JSON)", [json.dumps(tree)]).fetchone()
         own = self._names[name] = f'"view {len(self._names)}"'
-        self._open.discard(name)
+        self._open.pop()
         self.texts.append(f"{own}{found[1] or ''} AS (\n{text[0] if text else ''}\n)")
         return own
 
@@ -121,37 +131,44 @@ class _Book:
             return
         if not isinstance(part, dict):
             return
-        if isinstance(part.get("cte_map"), dict):
-            known |= {str(entry["key"]).lower() for entry in part["cte_map"]["map"]}
         if isinstance(part.get("type"), str):
-            for why in _refusals(part):
+            for why in _refusals(part, self._macros):
                 raise RefusedViewError(why)
             if part["type"] == "BASE_TABLE" and "class" not in part:
                 self._resolve(part, known)
-        for item in part.values():
-            self._check(item, known)
+        if isinstance(part.get("cte_map"), dict):
+            # A name in WITH is known behind its own text, not in it: `with base as (select * from base)` reads the table.
+            for entry in part["cte_map"]["map"]:
+                self._check(entry["value"], known)
+                known |= {str(entry["key"]).lower()}
+        for key, item in part.items():
+            if key != "cte_map":
+                self._check(item, known)
 
     def _resolve(self, part: dict[str, Any], known: frozenset[str]) -> None:
         """Give a table its full name, or that of a view which is expanded before."""
         catalog, schema, table = (str(part[key]).lower() for key in ("catalog_name", "schema_name", "table_name"))
         if not catalog and not schema and table in known:
             return
-        # `p.t` may name a catalog in the place of a schema.
-        if (catalog and catalog not in self._catalogs) or schema not in ("", "main", *(() if catalog else self._catalogs)):
+        # `p.t` may name a catalog in the place of a schema; a bare name is first looked for in the schema of the view that says it.
+        schemas = [schema] if schema else [self._open[-1][0], "main"]
+        if not catalog and schema in self._catalogs:
+            schemas.append("main")
+        own = not catalog or catalog in self._catalogs
+        found = next((place for place in ((name, table) for name in schemas) if place in self._tables or place in self._views), None)
+        if not own or found is None:
             raise RefusedViewError(f"reads {shown('.'.join(filter(None, (catalog, schema, table))))}, which is no table of the file")
         part["alias"] = part["alias"] or part["table_name"]
-        if table in self._tables:
+        if found in self._tables:
             self.reads_table = True
-            path = [self._database, "main", self._tables[table]]
-        elif table in self._views:
-            path = ["", "", self.add(table).strip('"')]
+            path = [self._database, *self._tables[found]]
         else:
-            raise RefusedViewError(f"reads {shown(part['table_name'])}, which is no table of the file")
+            path = ["", "", self.add(found).strip('"')]
         part["catalog_name"], part["schema_name"], part["table_name"] = path
         part["qualified_name"] = {"path": [name for name in path if name]}
 
 
-def _refusals(part: Mapping[str, Any]) -> Iterator[str]:
+def _refusals(part: Mapping[str, Any], macros: Collection[str]) -> Iterator[str]:
     """What is not allowed of one part of a tree."""
     type_, class_ = str(part["type"]), part.get("class")
     if part.get("sample") is not None or part.get("at_clause") is not None:
@@ -161,7 +178,7 @@ def _refusals(part: Mapping[str, Any]) -> Iterator[str]:
             yield f"holds {str(class_).lower().replace('_', ' ')}"
         if "function_name" in part:
             name, place = str(part["function_name"]), (str(part.get("catalog", "")), str(part.get("schema", "")))
-            if name.lower() not in _FUNCTIONS or any(word not in ("", "main", "system") for word in place):
+            if name.lower() not in _FUNCTIONS or name.lower() in macros or any(word not in ("", "main", "system") for word in place):
                 yield f"calls {_called(name)}"
     elif type_ == "RECURSIVE_CTE_NODE":
         yield "is recursive"

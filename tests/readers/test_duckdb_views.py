@@ -51,6 +51,15 @@ def read(place: Path, name: str = "mart") -> Table | Fault:
             "create view two as select a.id from one a join one b using (id)",
             "create view mart as select * from two, one",
         ],
+        ["create view mart as with base as (select * from base) select id, v from base"],
+        ["create view mart as with x as (select * from base), base as (select 5 as id) select x.id, base.id as k from x, base"],
+        [
+            "create schema raw",
+            "create table raw.base as select id + 7 as id from base",
+            "create view raw.stg as select * from base",
+            "create view raw.far as select * from main.base",
+            "create view mart as select s.id, f.v from p.raw.stg s, raw.far f",
+        ],
     ],
 )
 def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
@@ -92,13 +101,16 @@ def test_a_view_is_what_it_gives(views: list[str], tmp_path: Path) -> None:
         ("select * from information_schema.tables, base", "which is no table of the file"),
         ("from (pivot base on id in (1, 2) using sum(v))", "holds pivot"),
         ("select random() as r from base", "calls random"),
+        ("select upper(name) as n from base", "calls upper"),
+        ('with "{file}" as (select * from "{file}") select f.* from base, "{file}" f', "which is no table of the file"),
     ],
 )
 def test_what_a_view_may_not_do(view: str, part: str, tmp_path: Path) -> None:
     """It reads no file, makes nothing out of nothing, calls nothing that nobody knows; the part that is not allowed is named."""
     secret = tmp_path / "gold.csv"
     secret.write_text("id,name\n1,secret\n")
-    place = made(tmp_path / "p.duckdb", "create macro m(x) as x + 1", "create macro t() as table select * from base")
+    macros = ("create macro m(x) as x + 1", "create macro t() as table select * from base", "create macro upper(x) as 'A'")
+    place = made(tmp_path / "p.duckdb", *macros)
     with duckdb.connect(str(place)) as connection:
         connection.execute(f"create view mart as {view.format(file=secret)}")
     found = read(place)
