@@ -8,8 +8,9 @@ from typing import Any
 
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
-from evalsuite.sql.clock import asks_time, frozen
+from evalsuite.sql.clock import frozen
 from evalsuite.sql.postgres_lines import line_query, lines_of
+from evalsuite.sql.postgres_state import fingerprint
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -53,7 +54,6 @@ _TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
 _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
 # Roles beyond a superuser's own that let a SELECT read files of the server or start programs there.
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
-_VIEWS = "SELECT definition FROM pg_views WHERE schemaname NOT IN ('pg_catalog', 'information_schema')"
 # A read-only transaction keeps a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
 # and files of the server outlive it. These do none of that.
 _HARMLESS = frozenset(
@@ -131,10 +131,17 @@ class PostgresSession:
             connection.adapters.register_loader(name, TextLoader)
 
     def refuse_strong_role(self, name: str) -> None:
-        """Raise `UsageError` for a role whose SELECT could read files of the server, and whatever else a superuser may."""
-        with self.connection.transaction():
-            superuser = self.connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
-            strong = self.connection.execute(_STRONG).fetchall()
+        """Raise `UsageError` for a role whose SELECT could read files of the server, and whatever else a superuser may.
+
+        Raises `FaultError` NEEDS_CONNECTION where the server does not say.
+        """
+        try:
+            with self._faults(), self.connection.transaction():
+                superuser = self.connection.execute("SELECT rolsuper FROM pg_roles WHERE rolname = current_user").fetchone()
+                strong = self.connection.execute(_STRONG).fetchall()
+        except FaultError:
+            self.close()
+            raise server_gone("PostgreSQL") from None
         if (superuser and superuser[0]) or strong:
             self.close()
             raise UsageError(
@@ -263,20 +270,14 @@ class PostgresSession:
         return f"PostgreSQL {version // 10000}.{version % 10000}"
 
     def fingerprint(self) -> str | None:
-        """The cluster's identity and its place in the log of changes: any write, in any of its databases, makes another one.
-
-        None where a view asks the time: it keeps the server's clock.
-        """
-        with self.connection.transaction():
-            views = self.connection.execute(_VIEWS).fetchall()
-            if any(asks_time(text or "", "postgres") for (text,) in views):
-                return None
-            row = self.connection.execute(
-                "SELECT (SELECT system_identifier FROM pg_control_system()), current_database(), current_user, "
-                "CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END::text, "
-                "current_setting('search_path')"
-            ).fetchone()
-        return "|".join(map(str, row)) if row else None
+        """`postgres_state.fingerprint`, None of a server that does not tell it; raises NEEDS_CONNECTION where it is gone."""
+        try:
+            with self._faults(), self.connection.transaction():
+                return fingerprint(self.connection)
+        except FaultError as error:
+            if error.side == "setup":
+                raise
+            return None
 
     def close(self) -> None:
         """Close the connection; what is open is rolled back."""

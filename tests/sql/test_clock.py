@@ -1,6 +1,7 @@
 """The frozen clock of queries: on real SQLite, DuckDB and PostgreSQL nothing but the time changes, and no cache serves another day."""
 
 import contextlib
+import os
 import sqlite3
 from datetime import UTC, date, datetime, time
 from pathlib import Path
@@ -238,9 +239,51 @@ def test_nothing_is_kept_of_a_database_whose_views_ask_the_time(sqlite: Connecti
     assert state(postgres)
     login = {key: postgres.options[key] for key in ("host", "port", "password")}
     with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
-        owner.execute("CREATE VIEW lately AS SELECT current_date - 7 AS day")
+        for made, what in (
+            ("VIEW lately AS SELECT current_date - 7 AS day", "VIEW lately"),
+            ("FUNCTION of_late() RETURNS date LANGUAGE sql STABLE AS $$ SELECT now()::date - 7 $$", "FUNCTION of_late"),
+            ("FUNCTION of_late() RETURNS date STABLE RETURN current_date - 7", "FUNCTION of_late"),
+        ):
+            owner.execute(f"CREATE {made}")
+            try:
+                assert state(postgres) is None
+                assert state(postgres, AT) is None
+            finally:
+                owner.execute(f"DROP {what}")
+            assert state(postgres)
+
+
+def test_views_are_read_once_until_one_changes(postgres: Connection) -> None:
+    """Sessions after one another read what views and functions say once, other writes or not; the first after a change reads them again."""
+    login = {key: postgres.options[key] for key in ("host", "port", "password")}
+    role, shown = postgres.options["user"], list[bool]()
+    with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
+        data = owner.execute("SHOW data_directory").fetchone()
+        assert data is not None
+        log = Path(data[0]).parent / "log"
+        if not os.access(log, os.R_OK):
+            pytest.skip("the server's log cannot be read")
+
+        def n_read() -> int:
+            return log.read_text(encoding="utf-8", errors="replace").count("FROM pg_views")
+
+        owner.execute(f"ALTER ROLE {role} SET log_statement = 'all'")
         try:
-            assert state(postgres) is None
-            assert state(postgres, AT) is None
+            with contextlib.closing(open_session(postgres, QueryLimits())) as kept:
+                for change in (
+                    "CREATE VIEW lately AS SELECT 1 AS a",
+                    *("CREATE TABLE noise (a INTEGER)", "INSERT INTO noise VALUES (1)", "DROP TABLE noise"),
+                    "CREATE OR REPLACE VIEW lately AS SELECT extract(day FROM now())::integer AS a",
+                    "DROP VIEW lately",
+                ):
+                    owner.execute(change)
+                    before = n_read()
+                    shown.append(bool(kept.fingerprint()))
+                    for _ in range(3):
+                        with contextlib.closing(open_session(postgres, QueryLimits())) as session:
+                            assert bool(session.fingerprint()) is shown[-1]
+                    assert n_read() - before == (1 if "VIEW" in change else 0), change
         finally:
-            owner.execute("DROP VIEW lately")
+            owner.execute(f"ALTER ROLE {role} RESET log_statement")
+            owner.execute("DROP VIEW IF EXISTS lately")
+    assert shown == [True, True, True, True, False, True]
