@@ -32,6 +32,15 @@ from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
 from evalsuite.workers.wire import FULL, LONGEST_ORDER, ClosedError, decode_forms, encode_forms, receive, send
 
+# What a worker of nearly every run would import for itself: the codec is that of files that may begin with a byte order mark.
+_OF_ALL = (
+    "msgspec.msgpack",
+    "encodings.utf_8_sig",
+    "evalsuite.readers.answer_forms",
+    "evalsuite.store.run_files",
+    "evalsuite.workers.packing",
+    "evalsuite.workers.stages",
+)
 # An answer's paths are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
 _LONGEST_STATM = 256
@@ -48,7 +57,7 @@ def serve_forks(control: int) -> None:
     spare_address_space()
     # The number of each worker for the parent, and for this process, which may be in a namespace of its own.
     children: dict[int, int] = {}
-    _import(["msgspec.msgpack", "evalsuite.readers.answer_forms", "evalsuite.workers.stages", "evalsuite.workers.packing"])
+    _import(_OF_ALL)
     parent, own = socket.socket(fileno=control), os.getpid()
     while order := _order(parent):
         what, number, role, passed = order
