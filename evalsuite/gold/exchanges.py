@@ -7,7 +7,6 @@ from typing import Final, NamedTuple
 
 from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
-from evalsuite.texts.text_rules import LACKED, shorten
 from evalsuite.types import Check, Gold, GoldInstance, Submission
 
 # Gold keys whose text is the question, the likeliest first.
@@ -27,6 +26,8 @@ class Exchange(NamedTuple):
 
     def told(self, reason: str) -> str:
         """A reason with the gold text itself in the place of "the gold text", where it may be seen."""
+        from evalsuite.texts.text_rules import LACKED, shorten
+
         return reason.replace(f"lacks {LACKED}", f"lacks {shorten(self.reference)}") if self.reference else reason
 
 

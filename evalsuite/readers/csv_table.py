@@ -24,15 +24,13 @@ from typing import Any, BinaryIO
 
 from evalsuite.errors import FaultError, UsageError, reason_of
 from evalsuite.readers.csv_blocks import CsvBlocks
-from evalsuite.readers.limits import Limits
+from evalsuite.readers.limits import BIG_BYTES, Limits
 from evalsuite.tables.packed import OddError, UnreadTable
 from evalsuite.tables.wording import other_delimiter
 from evalsuite.types import Table
 
 _UNPACK: dict[str, Callable[[BinaryIO], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ARCHIVES = (".zip", ".tar", ".zst", ".7z", ".rar", ".tgz")
-# From here on blocks cost less than cells, numpy's start in both workers included.
-BIG_BYTES = 256 << 10
 _BLOCK_ROWS = 4096
 _NAMED_HINT = "a CSV file in UTF-8, its first line the names of the columns, the delimiter a comma"
 _OPEN_QUOTE = "a quote is opened and never closed, in the row that begins on line {}"

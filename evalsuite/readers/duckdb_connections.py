@@ -4,7 +4,6 @@ import contextlib
 import ctypes
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -14,7 +13,6 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.walls.scratch import ScratchFolder
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -82,6 +80,8 @@ def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Pat
         with unnamed_copy(source, limit_bytes) as copy:
             yield place_of(copy.fileno())
         return
+    from evalsuite.walls.scratch import ScratchFolder
+
     with ScratchFolder() as folder:
         place = folder / "answer.duckdb"
         with place.open("wb") as target:
@@ -139,7 +139,11 @@ def _memory_file() -> IO[bytes]:
     descriptor = -1
     with contextlib.suppress(AttributeError, TypeError):
         descriptor = ctypes.CDLL(None).memfd_create(b"evalsuite", _CLOSE_ON_EXEC)
-    return os.fdopen(descriptor, "w+b") if descriptor >= 0 else tempfile.TemporaryFile()
+    if descriptor >= 0:
+        return os.fdopen(descriptor, "w+b")
+    import tempfile
+
+    return tempfile.TemporaryFile()
 
 
 @contextmanager

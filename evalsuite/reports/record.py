@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
 from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of
-from evalsuite.store.given_labels import known_labels, labels_of, score_by_people
+from evalsuite.store.run_folder import labels_beside
 from evalsuite.summary import Summary, summarise
 from evalsuite.types import METADATA, Result, Rule
 
@@ -100,6 +100,10 @@ def _with_people(record: Record, labels: Path | None) -> Record:
 
     Raises `UsageError` for labels that were given and say nothing of the run.
     """
+    if labels is None and (record.folder is None or not labels_beside(record.folder).is_file()):
+        return record
+    from evalsuite.store.given_labels import known_labels, labels_of, score_by_people
+
     given, told = (labels_of(labels), "") if labels is not None else known_labels(record.folder)
     if told:
         return replace(record, run={**record.run, "warnings": [*record.run.get("warnings", ()), told]})

@@ -16,17 +16,17 @@ from evalsuite.scorers import SCORERS
 from evalsuite.store.run_folder import JUDGE_BATCHES, JUDGE_CALLS
 from evalsuite.types import Check, Fault, Gold, GoldInstance, Problem, Result, Task
 from evalsuite.workers.requests import applicable, files_of, read_request
-from evalsuite.workers.stages import Helper, Prediction, read_prediction, usable_parameters
-from evalsuite.workers.stages import judge as judge_task
 
 if TYPE_CHECKING:
     from evalsuite.judge import Judge
+    from evalsuite.workers.stages import Helper, Prediction
+
+    # A task with its answer, and what was read of the answer's files.
+    Read = tuple[Task, Prediction, dict[str, str]]
 
 Execute = Callable[[Sequence[Task]], Iterator[Result]]
 # What an answer may also be read as here. A tree comes here only where its schema asks the judge.
 _HERE = frozenset({"batch", "text", "number", "tree"})
-# A task with its answer, and what was read of the answer's files.
-Read = tuple[Task, Prediction, dict[str, str]]
 _QUESTION_KEYS = ("question", "instruction")
 
 
@@ -98,6 +98,8 @@ def is_batch(task: Task) -> bool:
 
 def asks_judge(task: Task) -> bool:
     """Whether a check of this answer asks a judge beside what it compares itself: a composite's part, a schema's `semantic` fields."""
+    from evalsuite.workers.stages import usable_parameters
+
     for check in _checks(task):
         entry = SCORERS.load(check.scorer)
         if entry.marker.asks is None:
@@ -149,18 +151,22 @@ def score_batches(tasks: Sequence[Task], judge: "Judge", gold_inodes: frozenset[
         threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _read(task: Task, gold_inodes: frozenset[Inode]) -> Read:
+def _read(task: Task, gold_inodes: frozenset[Inode]) -> "Read":
+    from evalsuite.workers.stages import read_prediction
+
     request = read_request(task)
     files = files_of(request, gold_inodes)
     wanted = tuple(form for form in request.wanted if form in _HERE)
     return task, read_prediction(replace(request, wanted=wanted), files), files.digests()
 
 
-def _score(task: Task, prediction: Prediction, digests: dict[str, str], helper: Helper) -> Result:
-    return replace(judge_task(task, prediction, helper), digests=digests)
+def _score(task: Task, prediction: "Prediction", digests: dict[str, str], helper: "Helper") -> Result:
+    from evalsuite.workers.stages import judge
+
+    return replace(judge(task, prediction, helper), digests=digests)
 
 
-def _whole_batches(read: Sequence[Read]) -> dict[str, WholeBatch]:
+def _whole_batches(read: "Sequence[Read]") -> dict[str, WholeBatch]:
     """Scorer name -> the values that a plugin's `run_batch` gives to all its answers, in gold order; it runs when first asked."""
     found: dict[str, WholeBatch] = {}
     for task, prediction, _ in read:

@@ -15,12 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
 from evalsuite.gold.spec import TEXTS, names_queries
-from evalsuite.readers.csv_table import csv_rows
 from evalsuite.readers.paths import FromRoot, file_name
 from evalsuite.registry import check_parameters
 from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
 from evalsuite.scorers import SCORERS
-from evalsuite.store.history import find_runs
 from evalsuite.store.run_files import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
 
@@ -213,6 +211,8 @@ def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
     """A note on each computed gold that differs from what the same query gave in the last run of the same gold below `runs`."""
     if not living.frozen:
         return []
+    from evalsuite.store.history import find_runs
+
     notes, left = [], dict(living.frozen)
     for entry in sorted(find_runs(runs), key=lambda entry: entry.name, reverse=True):
         before = entry.run.get("living_gold")
@@ -246,6 +246,8 @@ def _with_texts(check: Check, files: Sequence[Path]) -> Check:
 
 def _only_cell(file: Path) -> str | None:
     """The one cell below a table's header, None where there are none or more."""
+    from evalsuite.readers.csv_table import csv_rows
+
     with file.open(encoding="utf-8", newline="") as handle:
         rows = [row for _, row in islice(csv_rows(handle), 3)]
     return rows[1][0] if len(rows) == 2 and len(rows[1]) == 1 else None

@@ -12,6 +12,7 @@ from evalsuite.outcome import ZERO, is_ungraded
 from evalsuite.readers.csv_table import read_named_rows
 from evalsuite.stats.corrected_means import corrected_mean
 from evalsuite.store.run_files import write_atomically
+from evalsuite.store.run_folder import labels_beside
 from evalsuite.types import Result
 
 Label = float | str
@@ -43,11 +44,6 @@ class Rater:
     def is_numeric(self) -> bool:
         """Whether every label is a number."""
         return all(isinstance(label, float) for label in self.labels.values())
-
-
-def labels_beside(run_folder: Path) -> Path:
-    """Where the labels that people gave a run's answers stand: beside its folder, whose files are sealed."""
-    return run_folder.with_name(f"{run_folder.name}.labels.csv")
 
 
 def read_labels(path: Path) -> Rater:

@@ -28,6 +28,11 @@ SCHEMA_VERSION = 1
 IsOther = Callable[[Mapping[str, Result], str], bool]
 
 
+def labels_beside(run_folder: Path) -> Path:
+    """Where the labels that people gave a run's answers stand: beside its folder, whose files are sealed."""
+    return run_folder.with_name(f"{run_folder.name}.labels.csv")
+
+
 def is_submission(folder: Path) -> bool:
     """Whether a folder holds a submission's metadata, be it a file, a folder or a dead link: then it is a submission and nothing else."""
     return os.path.lexists(folder / METADATA)

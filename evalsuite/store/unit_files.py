@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final
 
 from evalsuite.errors import OutputError
-from evalsuite.readers.duckdb_connections import place_of
 from evalsuite.types import Result
 
 UNITS: Final = "units.parquet"
@@ -114,6 +113,8 @@ def _sealed_digest(folder: Path) -> str | None:
 
 
 def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
+    from evalsuite.readers.duckdb_connections import place_of
+
     # What was opened, whatever stands there by now; Windows has no place for that.
     return unit_columns(str(file), instance_id, private=place_of(handle.fileno()) if os.name == "posix" else None)
 

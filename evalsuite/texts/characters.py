@@ -8,7 +8,6 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache, lru_cache
-from importlib.resources import files
 from typing import Final
 
 # Scripts that write no spaces between words.
@@ -115,6 +114,8 @@ def _shapes(char: str) -> tuple[str, ...]:
 
 @cache
 def _confusables() -> Mapping[str, tuple[str, ...]]:
+    from importlib.resources import files
+
     table = json.loads((files("confusable_homoglyphs") / "confusables.json").read_text(encoding="utf-8"))
     return {char: tuple(visible(entry["c"]) for entry in entries) for char, entries in table.items()}
 

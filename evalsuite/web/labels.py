@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 from evalsuite.errors import EvalsuiteError
-from evalsuite.store.given_labels import labels_beside, write_labels, written_labels
+from evalsuite.store.given_labels import write_labels, written_labels
+from evalsuite.store.run_folder import labels_beside
 from evalsuite.web.query import BadQueryError
 
 if TYPE_CHECKING:

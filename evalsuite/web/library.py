@@ -7,9 +7,8 @@ from typing import Any, Protocol
 from evalsuite.errors import EvalsuiteError, UsageError
 from evalsuite.gold.exchanges import question_of, reference_text
 from evalsuite.reports.record import Record, record_of_entry, revealed
-from evalsuite.store.given_labels import labels_beside
 from evalsuite.store.history import TAGS, RunEntry, read_run
-from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run
+from evalsuite.store.run_folder import RESULTS, RUN, STARTED, holds_run, labels_beside
 from evalsuite.suites.stored_suites import read_suite_file
 from evalsuite.web.bench import BenchFolder, is_bench, shown_suite
 from evalsuite.web.query import NotThereError, checked_id, made_at, safe_id, utc

@@ -15,7 +15,6 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
-from evalsuite.readers.duckdb_connections import place_of
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
@@ -153,6 +152,8 @@ def _named(function: str) -> Callable[..., Any]:
 
 def serve_calls(parent: socket.socket) -> None:
     """Call what the parent names until it closes the socket."""
+    from evalsuite.readers.duckdb_connections import place_of
+
     while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
         function, arguments, copied = pickle.loads(frame)
         copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()

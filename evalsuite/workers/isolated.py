@@ -20,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from evalsuite.garbage import look_seldom
@@ -28,9 +29,9 @@ from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.walls.worker_walls import lock_in, spare_address_space
-from evalsuite.workers.start import ANSWER, FORK, LOAD, ORDER, READ_GOLD
+from evalsuite.workers.sent_forms import decode_forms, encode_forms
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
-from evalsuite.workers.wire import FULL, LONGEST_ORDER, ClosedError, decode_forms, encode_forms, receive, send
+from evalsuite.workers.wire import ANSWER, FORK, FULL, LOAD, LONGEST_ORDER, ORDER, READ_GOLD, ClosedError, receive, send
 
 # What a worker of nearly every run would import for itself: the codec is that of files that may begin with a byte order mark.
 _OF_ALL = (
@@ -43,7 +44,8 @@ _OF_ALL = (
 )
 # An answer's paths are at most `answer_bytes` long in all.
 _MOST_DIGESTS, _LONGEST_DIGEST = 16 << 20, 64
-_LONGEST_STATM = 256
+# What of the address space is taken, in pages, and what is read of it.
+_TAKEN, _LONGEST_STATM = Path("/proc/self/statm"), 256
 
 
 def serve_forks(control: int) -> None:
@@ -150,11 +152,6 @@ class Memory:
 
     def __init__(self, limits: Mapping[str, int | float]) -> None:
         self._most, self._peak = int(limits["memory_mib"]) << 19, 0
-        # Opened once: it is read after every answer, and says what is taken now.
-        try:
-            self._taken: int | None = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
-        except OSError:
-            self._taken = None
 
     def is_short(self, *, of_files: bool = True) -> bool:
         """Whether more than half of `memory_mib` is taken; after an answer without files it is asked only where more was ever touched.
@@ -165,9 +162,12 @@ class Memory:
         if peak <= self._peak and not of_files:
             return False
         self._peak = peak
-        if self._taken is None:
+        try:
+            # Opened anew each time: a worker holds nothing but its sockets.
+            with _TAKEN.open("rb", buffering=0) as told:
+                return int(told.read(_LONGEST_STATM).split()[0]) * resource.getpagesize() > self._most
+        except OSError:
             return False
-        return int(os.pread(self._taken, _LONGEST_STATM, 0).split()[0]) * resource.getpagesize() > self._most
 
 
 def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Mapping[str, Any]) -> None:

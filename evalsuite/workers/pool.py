@@ -11,22 +11,19 @@ when the time of the run is over, all that is left is lost to the budget. Whatev
 import select
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import replace
 from pathlib import Path
 
 from evalsuite.errors import FaultError
 from evalsuite.metrics.programs import runs_programs
-from evalsuite.readers.csv_table import BIG_BYTES
-from evalsuite.readers.duckdb_connections import unnamed_copy
+from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Task
 from evalsuite.walls.worker_walls import can_fork, expected_walls
 from evalsuite.workers.budget import Budget, answer_seconds, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
-from evalsuite.workers.requests import files_of, opens_files, read_request, settle_early, wants_database
-from evalsuite.workers.stages import JUDGE, score_task
+from evalsuite.workers.requests import JUDGE, files_of, opens_files, read_request, settle_early, wants_database
 from evalsuite.workers.start import Zygote, now, undisturbed
 
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
@@ -99,6 +96,10 @@ class Pool:
         What this process itself makes of such an answer is one `json.loads` of a text of at most `answer_bytes`, and bytes for a pipe.
         There is one thread more than jobs, because much of a short program's time is the start of its interpreter.
         """
+        if not tasks:
+            return
+        from concurrent.futures import ThreadPoolExecutor, as_completed
+
         threads = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails")
         try:
             yield from (done.result() for done in as_completed([threads.submit(self._score_here, task, budget) for task in tasks]))
@@ -116,6 +117,8 @@ class Pool:
         yield from spawned_results(tasks, jobs=self.jobs, gold_inodes=self.gold_inodes, order=self._order, budget=budget)
 
     def _score_here(self, task: Task, budget: Budget) -> Result:
+        from evalsuite.workers.stages import score_task
+
         return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else budget.lost(task)
 
     def close(self) -> None:
@@ -231,6 +234,8 @@ class Pool:
         """Copy a database for the lane to hand over, so that its reader writes nothing; the result of one whose path is at fault."""
         if not opens_files(task) or self.isolation == "none" or not wants_database(task):
             return None
+        from evalsuite.readers.duckdb_connections import unnamed_copy
+
         request, started = read_request(task), now()
         files = files_of(request, self.gold_inodes)
         try:

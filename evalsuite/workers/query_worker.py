@@ -18,7 +18,8 @@ from evalsuite.sql.session import Connection, QueryLimits, Stream
 from evalsuite.sql.speed import time_ratio
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
-from evalsuite.workers.wire import encode_forms, receive, send
+from evalsuite.workers.sent_forms import encode_forms
+from evalsuite.workers.wire import receive, send
 
 STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
 # What the worker says: the statement, fingerprint or ratio; of a result its header, parts of its text with the number of rows that begin in

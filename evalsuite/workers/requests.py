@@ -20,6 +20,8 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
     "files": frozenset({"tables"}),
 }
 
+# The order to say what an answer is worth.
+JUDGE = "judge"
 # Stands for a private copy whose descriptor comes behind the request.
 COPY = "copy"
 _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")

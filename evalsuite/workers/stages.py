@@ -22,13 +22,11 @@ from evalsuite.tables.digested import as_values
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
-from evalsuite.workers.requests import ReadRequest, applicable, files_of, opens_files, read_request, settle_early, table_names
+from evalsuite.workers.requests import JUDGE, ReadRequest, applicable, files_of, opens_files, read_request, settle_early, table_names
 
 Helper = Callable[[Scorer], Any]
 # What judges of several submissions will ask of gold: the form, the parameters that name files, the instance.
 GoldOrder = tuple[str, Mapping[str, Any], str]
-# The order to say what an answer is worth.
-JUDGE = "judge"
 _TAKE_BIG_ONES = ("evalsuite.scorers.table_match", "evalsuite.scorers.duckdb_match")
 # What the last gold query gave: the same one is often asked by several instances in a row.
 _GOLD_TABLES: dict[tuple[str, tuple[str, ...], str], Sequence[Table]] = {}

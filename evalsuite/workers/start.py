@@ -26,6 +26,7 @@ from evalsuite.errors import EvalsuiteError
 from evalsuite.walls.landlock import PACKAGE
 from evalsuite.walls.scratch import sweep_scratch
 from evalsuite.walls.worker_walls import can_fork
+from evalsuite.workers.wire import ANSWER, FORK, LOAD, ORDER, READ_GOLD, REAP
 
 if TYPE_CHECKING:
     from evalsuite.workers.stages import GoldOrder
@@ -37,9 +38,6 @@ _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASH
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
 # So long it may take to end its workers before it is killed itself.
 _END_SECONDS = 5.0
-# An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
-ORDER, ANSWER = struct.Struct("<cq16s"), struct.Struct("<q")
-FORK, REAP, LOAD, READ_GOLD = b"F", b"R", b"L", b"G"
 
 
 @dataclass(slots=True)

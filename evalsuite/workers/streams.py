@@ -11,7 +11,8 @@ from evalsuite.errors import FaultError
 from evalsuite.tables.digested import Digest, DigestedTable, digested_tables
 from evalsuite.tables.packed import BLOCK, OddError, UnreadTable, packed_table
 from evalsuite.types import Fault, Table
-from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send, unread_tables
+from evalsuite.workers.sent_forms import decode_forms, encode_forms, unread_tables
+from evalsuite.workers.wire import ClosedError, receive, send
 
 if TYPE_CHECKING:
     from socket import socket

@@ -7,8 +7,9 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.types import Fault
 from evalsuite.workers.query_worker import END, SAID
+from evalsuite.workers.sent_forms import decode_forms
 from evalsuite.workers.start import Worker, now
-from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, decode_forms, receive, send
+from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
 
 class ReportedError(Exception):

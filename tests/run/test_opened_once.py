@@ -14,7 +14,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from evalsuite.readers.csv_table import BIG_BYTES
+from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.run.scoring import Options, run
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="asks Linux which files were opened")

@@ -18,7 +18,7 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.tables.digested import Digest, DigestedTable, bound, digested_tables, with_rows
 from evalsuite.types import Fault, Table
-from evalsuite.workers.wire import decode_forms, encode_forms
+from evalsuite.workers.sent_forms import decode_forms, encode_forms
 
 LIMITS = resolve_limits()
 CELLS: dict[str, list[Any]] = {

@@ -12,12 +12,12 @@ from evalsuite.errors import UsageError
 from evalsuite.store.given_labels import (
     difference_by_people,
     keep_labels,
-    labels_beside,
     labels_of,
     score_by_people,
     write_labels,
     written_labels,
 )
+from evalsuite.store.run_folder import labels_beside
 from evalsuite.types import Result
 from tests.cli.test_run import text_gold, text_submission
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from evalsuite.tables.arrays import ArrayColumn, block_of, text_block
 from evalsuite.types import Fault, Table
-from evalsuite.workers.wire import ClosedError, decode_forms, encode_forms, receive, send
+from evalsuite.workers.sent_forms import decode_forms, encode_forms
+from evalsuite.workers.wire import ClosedError, receive, send
 
 plain = st.one_of(
     st.none(),
