@@ -72,12 +72,17 @@ class Replay:
         return {one.instance_id: f"{ELSEWHERE} ({chosen})" for one in self.gold.instances if one.instance_id not in known}
 
 
-def replay_of(claims: Claims, gold: Gold, submission: Submission, databases_folder: Path | None = None) -> Replay:
-    """The plan of the run that `claims` says it is; raises `EvalsuiteError` where no such run can be of this gold and submission."""
+def replay_of(
+    claims: Claims, gold: Gold, submission: Submission, databases_folder: Path | None = None, questions: Path | None = None
+) -> Replay:
+    """The plan of the run that `claims` says it is, over a gold that was read with these `questions`.
+
+    Raises `EvalsuiteError` where no such run can be of this gold and submission.
+    """
     options = _options(claims.run)
     errata = read_errata(gold, day=options.errata_day)
     limits = resolve_limits(gold.suite.limits, options.limits)
-    options = replace(options, rules=chosen_in(claims.run, gold), databases=databases_folder)
+    options = replace(options, rules=chosen_in(claims.run, gold), databases=databases_folder, questions=questions)
     chosen = options.rules or gold.suite.rules
     choice: dict[str, Any] = {"only": options.only, "pattern": options.pattern, "group": options.group}
     among = plan(gold, submission, rules=chosen, limits=limits, allow_programs=options.allow_programs, **choice)

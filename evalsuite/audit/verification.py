@@ -10,7 +10,7 @@ from typing import Any, Final
 from evalsuite.audit import replay as replaying
 from evalsuite.audit.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_words, plain, read_claims
 from evalsuite.audit.replay import Replay
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -86,16 +86,19 @@ def verify(
     allow_programs: bool = False,
     key: Path | None = None,
     databases: Path | None = None,
+    questions: Path | None = None,
     progress: Progress | None = None,
 ) -> Verified:
     """What is known of the finished run in `folder`: its two files, gold, the submission, its rows scored again, and its numbers.
 
     `submission` and `gold` say where the folders lie now. `sample` is how many instances are scored again (None: all), chosen by `seed`
-    (None: a new one). `databases` is --databases: answers that are queries of files in it are run again. `key` is the public key with
+    (None: a new one). `databases` is --databases: answers that are queries of files in it are run again. `questions` is the file of
+    questions where it lies elsewhere than around gold: the one that the run names is not read, for it says what may run where. `key` is
+    the public key with
     which the run must be signed. Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
 
     Raises:
-        UsageError: no finished run there, or a folder of either side is gone.
+        UsageError: no finished run there, a folder of either side is gone, or the run had a file of questions and none is given.
     """
     signer = read_public_key(key) if key is not None else None
     found, claims = read_claims(folder, isolation)
@@ -108,13 +111,15 @@ def verify(
     gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
     pattern = METADATA if claims.run["gold"]["layout"] == "original" else "*"
     handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
-    of_gold, read = _check_gold(claims, gold_folder)
+    if (said := claims.run["options"].get("questions")) and questions is None:
+        raise UsageError(f"the run was made with the questions of {said}", hint="--questions FILE: one that you trust")
+    of_gold, read = _check_gold(claims, gold_folder, questions)
     of_submission, answers = _check_submission(claims, handed_in, read, isolation)
     stopped = Verified(name=name, findings=(*found, of_gold, of_submission), notes=("nothing was scored again",))
     if read is None or answers is None or not (of_gold.good and of_submission.good):
         return stopped
     try:
-        replay = replaying.replay_of(claims, read, answers, databases)
+        replay = replaying.replay_of(claims, read, answers, databases, questions)
     except EvalsuiteError as error:
         return replace(stopped, findings=(*stopped.findings, Finding(name="plan", good=False, says=error.message)))
     stopped = replace(stopped, findings=(*stopped.findings, _check_rows(claims, replay)), n_gold=len(replay.gold.instances))
@@ -146,13 +151,13 @@ def verify(
     )
 
 
-def _check_gold(claims: Claims, folder: Path) -> tuple[Finding, Gold | None]:
+def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[Finding, Gold | None]:
     """Whether gold is what was scored, and the errata what the corrected score was made with, be it none; gold, where it can be read."""
     then, spec = claims.run["gold"]["hash"], find_spec(folder)
     now, gold = gold_hash(spec.parent, spec), None
     errata_then = claims.run.get("corrections", {}).get("hash", "absent")
     try:
-        gold = replace(read_gold(folder, layout=claims.run["options"].get("layout")), hash=now)
+        gold = replace(read_gold(folder, layout=claims.run["options"].get("layout"), questions=questions), hash=now)
         errata = read_errata(gold)
         errata_now = errata.hash if errata is not None else "absent"
     except EvalsuiteError:
@@ -263,6 +268,7 @@ def _comparable(run_: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in json.loads(plain(run_)).items() if key not in (*OWN_WORDS, "seconds", "digests")}
     for side in ("gold", "submission"):
         kept[side].pop("folder")
+    kept["options"].pop("questions", None)
     parts = [part.partition(":") for part in kept["signature"].split("|")]
     kept["signature"] = [name if name in VERSIONS else "".join((name, *rest)) for name, *rest in parts]
     if "shards" in run_["receipt"]:

@@ -16,6 +16,7 @@ from evalsuite.cli.options import (
     Layout,
     Mode,
     OfRun,
+    Questions,
     ResultDir,
     Rules,
     limits_of,
@@ -54,6 +55,7 @@ def check_command(
     code: Code,
     fail_under: FailUnder = None,
     databases: Databases = None,
+    questions: Questions = None,
     frozen_clock: FrozenClock = None,
     layout: Layout = None,
     mode: Mode = None,
@@ -77,12 +79,14 @@ def check_command(
     if run_name is not None:
         if result_dir is not None:
             raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
+        from evalsuite.run.rescoring import questions_of
         from evalsuite.store.history import one_run, submission_folder
 
         entry = one_run(run_name)
         result_dir = submission_folder(entry.folder, entry.run)
         gold_dir = gold_dir or (None if gold else Path(str(entry.run["gold"]["folder"])))
         chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
+        questions = questions_of(entry, questions)
         layout, mode = layout or entry.run["gold"]["layout"], mode or entry.run["options"].get("mode")
     if result_dir is not None:
         if ctx.args or prediction:
@@ -93,6 +97,7 @@ def check_command(
             raise UsageError("the gold folder is given twice", hint="name it once: --gold_dir FOLDER")
         read = {
             "databases": databases,
+            "questions": questions,
             "layout": evaluator or layout,
             "mode": mode,
             "allow_programs": code.allow_programs,

@@ -16,6 +16,7 @@ from evalsuite.cli.options import (
     Json,
     OfRun,
     Plugins,
+    Questions,
     ResultDir,
     Rules,
     RunsFolder,
@@ -49,6 +50,7 @@ def explain_command(
     runs: RunsFolder = RUNS,
     plugin: Plugins = None,
     databases: Databases = None,
+    questions: Questions = None,
     key: Annotated[
         list[str] | None,
         typer.Option("--key", metavar="COLUMN", help="two files: rows with one value here are one row; may be repeated"),
@@ -79,6 +81,7 @@ def explain_command(
     from evalsuite.gold.layouts import read_gold
     from evalsuite.reports.case_documents import explanation_document
     from evalsuite.reveal import level_for
+    from evalsuite.run.rescoring import questions_of
     from evalsuite.run.scoring import Options
     from evalsuite.run.scoring import run as score
 
@@ -92,11 +95,13 @@ def explain_command(
     evaluator = rules if rules in EVALUATORS else None
     chosen, limits = rule(None if evaluator else rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
     layout, mode = evaluator or saved.get("gold", {}).get("layout"), asked.get("mode")
-    known = read_gold(gold_folder, layout=layout)
+    questions = questions_of(entry, questions) if entry is not None else questions
+    known = read_gold(gold_folder, layout=layout, questions=questions)
     level = level_for(known, reveal)
     result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
     if result is None:
-        how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, databases=databases, layout=layout, mode=mode)
+        places: dict[str, Any] = {"databases": databases, "questions": questions}
+        how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
         result = score(submission, gold_folder, how).results[0]
     about = {"rules": chosen, "level": level, "result": result, "limits": limits, "databases": databases, "mode": mode}
     found = evidence(instance_id, submission, known, **about)

@@ -18,6 +18,7 @@ from evalsuite.cli.options import (
     GoldNow,
     Json,
     PublicKey,
+    Questions,
     Quiet,
     RunName,
     RunsFolder,
@@ -54,6 +55,7 @@ def rescore_command(
     ] = None,
     submission: SubmissionNow = None,
     gold: GoldNow = None,
+    questions: Questions = None,
     *,
     how: Scoring,
     runs: Annotated[Path, typer.Option("--runs", help="the folder of runs; the new one is saved there")] = RUNS,
@@ -69,7 +71,7 @@ def rescore_command(
     from evalsuite.run.scoring import Options
 
     how.load()
-    options = Options(runs_folder=runs, **how.options())
+    options = Options(runs_folder=runs, questions=questions, **how.options())
     with ProgressBar(hidden=json_ or quiet) as progress:
         done = rescore(
             one_run(run, runs),
@@ -162,6 +164,7 @@ def verify_command(
     submission: SubmissionNow = None,
     gold: GoldNow = None,
     databases: Databases = None,
+    questions: Questions = None,
     key: PublicKey = None,
     runs: RunsFolder = RUNS,
     json_: Json = False,
@@ -189,7 +192,7 @@ def verify_command(
         if Path(run).is_file():
             if sample is not None or seed is not None:
                 raise UsageError("--sample goes with a run", hint="of a receipt all is scored again: leave it out")
-            how = Options(databases=databases, allow_programs=code.allow_programs, **workers.options())
+            how = Options(databases=databases, questions=questions, allow_programs=code.allow_programs, **workers.options())
             found = verify_receipt(Path(run), submission=submission, gold=gold, key=key, options=how, progress=progress)
         else:
             found = verify(
@@ -200,6 +203,7 @@ def verify_command(
                 seed=seed,
                 key=key,
                 databases=databases,
+                questions=questions,
                 allow_programs=code.allow_programs,
                 progress=progress,
                 **workers.options(),

@@ -56,7 +56,8 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     from evalsuite.readers.gold_files import gold_hash
     from evalsuite.reveal import reveal_evidence, shows
 
-    known = read_gold(gold, layout=record.layout)
+    questions = record.run["options"].get("questions")
+    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None)
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
     results = {result.instance_id: result for result in record.results}

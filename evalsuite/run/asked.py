@@ -61,4 +61,5 @@ class Options:
         """What `run.json` keeps of them: only what says which instances were scored and how."""
         chosen = {"rules": self.rules, "only": list(self.only), "filter": self.pattern, "group": self.group, "limits": dict(self.limits)}
         more = {name: getattr(self, name) for name in ("layout", "mode", "shard", "as_of", "allow_programs", "invalid_as", "ves")}
+        more["questions"] = str(self.questions) if self.questions is not None else None
         return chosen | {name: str(value) if name == "shard" else value for name, value in more.items() if value not in (None, False)}

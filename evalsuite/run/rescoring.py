@@ -89,6 +89,7 @@ def rescore(
             jobs=options.jobs,
             cache=options.cache,
             databases=options.databases,
+            questions=questions_of(entry, options.questions),
             allow_programs=options.allow_programs,
             invalid_as=options.invalid_as or old.get("invalid_as"),
             judge=options.judge,
@@ -113,6 +114,15 @@ def _check_version(entry: RunEntry, version: str | None) -> None:
             f"scorer version {wanted or 'unknown'} is asked for, {__version__} is installed",
             hint=f"install evalsuite {wanted}, or leave --scorer-version out" if wanted else "leave --scorer-version out",
         )
+
+
+def questions_of(entry: RunEntry, given: Path | None = None) -> Path | None:
+    """Where the file of questions that a run of one's own was made with lies: `given`, else what the run names; None where that is none.
+
+    Raises `UsageError` where it is gone.
+    """
+    said = entry.run.get("options", {}).get("questions")
+    return place_of(entry, said, given, "*", "questions") if said else given
 
 
 def place_of(entry: RunEntry, said: str | None, given: Path | None, pattern: str, side: str) -> Path:

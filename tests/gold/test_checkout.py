@@ -140,6 +140,22 @@ def test_doctor_opens_the_files(here: Path, capsys: pytest.CaptureFixture[str]) 
     assert "2 instances: late.sqlite-wal holds changes that are not in the file" in capsys.readouterr().out
 
 
+def test_questions_that_lie_elsewhere_stay_with_the_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """rescore, explain and check of a run read the file that it was made with; verify reads the one that is given to it alone."""
+    (here / "spider2-lite" / "spider2-lite.jsonl").rename(here / "asked.jsonl")
+    (here / "sub" / "local001.sql").write_text("SELECT a, b || '' AS b FROM t WHERE a = 1")
+    assert scored("--databases", "dbs", "--questions", "asked.jsonl", code=4)["local001"]["status"] == "scored"
+    assert main(["rescore", "out0", "--databases", "dbs"]) == 4
+    assert "0 of 5 verdicts changed" in capsys.readouterr().out
+    for command in ("explain", "check"):
+        assert main([command, "local001", "--run", "out0", "--databases", "dbs", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["status"] == "scored"
+    assert main(["verify", "out0", "--databases", "dbs"]) == 2
+    assert "--questions FILE: one that you trust" in capsys.readouterr().err
+    assert main(["verify", "out0", "--databases", "dbs", "--questions", "asked.jsonl", "--json"]) in (0, 4)
+    assert all(finding["good"] for finding in json.loads(capsys.readouterr().out)["findings"])
+
+
 def test_the_words_of_the_references_own_command(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Those with a meaning here have it, the others are named; the README's own form of an answer type is read with a note."""
     words = ["--databases", "dbs", "--mode", "sql", "--max_workers", "1", "--timeout", "20", "--temp_dir", "made", "--is_sql_debug"]
