@@ -1,9 +1,11 @@
 """The line that installs an extra works for how evalsuite is installed, where one stands, and for the Python that runs."""
 
 import json
+import re
 import shlex
 import shutil
 import sys
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from evalsuite import installed
 from evalsuite.installed import extra_line
 from evalsuite.store.signature import VERDICT_PACKAGES, signature
 from tests.conftest import ROOT
+from tests.processes import finished
 
 
 @pytest.fixture
@@ -75,6 +78,54 @@ def test_for_the_python_that_runs(elsewhere: Path, monkeypatch: pytest.MonkeyPat
     assert extra_line("view").startswith(f"{shlex.quote(sys.executable)} -m pip install -e ")
     monkeypatch.setattr(installed.sys, "executable", str(elsewhere / ".venv" / "bin" / "python"))
     assert extra_line("view").startswith(".venv/bin/python -m pip install -e ")
+
+
+def bare_python(folder: Path, *but: str) -> Path:
+    """A Python of its own that has what this one has but for some packages, or (none named) nothing at all."""
+    finished([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    place = next((folder / "lib").glob("python*")) / "site-packages"
+    for found in Path(metadata.distribution("typer").locate_file("")).iterdir() if but else ():
+        if found.name.partition("-")[0].partition(".")[0].strip("_") not in (*but, "evalsuite"):
+            (place / found.name).symlink_to(found)
+    return folder / "bin" / "python"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders of an environment have other names")
+def test_a_clone_that_was_not_installed_says_how(tmp_path: Path) -> None:
+    """Whatever is called with a Python that lacks packages: one sentence and the README's line, exit 2; help and version are told."""
+    bare, line = bare_python(tmp_path / "bare"), "python3 -m venv .venv && .venv/bin/pip install -q -e ."
+    assert line in (ROOT / "README.md").read_text(encoding="utf-8")
+    calls = (
+        ["evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold"],
+        ["-m", "evalsuite"],
+        ["-m", "evalsuite", "doctor"],
+    )
+    for words in calls:
+        shown = finished([bare, *words], cwd=ROOT)
+        assert (shown.returncode, shown.stdout) == (2, "")
+        sentence, hint = shown.stderr.splitlines()
+        assert sentence == f"error: {bare} lacks packages that evalsuite needs: {', '.join(installed.REQUIRED)}"
+        assert hint.startswith(f"hint: {line}")
+    elsewhere = finished([bare, ROOT / "evaluate.py", "--result_dir", "x"], cwd=tmp_path)
+    assert f"hint: cd {shlex.quote(str(ROOT))} && {line}" in elsewhere.stderr
+    assert finished([bare, "-m", "evalsuite", "--help"], cwd=ROOT).returncode == 0
+    assert finished([bare, "-m", "evalsuite", "--version"], cwd=ROOT).returncode == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders of an environment have other names")
+def test_nothing_is_scored_where_one_package_is_missing(tmp_path: Path) -> None:
+    """Without duckdb alone the example is refused: its databases would be 0 for what the machine lacks."""
+    words = ["evaluate.py", "--result_dir", "example_submission_folder", "--gold_dir", "gold", "--no-save", "--no-cache"]
+    shown = finished([bare_python(tmp_path / "some", "duckdb"), *words], cwd=ROOT)
+    assert (shown.returncode, shown.stdout) == (2, "")
+    assert "needs: duckdb\n" in shown.stderr
+
+
+def test_what_is_required_is_looked_for() -> None:
+    """The table of what is imported is pyproject's, name by name."""
+    required = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["dependencies"]
+    names = [re.split("[<>=]", line)[0] for line in required]
+    assert [{"pyyaml": "yaml"}.get(name, name.replace("-", "_")) for name in names] == list(installed.REQUIRED)
 
 
 def test_no_page_sends_anybody_to_an_index() -> None:

@@ -11,7 +11,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, reason_of
+from evalsuite.errors import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, EvalsuiteError, FaultError, describe, listed, reason_of
+from evalsuite.installed import install_line, missing_packages
 
 # How long after a signal another one is taken for the same.
 _CLEANING_SECONDS = 2.0
@@ -112,6 +113,9 @@ def _by_default() -> dict[signal.Signals, Any]:
 
 
 def _dispatch(arguments: list[str]) -> int:
+    if lacking := missing_packages():
+        # Before anything is scored: what a worker cannot import would be the fault of nobody's answer.
+        raise EvalsuiteError(f"{sys.executable} lacks packages that evalsuite needs: {listed(lacking)}", hint=install_line())
     if arguments[:1] == ["check"]:
         from evalsuite.cli.prediction import quick_check
 
