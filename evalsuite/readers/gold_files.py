@@ -15,6 +15,8 @@ from evalsuite.types import METADATA
 SUITE_FILE = "suite.yaml"
 # How the files of pairs of queries end: BIRD's gold.sql, Spider's gold.txt.
 PAIR_ENDINGS = (".sql", ".txt")
+# Where the gold folder lies in the folder of a benchmark.
+_IN_CHECKOUTS = ("gold", "evaluation_suite/gold")
 
 
 def find_spec(folder: Path) -> Path:
@@ -25,7 +27,8 @@ def find_spec(folder: Path) -> Path:
         raise GoldError(f"{folder}: {why}", hint=f"give the folder that holds {SPEC_PATTERN}, or name it with --gold")
     found = sorted(folder.glob(SPEC_PATTERN))
     if not found:
-        hint = "give the gold folder itself, or the spec file"
+        below = next((folder / place for place in _IN_CHECKOUTS if any((folder / place).glob(SPEC_PATTERN))), None)
+        hint = f"it lies below: name {below}" if below is not None else "give the gold folder itself, or the spec file"
         if os.path.lexists(folder / METADATA):
             hint = f"it holds {METADATA}, so it is a submission: name the gold folder in its place"
         raise GoldError(f"{folder}: no {SPEC_PATTERN} file", hint=hint)

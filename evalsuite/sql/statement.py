@@ -68,7 +68,7 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
         raise sql_error("long")
     if "\0" in text or _SURROGATE.search(text):
         raise sql_error("syntax")
-    sql = unfenced(text) if fenced else text
+    sql = unfenced(text) if fenced else text.removeprefix("\ufeff")
     blank = blanked(sql, dialect)
     pieces = [piece for piece in blank.split(";") if piece.strip()]
     if not pieces:
@@ -77,7 +77,7 @@ def only_statement(text: str, dialect: Dialect, *, most_bytes: int = 100_000, fe
         raise not_allowed(f"{NOT_SELECT}, and here stand {len(pieces)} statements")
     word = re.match(r"[\s(]*(\w*)", pieces[0])
     if word is None or word[1].lower() not in dialect.first_words:
-        raise not_allowed(NOT_SELECT, f"this begins with {word[1].upper()}" if word and word[1] else "")
+        raise not_allowed(NOT_SELECT, f"this begins with {(word[1].upper() if word else '') or 'no word'}")
     # The only piece stands between two semicolons, or the text's ends: leading ones are empty statements.
     start = blank.index(pieces[0])
     return sql[start : start + len(pieces[0])].strip()

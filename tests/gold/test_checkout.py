@@ -124,6 +124,12 @@ def test_doctor_says_what_is_missing_for_how_many(here: Path, capsys: pytest.Cap
     assert "all 1 instances have what they need" in capsys.readouterr().out
 
 
+def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever names the benchmark's own folder reads the one that is meant."""
+    assert main(["run", "sub", "--gold", "spider2-lite"]) == 2
+    assert "it lies below: name spider2-lite/evaluation_suite/gold\n" in capsys.readouterr().err
+
+
 def test_doctor_opens_the_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A database that is damaged, none, or has changes beside it is told, for pairs too; it is what a run would say."""
     whole = (here / "dbs" / "E commerce.sqlite").read_bytes()

@@ -9,7 +9,8 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import resolve_limits
-from evalsuite.sql.pairs import EVALUATORS, files_of, order_terms, ordered_by, tables_of
+from evalsuite.sql.pairs import EVALUATORS, files_of, order_terms, ordered_by, statement_of, tables_of
+from evalsuite.sql.session import QueryLimits
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -40,6 +41,14 @@ def test_the_test_suite_prepares_both_queries(given: str, prepared: str) -> None
     """DISTINCT is taken out where it is a word of SQL, gaps in operators are closed, this year is 2020; BIRD changes nothing."""
     assert SUITE.prepared(given) == prepared
     assert BIRD.prepared(given) == given
+
+
+def test_a_mark_before_a_query_is_no_part_of_it() -> None:
+    """SQLite passes over a BOM, as the evaluators do; what begins with no word is refused with that said."""
+    assert statement_of("\ufeffSELECT 1;", EVALUATORS["bird-ex"], QueryLimits()) == "SELECT 1"
+    with pytest.raises(FaultError) as refused:
+        statement_of("{SELECT 1}", EVALUATORS["bird-ex"], QueryLimits())
+    assert refused.value.fault.detail.endswith("this begins with no word")
 
 
 def test_which_files_a_database_has(tmp_path: Path) -> None:
