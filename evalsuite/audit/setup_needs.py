@@ -15,7 +15,7 @@ from evalsuite.errors import FAULTS, EvalsuiteError, FaultError
 from evalsuite.gold.connection_files import Connections, read_connections
 from evalsuite.gold.layouts import read_gold
 from evalsuite.installed import extra_line
-from evalsuite.metrics.programs import runs_programs
+from evalsuite.metrics import runs_programs
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.scorers import SCORERS
 from evalsuite.sql import ENGINES, open_session

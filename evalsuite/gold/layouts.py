@@ -22,7 +22,6 @@ from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
 from evalsuite.readers.paths import open_trusted
-from evalsuite.readers.submission import read_metadata
 from evalsuite.types import EVALUATORS, METADATA, Gold, Submission
 
 # The mode of one sample of several: the i-th of the k lines of each id.
@@ -141,6 +140,8 @@ class Original:
 
         Raises `UsageError` where another mode is given, for each line says its type.
         """
+        from evalsuite.readers.submission import read_metadata
+
         if (sample := SAMPLE.fullmatch(mode or "")) is not None:
             return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:

@@ -42,6 +42,8 @@ METRICS: dict[str, Lazy] = {
 
 __all__ = ["METRICS", "Aggregate", "Composite", "Measure", "Metric", "MetricError", "Part", "composite", "get_metric", "metric_from"]
 _PART_KEYS = ("weight", "name", "scale")
+# The metrics that run an answer as a program.
+_PROGRAMS = ("python_unit_testing", "pass_at_k")
 
 
 def get_metric(name: str, /, **options: Any) -> Metric:
@@ -56,6 +58,15 @@ def get_metric(name: str, /, **options: Any) -> Metric:
         return factory(**options)
     except TypeError as error:
         raise MetricError(f"{name} cannot be made with {', '.join(options) or 'no options'}: {error}", code="bad_option") from error
+
+
+def runs_programs(spec: object) -> bool:
+    """Whether a check's scorer and parameters, as gold or YAML writes them, ask for answers to be run as programs anywhere."""
+    if isinstance(spec, str):
+        return spec in _PROGRAMS
+    if isinstance(spec, Mapping):
+        return any(runs_programs(key) or runs_programs(value) for key, value in spec.items() if key != "gold")
+    return isinstance(spec, Sequence) and any(map(runs_programs, spec))
 
 
 def metric_from(spec: str | Mapping[str, Any]) -> Metric:

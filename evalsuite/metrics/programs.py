@@ -78,15 +78,6 @@ class PythonUnitTesting(Metric):
                 budget.seconds -= time.monotonic() - begun
 
 
-def runs_programs(spec: object) -> bool:
-    """Whether a check's scorer and parameters, as gold or YAML writes them, ask for answers to be run as programs anywhere."""
-    if isinstance(spec, str):
-        return spec in (PythonUnitTesting.name, PassAtK.name)
-    if isinstance(spec, Mapping):
-        return any(runs_programs(key) or runs_programs(value) for key, value in spec.items() if key != "gold")
-    return isinstance(spec, Sequence) and any(map(runs_programs, spec))
-
-
 def pass_at_k(n: int, c: int, k: int) -> float:
     """`1 - C(n-c, k) / C(n, k)`, the unbiased estimate of Chen et al. (2021); raises `MetricError` unless 0 <= c <= n and 1 <= k <= n."""
     if not (0 <= c <= n and 1 <= k <= n):

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalsuite.errors import FaultError
-from evalsuite.metrics.programs import runs_programs
+from evalsuite.metrics import runs_programs
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Task
