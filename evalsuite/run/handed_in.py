@@ -22,9 +22,7 @@ from evalsuite.types import METADATA, Answer, Fault, Gold, Submission
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.start import Zygote, forking
 
-# Answers that are told at once.
-_AT_ONCE = 256
-_TELL, _TELL_CONTEXTS = f"{__name__}:tell_handed_in", f"{__name__}:tell_contexts"
+_TELL, _TELL_CONTEXTS = "evalsuite.run.told_answers:tell_handed_in", f"{__name__}:tell_contexts"
 _COLUMN = list[float | None]
 _UNITS = "evalsuite.store.unit_files:unit_columns"
 
@@ -141,20 +139,6 @@ class HandedInReader:
     def close(self) -> None:
         """End what was started."""
         self._workers.close()
-
-
-def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, ids: Sequence[str] | None) -> Iterator[Any]:
-    """In the worker: the answers, some at once, and at last what else is to be said of the submission."""
-    read = read_submission(Path(folder), limits, layout=layout, mode=mode, ids=None if ids is None else frozenset(ids))
-    rows = [_row(answer) for answer in read.answers.values()]
-    for at in range(0, len(rows), _AT_ONCE):
-        yield rows[at : at + _AT_ONCE]
-    yield {"notes": read.notes, "n_objects": read.n_objects, "digest": read.digest, "n_unknown": read.n_unknown, "unknown": read.unknown}
-
-
-def _row(answer: Answer) -> tuple[Any, ...]:
-    fault = answer.fault and (answer.fault.code, answer.fault.detail, answer.fault.where)
-    return answer.instance_id, answer.answer_type, answer.value, answer.where, fault, answer.unread, isinstance(answer.value, FromRoot)
 
 
 def _answer(name: str, row: Sequence[Any]) -> Answer:

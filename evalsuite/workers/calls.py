@@ -4,29 +4,25 @@ The worker may read what it is told and writes nothing. A call that kills it, or
 """
 
 import json
-import os
 import pickle
 import select
 import socket
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from importlib import import_module
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
-from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.budget import answer_seconds
+from evalsuite.workers.called import ITEM, named
 from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
 from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
 _STARTUP_SECONDS = 60.0
-# What is told of a call that gives many values: one of them, or that there are no more.
-_ITEM, _END = "item", "end"
 
 
 class Calls:
@@ -82,22 +78,22 @@ class Calls:
         Raises as `call` does, and has to be taken to its end. A system without forks calls it in this process.
         """
         if not can_fork():
-            told = _named(function)(*arguments)
+            told = named(function)(*arguments)
             yield from told if isinstance(told, Iterator) else [told]
             return
         worker, seconds = self._worker or self._start(), answer_seconds(self._limits, n_bytes)
-        deadline, kind = now() + seconds, _ITEM
+        deadline, kind = now() + seconds, ITEM
         try:
             send(worker.control, pickle.dumps((function, arguments, copy is not None)))
             if copy is not None:
                 socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
-            while kind == _ITEM:
+            while kind == ITEM:
                 told = self._heard(worker, max(0.0, deadline - now()))
                 if told is None:
                     self._end()
                     raise FaultError("TIMEOUT", f"the file was being read when its {seconds:.0f} s were over (limit seconds)")
                 kind, value = told
-                if kind in (_ITEM, "value"):
+                if kind in (ITEM, "value"):
                     yield value
         except (ClosedError, OSError, ValueError):
             self._end()
@@ -142,37 +138,3 @@ class Calls:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
-
-
-def _named(function: str) -> Callable[..., Any]:
-    module, _, name = function.partition(":")
-    found: Callable[..., Any] = getattr(import_module(module), name)
-    return found
-
-
-def serve_calls(parent: socket.socket) -> None:
-    """Call what the parent names until it closes the socket."""
-    from evalsuite.readers.duckdb_connections import place_of
-
-    while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
-        function, arguments, copied = pickle.loads(frame)
-        copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
-        private = {"private": place_of(copies[0])} if copies else {}
-        try:
-            told = ["value", _named(function)(*arguments, **private)]
-            if isinstance(told[1], Iterator):
-                for item in told[1]:
-                    send(parent, json.dumps([_ITEM, item], default=str).encode())
-                told = [_END, None]
-        except FaultError as error:
-            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where]]
-        except EvalsuiteError as error:
-            told = ["error", [error.message, error.hint, type(error).__name__]]
-        except (MemoryError, RecursionError):
-            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", ""]]
-        except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
-            fault = failure(function, error).fault
-            told = ["fault", [fault.code, fault.detail, ""]]
-        for copy in copies:
-            os.close(copy)
-        send(parent, json.dumps(told, default=str).encode())

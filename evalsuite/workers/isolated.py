@@ -281,7 +281,7 @@ def _serve_queries(parent: socket.socket, _: socket.socket | None, __: Mapping[s
 
 
 def _serve_calls(parent: socket.socket, _: socket.socket | None, __: Mapping[str, Any]) -> None:
-    from evalsuite.workers.calls import serve_calls
+    from evalsuite.workers.called import serve_calls
 
     serve_calls(parent)
 
