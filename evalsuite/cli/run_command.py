@@ -73,8 +73,10 @@ def run_command(
 @contextmanager
 def _started(place: Place, saving: Saving) -> Iterator["Zygote | None"]:
     """The zygote of the command's runs: it starts while this process imports what a run needs."""
+    from evalsuite.garbage import give_back_large_pieces
     from evalsuite.workers.start import forking
 
+    give_back_large_pieces()
     with forking(Path(place.named_once())) as zygote:
         try:
             import evalsuite.reports.record

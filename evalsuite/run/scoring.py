@@ -184,7 +184,9 @@ def _execute(planned: Planned, opened: Opened, progress: Progress | None) -> Ite
     if cache is not None:
         # Before anything is noted at the results: until then what it holds are the very same.
         cache.close()
-    return (results.pop(task.instance.instance_id) for task in tasks)
+    # The table of names goes when this returns.
+    ordered = [results[task.instance.instance_id] for task in reversed(tasks)]
+    return (ordered.pop() for _ in tasks)
 
 
 def _summarise(planned: Planned, opened: Opened, scored: Iterator[Result], started: float) -> Run:

@@ -28,6 +28,8 @@ from evalsuite.workers.start import Zygote, now, undisturbed
 
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
+# Answers of at most so many bytes are all alike: of a hundred thousand texts no size is kept.
+_SMALL = _MOST_BYTES // _MOST_TASKS
 
 # What compares the answers that a scorer reads in some form.
 _OF_TABLES = ("evalsuite.tables.database_rules", "evalsuite.tables.margins")
@@ -158,8 +160,8 @@ class Pool:
         if not tasks:
             return
         self._make_ready(tasks)
-        sizes = {task.instance.instance_id: size_of(task) for task in tasks}
-        waiting = deque(sorted(tasks, key=lambda task: sizes[task.instance.instance_id], reverse=True))
+        sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
+        waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
         while waiting or any(lane.tasks for lane in self._lanes):
             if not budget.seconds:
@@ -168,7 +170,7 @@ class Pool:
             for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
                 ready: list[Task] = []
                 for task in self._some(waiting, sizes):
-                    if not budget.spend(sizes[task.instance.instance_id]):
+                    if not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
                         yield budget.lost(task)
                     elif (faulty_one := self._copied(task, lane)) is not None:
                         yield faulty_one
@@ -224,10 +226,10 @@ class Pool:
         most = min(_MOST_TASKS, -(-len(waiting) // (_BATCHES_A_LANE * len(self._lanes))))
         n_bytes = 0
         for at in range(most):
-            if not waiting or (at and n_bytes + sizes[waiting[0].instance.instance_id] > _MOST_BYTES):
+            if not waiting or (at and n_bytes + sizes.get(waiting[0].instance.instance_id, _SMALL) > _MOST_BYTES):
                 return
             task = waiting.popleft()
-            n_bytes += sizes[task.instance.instance_id]
+            n_bytes += sizes.get(task.instance.instance_id, _SMALL)
             yield task
 
     def _copied(self, task: Task, lane: Lane) -> Result | None:
@@ -286,7 +288,7 @@ def _deadline(lane: Lane, sizes: Mapping[str, int]) -> float:
     """When the time of a lane's first task is over."""
     task = lane.tasks[0]
     beside_gold = bool(task.databases) and lane.stage() == "compared"
-    return lane.started + answer_seconds(task.limits, sizes[task.instance.instance_id], beside_gold=beside_gold)
+    return lane.started + answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), beside_gold=beside_gold)
 
 
 def _lost(lane: Lane, *, is_late: bool) -> Result:

@@ -10,7 +10,7 @@ import pytest
 from evalsuite.cli.showing import run_report
 from evalsuite.outcome import RANKS, kind_of, sign_of
 from evalsuite.reports import html
-from evalsuite.reports.html import as_html
+from evalsuite.reports.html import as_html, html_pieces
 from evalsuite.reports.page_list import N_FIRST, PER_BLOCK
 from evalsuite.reports.record import Record
 from evalsuite.reveal import LEVELS, reveal_difference
@@ -147,7 +147,9 @@ def test_hostile_texts_make_no_element(tmp_path: Path) -> None:
 
 def test_ten_thousand_instances_are_paged() -> None:
     """The document holds the first page as elements and all of them as JSON in blocks, whatever their number."""
-    document = as_html(run_report(suites.many(10_000)))
+    pieces = list(html_pieces(run_report(suites.many(10_000))))
+    document = "".join(pieces)
+    assert max(map(len, pieces)) < len(document) / 2, "it never stands in memory as one text"
     reader = Reader(document)
     assert sum("instance" in str(a.get("class", "")).split() for tag, a in reader.elements if tag == "details") == N_FIRST + 1
     assert len(json.loads(reader.blocks[0])["rows"]) == 10_000
