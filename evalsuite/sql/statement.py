@@ -19,6 +19,11 @@ _STRING = r"'(?:[^']|'')*'"
 _ESCAPED = r"'(?:[^'\\]|\\.|'')*'"
 _NAME = r'"(?:[^"]|"")*"'
 _BACKTICKED = r"`(?:[^`\\]|\\.)*`"
+# In PostgreSQL each character beyond ASCII is a letter of names, a line ends at a carriage return too, and a text goes on in the next line.
+_LETTERS = r"A-Za-z_\x80-\U0010ffff"
+_NO_NAME_BEFORE = rf"(?<![{_LETTERS}0-9$])"
+_TAG = rf"\$(?:[{_LETTERS}][{_LETTERS}0-9]*)?\$"
+_NEXT_LINE = r"(?:[ \t\f\v]|--[^\n\r]*+)*+[\n\r](?:[ \t\n\r\f\v]|--[^\n\r]*+[\n\r])*+"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,26 +39,32 @@ class Dialect:
     quotes: tuple[str, ...] = (_STRING, _NAME)
     name: str = _NAME
     openers: str = r"['\"]"
-    line_comment: str = "--"
+    line_comment: str = r"--[^\n]*"
     nested_comments: bool = False
 
 
 STANDARD = Dialect()
 POSTGRES = Dialect(
     first_words=("select", "with", "values", "table"),
-    quotes=(rf"\b[eE]{_ESCAPED}", _STRING, _NAME, r"(?<![\w$])(?P<tag>\$(?:[A-Za-z_]\w*)?\$).*?(?P=tag)"),
-    openers=r"['\"]|(?<![\w$])\$(?:[A-Za-z_]\w*)?\$",
+    quotes=(
+        rf"{_NO_NAME_BEFORE}[eE]{_ESCAPED}(?:{_NEXT_LINE}{_ESCAPED})*",
+        _STRING,
+        _NAME,
+        rf"{_NO_NAME_BEFORE}(?P<tag>{_TAG}).*?(?P=tag)",
+    ),
+    openers=rf"['\"]|{_NO_NAME_BEFORE}{_TAG}",
+    line_comment=r"--[^\n\r]*",
     nested_comments=True,
 )
 DUCKDB = replace(POSTGRES, first_words=(*POSTGRES.first_words, "from"))
 SQLITE = Dialect(quotes=(_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"), openers=r"['\"`\[]")
-SNOWFLAKE = Dialect(quotes=(_ESCAPED, _NAME, r"\$\$.*?\$\$"), openers=r"['\"]|\$\$", line_comment=r"(?:--|//)")
+SNOWFLAKE = Dialect(quotes=(_ESCAPED, _NAME, r"\$\$.*?\$\$"), openers=r"['\"]|\$\$", line_comment=r"(?:--|//)[^\n]*")
 BIGQUERY = Dialect(
     first_words=("select", "with", "from"),
     quotes=(r"(?:\"\"\".*?\"\"\"|'''.*?''')", _ESCAPED, r'"(?:[^"\\]|\\.)*"', _BACKTICKED),
     name=_BACKTICKED,
     openers=r"['\"`]",
-    line_comment=r"(?:--|#)",
+    line_comment=r"(?:--|#)[^\n]*",
 )
 
 
@@ -138,7 +149,7 @@ def blanked(sql: str, dialect: Dialect) -> str:
 @cache
 def _token(dialect: Dialect) -> re.Pattern[str]:
     """What is quoted, a comment, or the beginning of a quote that does not end. Joining the pattern takes longer than most searches."""
-    return re.compile("|".join([*dialect.quotes, dialect.line_comment + r"[^\n]*", r"/\*", f"(?P<open>{dialect.openers})"]), re.S)
+    return re.compile("|".join([*dialect.quotes, dialect.line_comment, r"/\*", f"(?P<open>{dialect.openers})"]), re.S)
 
 
 def called_names(sql: str, dialect: Dialect) -> set[str]:
@@ -146,13 +157,13 @@ def called_names(sql: str, dialect: Dialect) -> set[str]:
 
     Unquoted ones are in small letters. Raises `FaultError` SQL_ERROR where a quote is not closed.
     """
-    # Quoted names stay, all else that is quoted goes.
-    shown = list(blanked(sql, dialect))
-    for name in re.finditer(dialect.name, sql):
-        if shown[name.start()] == "_":
-            shown[name.start() : name.end()] = name[0]
-    found = re.finditer(rf"({dialect.name}|[^\W\d][\w$]*)\s*\(", "".join(shown))
-    return {match[1][1:-1].replace('""', '"') if match[1][0] in '"`' else match[1].lower() for match in found}
+    blank, quoted, bracket = blanked(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
+    names = {found[1].lower() for found in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank)}
+    for mark in re.finditer("_", blank):
+        name = quoted.match(sql, mark.start())
+        if name and bracket.match(blank, name.end()):
+            names.add(name[0][1:-1].replace('""', '"'))
+    return names
 
 
 def _comment_end(sql: str, position: int, *, nested: bool) -> int:

@@ -54,6 +54,12 @@ def test_a_role_that_could_write_cannot(postgres: Connection) -> None:
         ("SELECT pg_catalog . \"pg_notify\" /* why */ ('a', 'b')", "SQL_NOT_ALLOWED"),
         ("SELECT U&\"pg\\005fnotify\"('a', 'b')", "SQL_NOT_ALLOWED"),
         ("SELECT pg_advisory_lock(7)", "SQL_NOT_ALLOWED"),
+        # Where the server's quotes, names and comments end otherwise than elsewhere.
+        ('SELECT \'"\', "pg_try_advisory_lock"(7)', "SQL_NOT_ALLOWED"),
+        ("SELECT $é$'$é$, pg_try_advisory_lock(7), $é$'$é$", "SQL_NOT_ALLOWED"),
+        ("SELECT 1 AS “$a$, pg_try_advisory_lock(7), 2 AS “$a$", "SQL_NOT_ALLOWED"),
+        ("SELECT 1 -- x\r, pg_try_advisory_lock(7)", "SQL_NOT_ALLOWED"),
+        ("SELECT E'a' -- b\n -- c\n '\\'', pg_try_advisory_lock(7) -- '", "SQL_NOT_ALLOWED"),
         ("SELECT id FROM items LIMIT pg_try_advisory_lock(7)::int", "SQL_NOT_ALLOWED"),
         ("SELECT * FROM (VALUES (pg_try_advisory_lock_shared(7)), (true)) AS v", "SQL_NOT_ALLOWED"),
         ("SELECT query_to_xml('SELECT pg_notify(''a'', ''b'')', true, true, '')", "SQL_NOT_ALLOWED"),
@@ -78,6 +84,7 @@ def test_volatile_functions_that_leave_nothing_behind(postgres: Connection) -> N
         "SELECT count(*) FROM items WHERE random() >= 0 AND clock_timestamp() IS NOT NULL",
         "SELECT pg_relation_size('items') > 0",
         "SELECT 'pg_notify(1)' AS \"pg_notify\" -- pg_advisory_lock(1)",
+        "SELECT E'a'\n'\\'pg_notify(1)', $é$pg_notify(1)'$é$, 1 AS “$a$",
         "SELECT coalesce(max(id), 0), row_number() OVER (ORDER BY max(id)) FROM items WHERE id IN (1, 2)",
     ):
         assert run_answer(text, postgres, LIMITS).n_rows == 1
