@@ -74,12 +74,13 @@ def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Pa
     return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
 
 
-def credential_options(name: str, file: Path, known: Mapping[str, str]) -> dict[str, Any]:
-    """The options of a connection behind one of the reference's files, as far as they are `known`. Raises `UsageError`."""
+def credential_options(name: str, file: Path, known: Mapping[str, str]) -> tuple[dict[str, Any], UsageError | None]:
+    """(the options of a connection behind one of the reference's files, as far as they are `known`; why it cannot be read)."""
     if name == "bigquery":
-        return {"credentials": file.name}
+        return {"credentials": file.name}, None
     try:
         values = json.loads(file.read_text(encoding="utf-8-sig"))
-        return {key.lower(): item for key, item in values.items() if key.lower() in known and isinstance(item, str)}
+        # The file as it is handed out has empty texts in it.
+        return {key.lower(): item for key, item in values.items() if key.lower() in known and item and isinstance(item, str)}, None
     except (OSError, ValueError, AttributeError):
-        raise UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}') from None
+        return {}, UsageError(f"{file.name} cannot be read", hint='a JSON object: {"user": ..., "password": ..., "account": ...}')

@@ -37,6 +37,8 @@ class Entry:
     instances: tuple[str, ...] = ()
     prefixes: tuple[str, ...] = ()
     metadata: Mapping[str, str] = field(default_factory=dict)
+    # Why it cannot be used, which costs those alone that ask it.
+    problem: UsageError | None = None
 
     def fits(self, instance: GoldInstance) -> int:
         """How closely the entry names the instance: 0 not at all, more for longer prefixes, most for its id."""
@@ -64,6 +66,8 @@ class Connections:
         if name not in self.entries:
             raise UsageError(f"no connection {name!r}", hint=did_you_mean(name, self.entries) if self.entries else "none is configured")
         entry = self.entries[name]
+        if entry.problem is not None:
+            raise entry.problem
         said = f"connection {name!r}"
         options = {key: self._filled(value, key, entry) for key, value in entry.options.items()}
         for key in [key for key in options if key.endswith(_FROM_FILE)]:
@@ -194,8 +198,8 @@ def read_connections(
     for name in CREDENTIALS:
         place = credential_file(name, folders, gold)
         if place is not None and name not in entries:
-            options = credential_options(name, place, ENGINES[name].options)
-            entries[name] = Entry(name=name, engine=name, where=place.name, folder=place.parent, options=options)
+            options, problem = credential_options(name, place, ENGINES[name].options)
+            entries[name] = Entry(name=name, engine=name, where=place.name, folder=place.parent, options=options, problem=problem)
     return Connections(entries=entries, databases=databases_folder(databases) if databases is not None else None, environment=environment)
 
 

@@ -78,7 +78,8 @@ def _credentials(connection: Connection) -> tuple[Any, str | None]:
     service = client("google.oauth2.service_account", "bigquery")
     try:
         read = service.Credentials.from_service_account_file(str(Path(named)))
-    except (OSError, ValueError) as error:
+    # Of JSON that is no object, or has no texts in it, Google's client raises whatever Python does.
+    except (OSError, ValueError, TypeError, AttributeError, KeyError) as error:
         _log.debug("bigquery: %s", type(error).__name__)
         raise UsageError(f"connection {connection.name!r}: its credentials cannot be read", hint="a service account's JSON file") from None
     return read, read.project_id

@@ -130,6 +130,19 @@ def test_the_folder_of_the_checkout_is_told_where_its_gold_lies(here: Path, caps
     assert "it lies below: name spider2-lite/evaluation_suite/gold\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("name", "text"), [("snowflake", "not json"), ("snowflake", '{"user": "", "account": ""}'), ("bigquery", "[]"), ("bigquery", "{}")]
+)
+def test_a_broken_credential_costs_its_own_engine_alone(name: str, text: str, here: Path) -> None:
+    """What other instances ask is none of its business."""
+    (here / "spider2-lite" / "evaluation_suite" / f"{name}_credential.json").write_text(text)
+    found = scored("--databases", "dbs", code=4)
+    assert found["local001"]["score"] == 1
+    assert {id_: row["fault"] for id_, row in found.items() if id_ != "local001"} == dict.fromkeys(IDS[1:], "NEEDS_CONNECTION")
+    told = found["sf_003" if name == "snowflake" else "bq001"]["reason"]
+    assert "credential" in told or "needs account and user" in told
+
+
 def test_doctor_opens_the_files(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A database that is damaged, none, or has changes beside it is told, for pairs too; it is what a run would say."""
     whole = (here / "dbs" / "E commerce.sqlite").read_bytes()
