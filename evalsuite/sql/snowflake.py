@@ -73,6 +73,11 @@ def open_session(connection: Connection, limits: QueryLimits) -> "SnowflakeSessi
         raise UsageError(
             f"connection {connection.name!r}: Snowflake does not let us in", hint="check account, user, password, role and the network"
         ) from None
+    except (OSError, ValueError, TypeError) as error:
+        # The connector reads the key by itself, and hands on what its parser raises.
+        _log.debug("snowflake: %s", type(error).__name__)
+        hint = "`private_key_file` is a private key in PEM or DER, `private_key_file_pwd` its passphrase"
+        raise UsageError(f"connection {connection.name!r}: its private key cannot be read", hint=hint) from None
     return SnowflakeSession(opened, connection, limits)
 
 

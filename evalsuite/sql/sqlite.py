@@ -71,7 +71,11 @@ def open_session(connection: Connection, limits: QueryLimits, *, temp_in_memory:
     ends with the fault `NO_TEMPORARY_FILE` once it would, which is for a process that may write none (`writes_nothing`).
     """
     path = existing(connection)
-    if path.is_dir() or _head(path) != _MAGIC:
+    try:
+        is_database = path.is_file() and _head(path) == _MAGIC
+    except OSError as error:
+        raise UsageError(f"connection {connection.name!r}: {path.name} cannot be read", hint=str(error.strerror)) from None
+    if not is_database:
         raise UsageError(f"connection {connection.name!r}: {path.name} is no SQLite database", hint="check `database`")
     # Opened as immutable, the file alone is read: what lies beside it in a journal would be passed over without a word.
     for beside in ("-wal", "-journal"):

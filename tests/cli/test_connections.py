@@ -53,6 +53,16 @@ def test_one_that_does_not(capsys: pytest.CaptureFixture[str]) -> None:
     assert SECRET not in shown
 
 
+def test_a_key_that_is_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """A private key that cannot be read, or is not there, is told as such, and the others are tested."""
+    pytest.importorskip("snowflake.connector")
+    Path("k.p8").write_text("garbage")
+    entries = (f"{name}: {{engine: snowflake, account: a-1, user: u, private_key_file: {name}.p8}}\n" for name in ("k", "gone"))
+    Path("connections.yaml").write_text("".join(entries))
+    assert main(["connections", "test"]) == 2
+    assert capsys.readouterr().out.count("its private key cannot be read") == 2
+
+
 def test_its_own_statement(capsys: pytest.CaptureFixture[str]) -> None:
     """`--sql` is refused like any answer."""
     assert main(["connections", "test", "sales", "--sql", "DELETE FROM t"]) == 2
