@@ -18,7 +18,6 @@ from evalsuite.gold.spec import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import FromRoot, why_no_folder
-from evalsuite.readers.submission import read_metadata
 from evalsuite.types import METADATA, Answer, GoldInstance, Problem, Rule, Submission, Suite
 
 # What the answers of a submission without metadata are: queries, or tables that queries gave.
@@ -64,6 +63,8 @@ class ResultsLayout:
         names = sorted(place.name for place in folder.iterdir())
         found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
         if METADATA in names and mode is None and not found:
+            from evalsuite.readers.submission import read_metadata
+
             return read_metadata(folder, limits, ids)
         if mode is None and len(found) == 2:
             raise UsageError(

@@ -7,6 +7,7 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, OPTIONS, page
 from evalsuite.cli.parser import build
+from tests.conftest import ROOT
 from tests.processes import finished
 
 
@@ -44,3 +45,14 @@ def test_a_reader_that_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
     done = finished(f"{sys.executable} -m evalsuite --help | head -0", shell=True)
     assert (done.returncode, done.stderr) == (0, "")
     assert main(["--help"]) == 0
+
+
+def test_a_run_leaves_to_its_workers_what_is_theirs() -> None:
+    """A command that scores tables and texts never imports what reads and compares them: that is done by processes of their own."""
+    theirs = {"evalsuite.workers.stages", "evalsuite.workers.sent_forms", "evalsuite.readers.csv_table", "evalsuite.readers.submission"}
+    code = (
+        "import sys\nfrom evalsuite.cli import main\n"
+        "main(['run', 'example_submission_folder', '--quiet', '--no-save', '--no-cache'])\n"
+        f"print(sorted({theirs!r} & set(sys.modules)))"
+    )
+    assert finished([sys.executable, "-c", code], check=True, cwd=ROOT, seconds=60).stdout.splitlines()[-1] == "[]"

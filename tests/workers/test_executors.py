@@ -107,6 +107,22 @@ def test_an_answer_that_kills_every_worker_costs_itself(cluster: Any, tmp_path: 
     assert [result.score for result in done.results[:11]] == [float(at % 3 > 0) for at in range(11)]
 
 
+def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
+    plugin = tmp_path / "curious.py"
+    plugin.write_text(
+        "import sys\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
+        "@scorer(reads='text')\ndef curious(prediction: str, *, gold: str) -> Score:\n"
+        "    late = [name for name in sys.modules if name.startswith('evalsuite.') and name not in BEFORE]\n"
+        "    return Score(official=0.0, strict=0.0, reason=f'late: {late}')\n"
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = texts(tmp_path, 3, func="curious", odd="x")
+    assert [result.reason for result in run(submission, gold, Options(jobs=1, save=False)).results] == ["late: []"] * 3
+
+
 def test_workers_that_do_not_see_the_folders_are_an_error(cluster: Any, tmp_path: Path) -> None:
     """Gold that is another one on the workers ends the run with a message, instead of a score of nothing."""
     submission, gold = make(tmp_path, n=4)
