@@ -29,12 +29,17 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     facts = [("instance", instance_id), *_evidence_facts(evidence)]
     difference = evidence.get("difference") or {}
     sql = str(evidence.get("sql") or "").splitlines()
+    # Of a pair of queries it is both of them, in the words of their own engine.
+    is_pair = sql[:1] == ["-- gold"]
 
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
             yield Section(look="lines", lines=[f" {label:<11} {text}" for label, text in facts])
             yield Section(look="lines", lines=list(difference_lines(difference)))
-            yield Section(look="part", lines=[" show the rows with DuckDB:", *(f"   {line}" for line in sql)] if sql else ())
+            yield Section(
+                look="part",
+                lines=[" both queries:" if is_pair else " show the rows with DuckDB:", *(f"   {line}" for line in sql)] if sql else (),
+            )
             return
         yield Section(pairs=_joined_facts(facts))
         if form == "html":
@@ -44,7 +49,12 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
                 yield Section(pictures=[Picture("Difference", drawn)])
         else:
             yield Section(look="block", title="Difference", lines=[line for line in difference_lines(difference) if line])
-        yield Section(look="block", title="SQL that shows the rows in DuckDB", lines=sql, values={"language": "sql"} if sql else {})
+        yield Section(
+            look="block",
+            title="Both queries" if is_pair else "SQL that shows the rows in DuckDB",
+            lines=sql,
+            values={"language": "sql"} if sql else {},
+        )
 
     case = Case(
         name=instance_id,

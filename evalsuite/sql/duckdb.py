@@ -284,11 +284,11 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
     if type(error) in (duckdb.Error, duckdb.IOException, duckdb.FatalException) and text.startswith(("Corrupt", "IO Error: Corrupt")):
         return FaultError("NEEDS_CONNECTION", "the database is damaged: DuckDB cannot read its file", side="setup")
     if isinstance(error, duckdb.PermissionException):
-        return not_allowed(OUTSIDE, part_named(text, sql))
+        return not_allowed(OUTSIDE, part_named(text, sql) or "a file is opened")
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:
         return not_allowed(OUTSIDE, part_named(text, sql))
     if isinstance(error, duckdb.InvalidInputException) and "read-only" in text:
-        return not_allowed(NOT_SELECT)
+        return not_allowed(NOT_SELECT, "this changes the database")
     if "expression depth" in text or isinstance(error, RecursionError):
         return sql_error("deep")
     kinds: list[tuple[type[Exception], str]] = [

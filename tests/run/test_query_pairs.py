@@ -176,6 +176,8 @@ def test_explain_and_check_keep_to_the_evaluator_of_the_run(here: Path, capsys: 
     assert f"next: evalsuite {' '.join(again)}\n" in shown
     assert main([*again, "--json"]) == 0
     assert "another order" in json.loads(capsys.readouterr().out)["reason"]
+    assert main(again) == 0
+    assert "\n both queries:\n   -- gold\n   SELECT n FROM t ORDER BY n;\n" in capsys.readouterr().out
     assert main(["explain", "0", "--result_dir", name, "--gold", "gold.sql", "--databases", "dbs", "--rules", "test-suite", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["reason"] == "the same rows: 3 rows"
     assert main(["check", "0", "--run", "out", "--databases", "dbs", "--json"]) == 0

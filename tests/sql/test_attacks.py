@@ -212,6 +212,8 @@ def test_every_setting_of_duckdb_is_locked(tmp_path: Path) -> None:
         ("duckdb", "SELECT * FROM read_csv('/etc/passwd')", "/etc/passwd"),
         ("duckdb", "WITH x AS (INSERT INTO t VALUES (1) RETURNING a) SELECT * FROM x", "INSERT"),
         ("duckdb", "SELECT 1; SELECT 2", "2 statements"),
+        ("duckdb", "SELECT nextval('numbers') FROM t", "this changes the database"),
+        ("duckdb", "SELECT * FROM duckdb_secrets()", "a file is opened"),
     ],
 )
 def test_a_refusal_names_the_part(engine: str, text: str, named: str, tmp_path: Path) -> None:
@@ -219,6 +221,8 @@ def test_a_refusal_names_the_part(engine: str, text: str, named: str, tmp_path: 
     place = tmp_path / "shop"
     with sqlite3.connect(place) if engine == "sqlite" else duckdb.connect(str(place)) as connection:
         connection.execute("CREATE TABLE t (a INTEGER)")
+        if engine == "duckdb":
+            connection.execute("CREATE SEQUENCE numbers")
     connection.close()
     with pytest.raises(FaultError) as caught:
         run_answer(text, Connection(name="shop", engine=engine, database=str(place)), QueryLimits())
