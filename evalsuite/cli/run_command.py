@@ -52,7 +52,7 @@ def run_command(
     if which.lf and not options.only:
         print("done: nothing failed in the last run of this gold")
         return EXIT_OK
-    with _started(place, saving) as zygote, place.local(gold, options) as (folder, options):
+    with _started(place, saving) as zygote, place.local(gold, options, samples=reading.samples) as (folder, options):
         if shown.reference_files:
             _check_reference_files(folder)
         if reading.samples is not None:

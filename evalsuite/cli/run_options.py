@@ -16,6 +16,7 @@ from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, 
 if TYPE_CHECKING:
     from evalsuite.run.asked import Options
     from evalsuite.run.finished import Run
+    from evalsuite.types import Submission
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,8 +36,8 @@ class Place:
         return folder
 
     @contextmanager
-    def local(self, gold: Path, options: "Options") -> Iterator[tuple[Path, "Options"]]:
-        """The submission as a folder of this machine while inside, with the options that know where it came from."""
+    def local(self, gold: Path, options: "Options", *, samples: int | None = None) -> Iterator[tuple[Path, "Options"]]:
+        """The submission, with the files of all its samples, as a folder of this machine while inside, and options that know its origin."""
         from evalsuite.readers.submission_files import copied, is_remote
 
         place = self.named_once()
@@ -49,7 +50,12 @@ class Place:
 
         wanted = read_gold(gold, layout=options.layout)
         limits = resolve_limits(wanted.suite.limits, options.limits)
-        with copied(place, limits, read=lambda folder: read_handed_in(folder, wanted, limits, isolation=options.isolation)) as folder:
+        modes = [f"sample {at} of {samples}" for at in range(1, samples + 1)] if samples else [None]
+
+        def read(folder: Path) -> "Iterator[Submission]":
+            return (read_handed_in(folder, wanted, limits, mode=mode, isolation=options.isolation) for mode in modes)
+
+        with copied(place, limits, read=read) as folder:
             yield folder, replace(options, origin=place)
 
 

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -203,10 +203,11 @@ def is_remote(place: str) -> bool:
 
 
 @contextlib.contextmanager
-def copied(url: str, limits: Limits, *, read: Callable[[Path], Submission]) -> Iterator[Path]:
+def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submission]]) -> Iterator[Path]:
     """A private local copy of the submission at a URL, gone after it: its metadata and the files its answers name, nothing else.
 
-    `read` reads the copied metadata, for the ids of the gold that it is copied for. Of a `file://` URL it is the folder itself.
+    `read` reads the copied metadata for the ids of the gold that it is copied for: a submission, or one a sample. Of a `file://` URL it
+    is the folder itself.
 
     Credentials are those that fsspec finds for the scheme. A file that is absent there is absent in the copy, and one larger than
     `file_bytes` is cut just above, so that either is the fault it would be in a folder.
@@ -226,7 +227,7 @@ def copied(url: str, limits: Limits, *, read: Callable[[Path], Submission]) -> I
         try:
             if not _copy(remote, METADATA, folder, int(limits["metadata_bytes"])):
                 raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that holds {METADATA}")
-            for name in submission_files(read(folder)):
+            for name in dict.fromkeys(name for submission in read(folder) for name in submission_files(submission)):
                 if name != METADATA:
                     _copy(remote, name, folder, int(limits["file_bytes"]))
         except (OSError, ValueError, EOFError) as error:

@@ -11,7 +11,13 @@ from evalsuite.errors import SubmissionError
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.submission import read_metadata
 from evalsuite.readers.submission_files import copied, is_remote
+from evalsuite.types import Submission
 from tests.conftest import ROOT
+
+
+def whole(folder: Path) -> list[Submission]:
+    """All that its metadata say."""
+    return [read_metadata(folder)]
 
 
 @pytest.fixture
@@ -50,7 +56,7 @@ def test_only_named_files_come(memory: Any) -> None:
     )
     for name in ("a/x.csv", "a/unnamed.csv", "d/1.csv"):
         memory.pipe(f"/team/{name}", b"v\n1\n")
-    with copied("memory://team", DEFAULT_LIMITS, read=read_metadata) as folder:
+    with copied("memory://team", DEFAULT_LIMITS, read=whole) as folder:
         found = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
         assert found == ["a/x.csv", "d/1.csv", "results_metadata.jsonl"]
     assert not folder.exists()
@@ -60,7 +66,7 @@ def test_a_large_file_is_cut_above_its_limit(memory: Any) -> None:
     """What is too large there is too large here, without being copied whole."""
     hand_in(memory, ("a", "file", "x.csv"))
     memory.pipe("/team/a/x.csv", b"x" * 5000)
-    with copied("memory://team", {**DEFAULT_LIMITS, "file_bytes": 1000}, read=read_metadata) as folder:
+    with copied("memory://team", {**DEFAULT_LIMITS, "file_bytes": 1000}, read=whole) as folder:
         assert (folder / "a" / "x.csv").stat().st_size == 1001
 
 
@@ -69,22 +75,36 @@ def test_a_file_and_a_folder_of_one_name(memory: Any) -> None:
     hand_in(memory, ("a", "files", ["x", "x/y"]), ("b", "file", "z.csv"))
     for name in ("a/x", "a/x/y", "b/z.csv"):
         memory.store[f"/team/{name}"] = memory.store["/team/results_metadata.jsonl"]
-    with copied("memory://team", DEFAULT_LIMITS, read=read_metadata) as folder:
+    with copied("memory://team", DEFAULT_LIMITS, read=whole) as folder:
         assert (folder / "b" / "z.csv").is_file()
 
 
 def test_absent_places(memory: Any) -> None:
     """No metadata and no such scheme: an error that says which."""
     for url, said in (("memory://nobody", "no results_metadata.jsonl there"), ("nosuch://x", "no such kind of place")):
-        with pytest.raises(SubmissionError, match=said), copied(url, DEFAULT_LIMITS, read=read_metadata):
+        with pytest.raises(SubmissionError, match=said), copied(url, DEFAULT_LIMITS, read=whole):
             pass
 
 
 def test_a_link_in_a_file_url_is_not_followed(tmp_path: Path) -> None:
     """`file://` is read where it lies, where links are refused as always."""
     pytest.importorskip("fsspec", reason="the extra `remote` is not installed")
-    with copied(f"file://{tmp_path}", DEFAULT_LIMITS, read=read_metadata) as folder:
+    with copied(f"file://{tmp_path}", DEFAULT_LIMITS, read=whole) as folder:
         assert folder == tmp_path
+
+
+def test_the_files_of_all_samples_come(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two lines of one id are two samples there too: each has its file, and each is right."""
+    (tmp_path / "gold" / "a").mkdir(parents=True)
+    (tmp_path / "gold" / "a" / "x.csv").write_text("v\n1\n")
+    line = {"instance_id": "a", "evaluation": {"func": "table_match", "parameters": {"gold": "x.csv"}}}
+    (tmp_path / "gold" / "x_eval.jsonl").write_text(json.dumps(line) + "\n")
+    hand_in(memory, ("a", "file", "1.csv"), ("a", "file", "2.csv"))
+    for name in ("1.csv", "2.csv"):
+        memory.pipe(f"/team/a/{name}", b"v\n1\n")
+    words = ["--gold", str(tmp_path / "gold"), "--samples", "2", "--no-cache", "--no-save", "--isolation", "none", "--quiet"]
+    assert main(["run", "memory://team", *words]) == 0
+    assert capsys.readouterr().out.startswith("done: 100.0 %, the mean of 2 samples")
 
 
 def test_a_run_of_a_url(memory: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
