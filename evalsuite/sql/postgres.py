@@ -241,7 +241,10 @@ class PostgresSession:
         from psycopg import DataError, OperationalError
 
         state = error.sqlstate or ""
-        if state.startswith(_ENDED) or (isinstance(error, OperationalError) and not state and self.connection.broken):
+        # 08P01 is what a statement with a parameter, `SELECT $1`, comes to: the server is well, and the connection too.
+        if (state.startswith(_ENDED) and state != "08P01") or (
+            isinstance(error, OperationalError) and not state and self.connection.broken
+        ):
             return server_gone("PostgreSQL")
         if state == "57014":
             return FaultError("TIMEOUT", f"the statement took longer than {self._limits.seconds:g} seconds (limit seconds)")

@@ -50,6 +50,8 @@ def test_a_role_that_could_write_cannot(postgres: Connection) -> None:
         ("SELECT lo_import('/etc/passwd')", "SQL_NOT_ALLOWED"),
         ("SELECT set_config('transaction_read_only', 'off', false)", "SQL_NOT_ALLOWED"),
         ("SELECT pg_notify('a', 'b')", "SQL_NOT_ALLOWED"),
+        ("SELECT $1", "SQL_ERROR"),
+        ("SELECT id FROM items WHERE id = $2", "SQL_ERROR"),
         ("SELECT count(*) FROM items WHERE pg_catalog.PG_Notify('a', name) IS NULL", "SQL_NOT_ALLOWED"),
         ("SELECT pg_catalog . \"pg_notify\" /* why */ ('a', 'b')", "SQL_NOT_ALLOWED"),
         ("SELECT U&\"pg\\005fnotify\"('a', 'b')", "SQL_NOT_ALLOWED"),
