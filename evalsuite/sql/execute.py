@@ -188,8 +188,9 @@ def pour(session: Session, statement: str, limits: QueryLimits, open_sink: Calla
 
 @contextlib.contextmanager
 def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
-    """Cancels the session's statement after `seconds`; whatever happens after that is a TIMEOUT."""
-    rang, done = threading.Event(), threading.Lock()
+    """Cancels the session's statement after `seconds`; what happens after that is a TIMEOUT, unless the server cannot be reached."""
+    rang, lost, done = threading.Event(), threading.Event(), threading.Lock()
+    failed: FaultError | None = None
 
     def ring() -> None:
         # Once the statement is over a cancel would hit the session's next one.
@@ -199,6 +200,7 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
                 try:
                     session.cancel()
                 except Exception as error:  # in a thread of its own nobody would hear it, and the statement counts as cut off anyway
+                    lost.set()
                     _log.debug("cancel: %s", type(error).__name__)
 
     over = threading.Event()
@@ -207,12 +209,13 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
     timer.start()
     try:
         yield rang
-    except FaultError:
-        if not rang.is_set():
-            raise
+    except FaultError as error:
+        failed = error
     finally:
         timer.cancel()
         with done:
             over.set()
+    if failed and (not rang.is_set() or (lost.is_set() and failed.side == "setup")):
+        raise failed
     if rang.is_set():
         raise FaultError("TIMEOUT", f"the statement took longer than {seconds:g} seconds (limit seconds)")

@@ -2,7 +2,10 @@
 
 import contextlib
 import logging
+import os
 import re
+import socket
+import threading
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -225,6 +228,10 @@ class PostgresSession:
         """Turn what psycopg raises into a fault with fixed words, and the part of the statement that it names."""
         import psycopg
 
+        # A server that says nothing any more, while its line stands, is waited for by nobody else.
+        watch = threading.Timer(self._limits.seconds + _CONNECT_SECONDS, self._hang_up)
+        watch.daemon = True
+        watch.start()
         try:
             yield
         except psycopg.Error as error:
@@ -236,6 +243,13 @@ class PostgresSession:
         except (ValueError, OverflowError) as error:
             _log.debug("postgres: %r", error)
             raise sql_error("range") from None
+        finally:
+            watch.cancel()
+
+    def _hang_up(self) -> None:
+        """End the line, so that whoever waits for the server learns that it is gone."""
+        with contextlib.suppress(Exception), socket.socket(fileno=os.dup(self.connection.fileno())) as line:
+            line.shutdown(socket.SHUT_RDWR)
 
     def _fault_of(self, error: Any, sql: str = "") -> FaultError:
         from psycopg import DataError, OperationalError

@@ -1,7 +1,10 @@
 """What only a real PostgreSQL server can show."""
 
 import contextlib
+import select
+import socket
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -15,7 +18,7 @@ from evalsuite.sql import open_session
 from evalsuite.sql.execute import ask, run_answer
 from evalsuite.sql.session import Connection, QueryLimits
 from evalsuite.types import Fault
-from evalsuite.workers.queries import Queries, Query
+from evalsuite.workers.queries import Answered, Queries, Query
 from tests.sql import postgres_server
 
 LIMITS = QueryLimits(seconds=30)
@@ -122,6 +125,53 @@ def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_pat
             killer.join(30)
         assert len(ended) == times
         assert (answered.outcome.code if isinstance(answered.outcome, Fault) else "") == code
+
+
+@contextlib.contextmanager
+def relay(port: int, word: bytes) -> Iterator[int]:
+    """The port of a line to the server that falls silent, and stays open, as soon as a client has said `word`; so do all that follow."""
+    silent, lines = threading.Event(), list[socket.socket]()
+
+    def pass_on(client: socket.socket, server: socket.socket) -> None:
+        while not silent.is_set():
+            for end in select.select([client, server], [], [])[0]:
+                said = end.recv(1 << 16)
+                if not said or (end is client and word in said):
+                    silent.set()
+                    return
+                (server if end is client else client).sendall(said)
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                lines.append(listening.accept()[0])
+                if not silent.is_set():
+                    lines.append(socket.create_connection(("127.0.0.1", port)))
+                    threading.Thread(target=pass_on, args=lines[-2:], daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        threading.Thread(target=accept, daemon=True).start()
+        yield listening.getsockname()[1]
+        listening.shutdown(socket.SHUT_RDWR)
+    for line in lines:
+        line.close()
+
+
+@pytest.mark.parametrize("word", [b"FETCH", pytest.param(b"rolsuper", marks=pytest.mark.slow)])
+def test_a_server_that_falls_silent_is_nobodys_answer(
+    postgres: Connection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, word: bytes
+) -> None:
+    """Its line stands, and nothing comes any more, nor of a new one: the run ends, and the set-up is at fault, not the answer."""
+    monkeypatch.setattr("evalsuite.sql.postgres._CONNECT_SECONDS", 2)
+    answered: list[Answered] = []
+    with relay(int(postgres.options["port"]), word) as port:
+        silent = replace(postgres, options={**postgres.options, "port": port})
+        queries = Queries(limits=replace(LIMITS, seconds=1), jobs=1, submission=tmp_path, gold=tmp_path)
+        asked = [Query(name="q", text="SELECT 1 AS x", connection=silent, place=tmp_path / "q.csv")]
+        asking = threading.Thread(target=lambda: answered.extend(queries.answers(asked)), daemon=True)
+        asking.start()
+        asking.join(60)
+    assert [isinstance(one.outcome, Fault) and one.outcome.code for one in answered] == ["NEEDS_CONNECTION"]
 
 
 def test_a_strong_role_is_refused(postgres: Connection) -> None:
