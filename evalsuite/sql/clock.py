@@ -129,8 +129,8 @@ def _called(sql: str, dialect: Dialect) -> set[str]:
 
 
 def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Iterator[tuple[int, int, str]]:
-    """(start, end, what stands there instead) of each call and keyword that asks the time."""
-    blank = blanked(sql, dialect)
+    """(start, end, what stands there instead) of each call and keyword that asks the time. Raises NOT_FROZEN for one within another."""
+    blank, last = blanked(sql, dialect), 0
     asked = re.compile(rf"(?<![\w$.])(?:pg_catalog\s*\.\s*)?\b({'|'.join(table)})\b(?:\s*(\())?", re.IGNORECASE)
     for found in asked.finditer(blank):
         name, end, given = found[1].lower(), found.end(), ""
@@ -140,13 +140,16 @@ def _parts(sql: str, dialect: Dialect, table: Mapping[str, str], at: int) -> Ite
         elif name not in _BARE or re.search(r"\bas\s+$", blank[max(0, found.start() - _LOOK_BACK) : found.start()], re.IGNORECASE):
             # A name that somebody gave to a column.
             continue
+        if found.start() < last:
+            raise not_frozen(f"{name} within another")
+        last = end
         yield found.start(), end, table[name].format(at=at, name=name, more=f", {given}" if given else "")
 
 
 def _lone_ages(blank: str) -> Iterator[int]:
     """Where the argument begins of each `age(x)`, which counts from today."""
     for found in re.finditer(r"(?<![\w$.])(?:pg_catalog\s*\.\s*)?age\s*\(", blank, re.IGNORECASE):
-        if _closing(blank, found.end(), stop=",") == _closing(blank, found.end()):
+        if blank[_closing(blank, found.end(), stop=",") - 1] != ",":
             yield found.end()
 
 

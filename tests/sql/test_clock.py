@@ -151,6 +151,20 @@ def test_a_clock_that_cannot_be_stopped_is_named(postgres: Connection) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "sql"),
+    [
+        ("bigquery", "SELECT CURRENT_DATE(IF(CURRENT_TIMESTAMP > TIMESTAMP '2024-01-01', 'UTC', 'Asia/Tokyo'))"),
+        ("postgres", "SELECT " + "now(" * 20_000),
+    ],
+)
+def test_a_clock_within_a_clock_is_named(engine: str, sql: str) -> None:
+    """What stands in the brackets of a call that asks the time would be run as it is; 100 KB of such calls are told as soon."""
+    with pytest.raises(FaultError, match="within another") as caught:
+        frozen(sql, engine, AT)
+    assert caught.value.fault.code == "NOT_FROZEN"
+
+
+@pytest.mark.parametrize(
+    ("engine", "sql"),
     [("bigquery", "SELECT `CURRENT_DATE` ()"), ("snowflake", 'SELECT "CURRENT_DATE"()'), ("snowflake", "SELECT util.getdate()")],
 )
 def test_no_quoted_name_asks_another_clock(engine: str, sql: str) -> None:
