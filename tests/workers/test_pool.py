@@ -347,8 +347,8 @@ def test_programs_that_wait_are_not_run_when_nobody_takes_results(tmp_path: Path
         assert len(begun) == 1 or may_end.wait(60)
         return missing(task)
 
-    monkeypatch.setattr("evalsuite.workers.pool.ThreadPoolExecutor", Threads)
-    monkeypatch.setattr("evalsuite.workers.pool.score_task", judged)
+    monkeypatch.setattr("concurrent.futures.ThreadPoolExecutor", Threads)
+    monkeypatch.setattr("evalsuite.workers.stages.score_task", judged)
     tasks = plan(read_gold(gold), read_submission(submission), rules=None, limits=resolve_limits())
     results = Pool(jobs=1, isolation="process", gold_inodes=frozenset()).results(tasks)
     next(results)
