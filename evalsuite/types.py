@@ -5,11 +5,12 @@ line are known; from there on these types are trusted.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal
+
+from evalsuite.small_fields import AsPlace, AsText
 
 Rule = Literal["official", "strict"]
 Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"]
@@ -265,33 +266,7 @@ class Result:
         return kept if isinstance(kept, bytes) else None
 
 
-class _AsText:
-    """A field of a class that is a JSON object, which may be given as its UTF-8 and is then read each time it is asked for.
-
-    So gold and results of a hundred thousand instances take half the memory, and most results are written as they came.
-    """
-
-    def __init__(self, kind: type[Any], name: str) -> None:
-        # The place of the field in an object, which the field now asks.
-        self.place: Any = vars(kind)[name]
-        setattr(kind, name, self)
-
-    def __get__(self, owner: Any, _: type[Any] | None = None) -> Any:
-        if owner is None:
-            return self
-        kept = self.place.__get__(owner)
-        return _decoder()(kept) if isinstance(kept, bytes) else kept
-
-    def __set__(self, owner: Any, value: Mapping[str, Any] | bytes) -> None:
-        self.place.__set__(owner, value)
-
-
-@cache
-def _decoder() -> Callable[[bytes], Any]:
-    from msgspec.json import Decoder
-
-    return Decoder().decode
-
-
-_DETAILS = _AsText(Result, "details")
-_AsText(Check, "parameters")
+_DETAILS = AsText(Result, "details")
+AsText(Check, "parameters")
+for _kind in (Check, GoldInstance, Answer):
+    AsPlace(_kind, "where")

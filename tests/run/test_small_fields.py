@@ -1,0 +1,54 @@
+"""Fields that are kept in another form than they are given: nobody sees it."""
+
+import pickle
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evalsuite import small_fields
+from evalsuite.types import Answer, Check, GoldInstance
+
+PLACES = [
+    "",
+    ":",
+    "gold:1",
+    "gold/a_eval.jsonl:120000",
+    "C:\\gold:7",
+    "a:b:12",
+    "gold:0",
+    "gold:007",
+    "gold:٣",
+    "gold:",
+    ":5",
+    "gold:1 ",
+    f"g:{10**30}",
+]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_place_comes_back_as_it_was(place: str) -> None:
+    """Whatever text is given as a place is what is read, compared, copied and pickled."""
+    check = Check(scorer="string_match", parameters={}, where=place)
+    instance = GoldInstance(instance_id="a", checks=(check,), where=place)
+    answer = Answer(instance_id="a", answer_type="answer", value="x", where=place)
+    for one in (check, instance, answer):
+        assert one.where == place
+        assert pickle.loads(pickle.dumps(one)) == one == replace(one)
+        assert repr(place) in repr(one)
+        assert replace(one, where=f"{place}:3").where == f"{place}:3" != one.where
+
+
+@given(st.text(max_size=5), st.text(alphabet="0123456789:+-_ x", max_size=14))
+def test_any_place_comes_back_as_it_was(file: str, line: str) -> None:
+    """So it is with texts that nearly are places."""
+    assert Answer(instance_id="a", answer_type="answer", value="x", where=f"{file}:{line}").where == f"{file}:{line}"
+
+
+def test_places_in_very_many_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more files than are numbered the places are kept as they are."""
+    monkeypatch.setattr(small_fields, "_MOST_FILES", len(small_fields._files) + 2)
+    answers = [Answer(instance_id="a", answer_type="answer", value="x", where=f"many-{at}:{at + 1}") for at in range(9)]
+    assert [answer.where for answer in answers] == [f"many-{at}:{at + 1}" for at in range(9)]
+    assert len(small_fields._files) == small_fields._MOST_FILES
