@@ -6,7 +6,6 @@ Rows, tasks and results are many objects without a cycle. By default Python walk
 time that reading tables takes and a third of that for small records.
 """
 
-import ctypes
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,6 +29,8 @@ def give_back_large_pieces() -> None:
     By itself malloc keeps such pieces once it has seen one go, for the next; the tables of names that a run of a hundred thousand makes and
     drops on its way leave it 12 MiB of holes.
     """
+    import ctypes
+
     with suppress(OSError, AttributeError, TypeError):
         ctypes.CDLL(None).mallopt(_M_MMAP_THRESHOLD, _LARGE)
 

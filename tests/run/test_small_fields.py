@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite import small_fields
-from evalsuite.types import Answer, Check, GoldInstance
+from evalsuite.types import Answer, Check, GoldInstance, small_fields
 
 PLACES = [
     "",

@@ -116,9 +116,11 @@ def test_sources_and_the_current_folder_open_only_the_package(monkeypatch: pytes
     monkeypatch.setattr(sys, "path", ["", str(ROOT), *sys.path])
     submission, _ = two_sides(tmp_path, "gold")
     spec = next((ROOT / "gold").glob("*_eval.jsonl"))
-    found = behind_walls(readable_by("reader", submission, ROOT / "gold"), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types.py"])
+    found = behind_walls(
+        readable_by("reader", submission, ROOT / "gold"), [spec, ROOT / "pyproject.toml", ROOT / "evalsuite/types/__init__.py"]
+    )
     assert found[str(spec)] == found[str(ROOT / "pyproject.toml")] == "PermissionError"
-    assert found[str(ROOT / "evalsuite/types.py")].startswith("b'")
+    assert found[str(ROOT / "evalsuite/types/__init__.py")].startswith("b'")
 
 
 def test_around_leaves_out_what_is_hidden(tmp_path: Path) -> None:

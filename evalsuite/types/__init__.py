@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from evalsuite.small_fields import AsPlace, AsText
+from evalsuite.types.small_fields import AsPlace, AsText
 
 Rule = Literal["official", "strict"]
 Status = Literal["scored", "missing", "submission_fault", "gold_fault", "scorer_fault", "timeout", "crashed", "unscored"]
