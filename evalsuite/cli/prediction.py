@@ -28,6 +28,7 @@ OWN_OPTIONS = (
     "--plugin",
     "--allow-programs",
     "--frozen-clock",
+    "--questions",
     "--judge",
     "--fail-under",
     "--result-dir",
