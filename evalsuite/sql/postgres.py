@@ -32,15 +32,14 @@ from evalsuite.sql.statement import POSTGRES, called_names
 
 _log = logging.getLogger(__name__)
 
-_CHUNK_ROWS = 2000
+_CHUNK_ROWS, _FIRST_ROWS, _CHUNK_BYTES = 2000, 64, 16 << 20
 _CONNECT_SECONDS = 10
 _PASSED_ON = ("host", "port", "user", "password", "sslmode")
 _TYPES = {
     "bool": "BOOLEAN",
     "int2": "SMALLINT",
     "int4": "INTEGER",
-    "int8": "BIGINT",
-    "oid": "BIGINT",
+    **dict.fromkeys(("int8", "oid"), "BIGINT"),
     "float4": "FLOAT",
     "float8": "DOUBLE",
     "bytea": "BLOB",
@@ -49,8 +48,7 @@ _TYPES = {
     "timestamp": "TIMESTAMP",
     "timestamptz": INSTANT,
     "uuid": "UUID",
-    "json": "JSON",
-    "jsonb": "JSON",
+    **dict.fromkeys(("json", "jsonb"), "JSON"),
 }
 _TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
 # Read as the text the server sends: psycopg would make 30 days of a month, and floats of the numbers in a JSON.
@@ -172,7 +170,6 @@ class PostgresSession:
 
     def _open_cursor(self, sql: str) -> None:
         self._cursor = self.connection.cursor(name="evalsuite")
-        self._cursor.itersize = _CHUNK_ROWS
         self._cursor.execute(sql)
 
     def _refuse_side_effects(self, sql: str) -> None:
@@ -200,8 +197,7 @@ class PostgresSession:
 
     def _type_name(self, column: Any) -> str:
         known = self.connection.adapters.types.get(column.type_code)
-        name = known.name if known else ""
-        if name == "numeric":
+        if (name := known.name if known else "") == "numeric":
             # The size of a numeric without one reads as the largest; such a column has no fixed scale.
             fixed = column.precision is not None and 0 <= (column.scale or 0) <= column.precision
             return f"DECIMAL({column.precision},{column.scale or 0})" if fixed else "DECIMAL"
@@ -218,9 +214,13 @@ class PostgresSession:
             yield from lines_of(self._fetched(), types)
 
     def _fetched(self) -> Iterator[Sequence[Any]]:
+        n_rows = _FIRST_ROWS
         with self._faults():
-            while rows := self._cursor.fetchmany(_CHUNK_ROWS):
+            while rows := self._cursor.fetchmany(n_rows):
                 yield rows
+                # A few of them tell how many of the next may be held at once.
+                widest = max(sum(len(cell) for cell in row if isinstance(cell, str | bytes)) for row in rows[:: len(rows) // 8 + 1])
+                n_rows = min(_CHUNK_ROWS, 8 * n_rows, _CHUNK_BYTES // (widest + 1) + 1)
             self.connection.rollback()
 
     @contextlib.contextmanager
@@ -283,8 +283,7 @@ class PostgresSession:
 
     def describe(self) -> str:
         """`PostgreSQL 15.14`."""
-        version = self.connection.info.server_version
-        return f"PostgreSQL {version // 10000}.{version % 10000}"
+        return "PostgreSQL {}.{}".format(*divmod(self.connection.info.server_version, 10000))
 
     def fingerprint(self) -> str | None:
         """`postgres_state.fingerprint`, None of a server that does not tell it; raises NEEDS_CONNECTION where it is gone."""

@@ -174,6 +174,15 @@ def test_a_server_that_falls_silent_is_nobodys_answer(
     assert [isinstance(one.outcome, Fault) and one.outcome.code for one in answered] == ["NEEDS_CONNECTION"]
 
 
+def test_wide_rows_come_a_few_at_a_time(postgres: Connection) -> None:
+    """Rows of half a megabyte are never held by the thousand; narrow ones come in large chunks, and none is lost between."""
+    with contextlib.closing(open_session(postgres, LIMITS)) as session:
+        for width, n, most in ((500_000, 150, 64), (5, 10_000, 2000)):
+            chunks = list(map(len, session.stream(f"SELECT i, repeat('x', {width}) AS t FROM generate_series(1, {n}) AS s(i)").chunks))
+            assert sum(chunks) == n
+            assert max(chunks) == most
+
+
 def test_a_strong_role_is_refused(postgres: Connection) -> None:
     """A superuser's SELECT can read files of the server, so such a role is taken only if asked for by name."""
     owner = replace(postgres, options={**postgres.options, "user": postgres_server.OWNER})
