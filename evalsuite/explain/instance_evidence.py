@@ -100,11 +100,14 @@ def explain_results(
             # A result that another place made (not handed in, timed out) has its status and reason only.
             plain = {"rules": None, "status": result.status, "reason": result.reason}
             found = evidence if isinstance(evidence, dict) else plain
-            if edits and isinstance(evidence, dict) and evidence["rules"] is not None:
+            if edits and (not isinstance(evidence, dict) or evidence["rules"] is not None):
                 from evalsuite.explain.query_proofs import QueryProofs
 
                 (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-                found = _with_proof(evidence, QueryProofs(queries, answers, inodes, isolation).prove(task, evidence["rules"]))
+                proofs = QueryProofs(queries, answers, inodes, isolation)
+                found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
+                if isinstance(evidence, dict):
+                    found = _with_proof(found, proofs.prove(task, evidence["rules"]))
             yield result.instance_id, found
 
 
@@ -183,13 +186,14 @@ def _of_pair(task: Task, check: Check, form: Sequence[Table], rules: Rule, resul
     """Both queries, and what differs in what they give on the first database where that is not the same."""
     from evalsuite.explain.difference import difference
     from evalsuite.sql.pairs import ordered_by
+    from evalsuite.sql.query_text import both_queries
 
     golds, query = gold_tables(task, check), str(check.parameters["gold"])
     theirs, mine = next(((a, b) for a, b in zip(form, golds, strict=True) if a.columns != b.columns), (form[0], golds[0]))
     asked = {"gold": mine, "ignore_order": ordered_by(query, mine.header) is None}
     shown = difference(SCORERS.load("table_match"), theirs, asked, rules=rules, result=result)
     assert task.answer is not None
-    return {"difference": shown, "sql": f"-- gold\n{query};\n\n-- answer\n{task.answer.value}"}
+    return {"difference": shown, "sql": both_queries(query, str(task.answer.value), "sqlite")}
 
 
 def _statements(task: Task, check: Check, entry: Scorer, form: Any, parameters: Mapping[str, Any], rules: Rule) -> Iterator[str]:

@@ -86,25 +86,58 @@ class QueryProofs:
         if is_pair(task):
             made = self.answers.with_databases(task)
             return _search(self, _Pair(made), rules) if isinstance(made, Task) and made.databases else None
-        check = next((c for c in applicable(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
+        check = _table_check(task)
         sides = self._sides(task, check) if check is not None and not check.problems else None
         return _search(self, sides, rules) if sides is not None else None
 
+    def both_queries(self, task: Task) -> str:
+        """Gold's query and the answer's as far as they are there, for reading; empty where no answer is a query.
+
+        An answer's text is laid out behind the walls of a worker.
+        """
+        if task.answer is None or task.answer.fault is not None:
+            return ""
+        if is_pair(task):
+            pair = _Pair(task)
+            gold, answer, dialect = pair.gold, pair.answer, pair.dialect
+        else:
+            check = _table_check(task)
+            connection, gold, answer = self._texts(task, check) if check is not None and task.answer.is_query else (None, "", "")
+            dialect = connection.engine if connection is not None else ""
+        if not answer:
+            return ""
+        try:
+            with Calls(readable=(), hostile=task.submission_folder, limits=task.limits) as calls:
+                return str(calls.call("evalsuite.sql.query_text:both_queries", gold, answer, dialect))
+        except (FaultError, EvalsuiteError):
+            return f"-- answer\n{answer}"
+
     def _sides(self, task: Task, check: Check) -> "_Queried | None":
         """Both queries of a check of tables as far as they are there, and the connection; None where there is neither, or no connection."""
+        connection, gold, answer = self._texts(task, check)
+        if connection is None or connection.engine in _BILLED or not (gold or answer):
+            return None
+        return _Queried(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
+
+    def _texts(self, task: Task, check: Check) -> "tuple[Connection | None, str, str]":
+        """(the connection of a check of tables, gold's query, the answer's); None without a connection, an empty text without a query."""
         assert task.answer is not None
-        files, texts = known_queries(task, check), ["", ""]
+        files, gold, answer = known_queries(task, check), "", ""
         try:
             connection = self.databases.connections().of_instance(task.instance, check.parameters)
             if len(files) == 1 and files[0].is_file():
-                texts[0] = with_as_of(read_gold_query(files[0]), check_as_of(None, task.limits[CLOCK]))[0]
+                gold = with_as_of(read_gold_query(files[0]), check_as_of(None, task.limits[CLOCK]))[0]
         except (EvalsuiteError, FaultError):
-            return None
+            return None, "", ""
         if task.answer.is_query and not isinstance(query := self.answers.prepared(task), Result):
-            texts[1] = query.text
-        if connection is None or connection.engine in _BILLED or not any(texts):
-            return None
-        return _Queried(task, check, connection, texts[0], texts[1], self.databases, self.answers.place_of(task))
+            answer = query.text
+        return connection, gold, answer
+
+
+def _table_check(task: Task) -> Check | None:
+    """The check that a table decides, which a query may give."""
+    assert task.answer is not None
+    return next((c for c in applicable(task.instance, task.answer) if SCORERS.load(c.scorer).marker.reads == "table"), None)
 
 
 @dataclass(slots=True)

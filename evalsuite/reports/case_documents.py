@@ -29,8 +29,8 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
     facts = [("instance", instance_id), *_evidence_facts(evidence)]
     difference = evidence.get("difference") or {}
     sql = str(evidence.get("sql") or "").splitlines()
-    # Of a pair of queries it is both of them, in the words of their own engine.
-    is_pair = sql[:1] == ["-- gold"]
+    # Where answers are queries it is both sides' own, in the words of their engine.
+    title = {"-- gold": "Both queries", "-- answer": "The query"}.get(sql[0] if sql else "", "")
 
     def sections(form: Form) -> Iterator[Section]:
         if form == "text":
@@ -38,7 +38,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
             yield Section(look="lines", lines=list(difference_lines(difference)))
             yield Section(
                 look="part",
-                lines=[" both queries:" if is_pair else " show the rows with DuckDB:", *(f"   {line}" for line in sql)] if sql else (),
+                lines=[f" {title.lower() or 'show the rows with DuckDB'}:", *(f"   {line}" for line in sql)] if sql else (),
             )
             return
         yield Section(pairs=_joined_facts(facts))
@@ -51,7 +51,7 @@ def explanation_document(instance_id: str, evidence: Data) -> Document:
             yield Section(look="block", title="Difference", lines=[line for line in difference_lines(difference) if line])
         yield Section(
             look="block",
-            title="Both queries" if is_pair else "SQL that shows the rows in DuckDB",
+            title=title or "SQL that shows the rows in DuckDB",
             lines=sql,
             values={"language": "sql"} if sql else {},
         )

@@ -26,7 +26,7 @@ def instance_text(result: Result, *, instance: GoldInstance | None = None, submi
         answer = submission.answers[result.instance_id]
         rows += [("answer", f"{answer.answer_type}: {_value_cut(answer.value)}"), ("handed in", answer.where)]
     if instance is not None:
-        rows += _gold_pairs(instance)
+        rows += _gold_pairs(instance, result)
     return _label_lines(rows) + tree_tables(result.details)
 
 
@@ -102,12 +102,13 @@ def _detail_pairs(details: Mapping[str, Any]) -> Iterable[tuple[str, str]]:
             yield "strict details" if key == "strict" else key, _value_cut(value)
 
 
-def _gold_pairs(instance: GoldInstance) -> Iterable[tuple[str, str]]:
+def _gold_pairs(instance: GoldInstance, result: Result) -> Iterable[tuple[str, str]]:
     yield "gold", instance.where
     for check in instance.checks:
         parameters = ", ".join(f"{key}={_value_cut(value)}" for key, value in check.parameters.items())
         yield "check", f"{check.scorer}({parameters})"
-        for problem in check.problems:
+        # A gold query that was run has its connection.
+        for problem in (one for one in check.problems if one.code != "NEEDS_CONNECTION" or result.status != "scored"):
             yield "problem", f"{problem.message}" + (f" ({problem.hint})" if problem.hint else "")
     if instance.groups:
         yield "groups", ", ".join(instance.groups)
