@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = Path(__file__).parent / "templates"
 # A template yields a piece for each value in it.
-_PIECES_AT_ONCE = 200
+_PIECES_AT_ONCE = 32
 
 
 @cache

@@ -122,9 +122,11 @@ def test_the_references_files(gold: Path, working: Path) -> None:
     (working / "connections.yaml").write_text("bigquery: {engine: bigquery, credentials: default, project: p}\n")
     assert read_connections(gold, working=working, environment={}).get("bigquery").options["credentials"] == "default"
     (working / "snowflake_credential.json").write_text(SECRET)
+    broken = read_connections(gold, working=working, environment={})
     with pytest.raises(UsageError) as caught:
-        read_connections(gold, working=working, environment={})
+        broken.get("snowflake")
     assert SECRET not in caught.value.message + caught.value.hint
+    assert broken.get("bigquery").options["credentials"] == "default", "a broken file is a matter of its own engine"
 
 
 @pytest.mark.parametrize(

@@ -371,7 +371,7 @@ BROAD = {
     "foreign.py": "a fault: the one place where somebody else's code is called",
     "workers/stages.py": "a fault of a bundled scorer",
     "cli/gate.py": "the exit code of an error nobody foresaw",
-    "workers/calls.py": "a fault of the tool: no file ends a command",
+    "workers/called.py": "a fault of the tool: no file ends a command",
     "workers/isolated.py": "the worker's end, which the parent sees",
     "audit/clone_functions.py": "what a clone's function raised, which is compared; a clone that does not run is named",
     "sql/execute.py": "nothing: the statement counts as cut off already",

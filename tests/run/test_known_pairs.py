@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import sqlite3
 from collections.abc import Callable
 from pathlib import Path
@@ -27,12 +28,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def change(folder: Path, *statements: str) -> None:
-    """Run statements on the database."""
-    connection = sqlite3.connect(folder / "dbs" / "shop.sqlite")
+    """Run statements on the database, and put it in the place of the old one at one moment."""
+    place, fresh = folder / "dbs" / "shop.sqlite", folder / "fresh.sqlite"
+    if place.exists():
+        shutil.copyfile(place, fresh)
+    connection = sqlite3.connect(fresh)
     for statement in statements:
         connection.execute(statement)
     connection.commit()
     connection.close()
+    fresh.replace(place)
 
 
 def write(folder: Path, gold: tuple[str, ...], answers: list[str]) -> None:

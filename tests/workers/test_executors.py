@@ -111,6 +111,7 @@ def test_a_worker_has_all_it_needs_before_its_first_answer(tmp_path: Path, monke
     """What judges an answer and tells its result was imported once, before workers were forked: none of them imports it for itself."""
     monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
     monkeypatch.setattr(SCORERS, "_known", {})
+    monkeypatch.setattr(SCORERS, "metrics", {})
     plugin = tmp_path / "curious.py"
     plugin.write_text(
         "import sys\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\nBEFORE = set(sys.modules)\n\n\n"
