@@ -104,7 +104,7 @@ def explain_results(
                 from evalsuite.explain.query_proofs import QueryProofs
 
                 (task,) = (task for task in tasks if task.instance.instance_id == result.instance_id)
-                proofs = QueryProofs(queries, answers, inodes, isolation)
+                proofs = QueryProofs(queries, answers, inodes, isolation, zygote)
                 found |= {"sql": shown} if (shown := proofs.both_queries(task)) else {}
                 if isinstance(evidence, dict):
                     found = _with_proof(found, proofs.prove(task, evidence["rules"]))

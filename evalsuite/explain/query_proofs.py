@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from evalsuite.run.sql_answers import SqlAnswers
     from evalsuite.sql.session import Connection
     from evalsuite.workers.queries import Queries
+    from evalsuite.workers.start import Zygote
 
 ORDER: Final = "evalsuite.explain.likeness:collect_likeness"
 # Statements that are run for one instance, and at once.
@@ -73,12 +74,16 @@ class Proof:
 
 @dataclass(slots=True)
 class QueryProofs:
-    """Proves causes of the tasks of one `explain`, whose databases, executor of SQL answers and inodes of gold these are."""
+    """Proves causes of the tasks of one `explain`, whose databases, executor of SQL answers and inodes of gold these are.
+
+    `zygote` forks the workers that take texts of answers apart, None: one of their own.
+    """
 
     databases: "Databases"
     answers: "SqlAnswers"
     gold_inodes: frozenset[tuple[int, int]]
     isolation: str
+    zygote: "Zygote | None" = None
 
     def prove(self, task: Task, rules: Rule) -> Proof | None:
         """What edits of the queries of a wrong answer show; None where there is no query, or no database that it could be run on."""
@@ -107,7 +112,7 @@ class QueryProofs:
         if not answer:
             return ""
         try:
-            with Calls(readable=(), hostile=task.submission_folder, limits=task.limits) as calls:
+            with Calls(readable=(), hostile=task.submission_folder, limits=task.limits, zygote=self.zygote) as calls:
                 return str(calls.call("evalsuite.sql.query_text:both_queries", gold, answer, dialect))
         except (FaultError, EvalsuiteError):
             return f"-- answer\n{answer}"
@@ -273,7 +278,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proo
             if of_gold and (control := sides.control()) is not None and not _right(pool, [control], rules):
                 found.notes.append("gold's query does not give gold here: it was not tried")
                 continue
-            _try(sides, pool, found, own, other, of_gold=of_gold, rules=rules, room=room)
+            _try(proofs, sides, pool, found, own, other, of_gold=of_gold, rules=rules, room=room)
     finally:
         pool.close()
         found.n_runs = sides.n_runs
@@ -282,6 +287,7 @@ def _search(proofs: QueryProofs, sides: "_Pair | _Queried", rules: Rule) -> Proo
 
 
 def _try(
+    proofs: QueryProofs,
     sides: "_Pair | _Queried",
     pool: Pool,
     found: Proof,
@@ -295,7 +301,7 @@ def _try(
     """Try the edits of one query, some at once, until one gives what the other side holds."""
     whose, wanted = ("gold's", "the answer") if of_gold else ("the answer's", "gold")
     try:
-        with Calls(readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits) as calls:
+        with Calls(readable=(), hostile=sides.task.submission_folder, limits=sides.task.limits, zygote=proofs.zygote) as calls:
             made = calls.call(
                 "evalsuite.sql.query_edits:edits_as_data", own, sides.dialect, other, "gold's" if not of_gold else "the answer's"
             )

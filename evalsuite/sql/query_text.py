@@ -16,12 +16,12 @@ def both_queries(gold: str, answer: str, dialect: str) -> str:
 
 def laid_out(sql: str, dialect: str) -> str:
     """The same statement with a line for each clause; as it is written where its lines are short, or where it cannot be taken apart."""
-    import sqlglot
-    from sqlglot.errors import SqlglotError
-
     written = sql.strip().rstrip(";").rstrip()
     if all(len(line) <= _LONGEST_LINE for line in written.splitlines()):
         return written
+    import sqlglot
+    from sqlglot.errors import SqlglotError
+
     try:
         tree = sqlglot.parse_one(written, read=dialect)
         shown: str = tree.sql(dialect, pretty=True)
