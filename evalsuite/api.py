@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import UsageError
-from evalsuite.registry import Scorer, allowing_programs, check_parameters
+from evalsuite.registry import Scorer, allowing_programs, check_parameters, trusting_plugins
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Rule, Score
 
@@ -41,7 +41,8 @@ def evaluate(result_dir: str | Path, gold_dir: str | Path = "gold", **options: A
     options |= {name: Path(options[name]) for name in places if isinstance(options.get(name), str)}
     from evalsuite.reported_run import reported
 
-    return reported(run(Path(result_dir), Path(gold_dir), Options(**options)))
+    with trusting_plugins(Path(gold_dir)):
+        return reported(run(Path(result_dir), Path(gold_dir), Options(**options)))
 
 
 def assert_scores(

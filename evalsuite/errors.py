@@ -36,6 +36,10 @@ class UsageError(EvalsuiteError, ValueError):
     """Arguments that cannot be meant; a `ValueError`, as callers of Python code know it."""
 
 
+class UntrustedPluginError(UsageError):
+    """A gold folder that the user did not name brings plugin code, which is executed only where it was named."""
+
+
 class GoldError(EvalsuiteError):
     """A gold folder that cannot be read as a whole."""
 

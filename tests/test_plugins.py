@@ -1,12 +1,16 @@
 """Custom scorers three ways: a marked function or a class in a file, a `python:` path in suite.yaml, an entry point."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from evalsuite.errors import UntrustedPluginError
+from evalsuite.gold.layouts import read_gold
+from evalsuite.registry import trusting_plugins
 from tests.processes import finished
 
 PLUGIN = '''
@@ -184,3 +188,22 @@ def test_a_class_may_name_itself_by_a_method(place: Path) -> None:
     )
     done = evalsuite("scorers", "--plugin", "own.py", cwd=place)
     assert "trigram_repetition" in done.stdout
+
+
+def test_gold_is_read_without_its_plugins(place: Path) -> None:
+    """Of a folder that the user did not name the suite is refused, or read without its plugin; named, it is executed."""
+    (place / "gold" / "my.py").write_text(PLUGIN.replace("shout_match", "loud_match"))
+    lines = ('scorers: [f1, {loud_match: "python:my.py:loud_match"}]', "defaults: {loud_match: {}, f1: {}}", "score: loud_match")
+    (place / "gold" / "suite.yaml").write_text("\n".join(lines))
+    row = {"instance_id": "a", "evaluation": [{"func": name, "parameters": {"gold": "Paris"}} for name in ("loud_match", "f1")]}
+    (place / "gold" / "toy_eval.jsonl").write_text(json.dumps(row) + "\n")
+    with pytest.raises(UntrustedPluginError, match=re.escape(f"--gold {place / 'gold'}")):
+        read_gold(place / "gold")
+    [instance] = read_gold(place / "gold", plugins=False).instances
+    assert [(check.scorer, check.parameters["gold"], len(check.problems)) for check in instance.checks] == [
+        ("loud_match", "Paris", 1),
+        ("f1", "Paris", 0),
+    ]
+    with trusting_plugins(place / "gold" / "toy_eval.jsonl"):
+        [instance] = read_gold(place / "gold", plugins=False).instances
+    assert not any(check.problems for check in instance.checks)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from evalsuite.audit import replay as replaying
 from evalsuite.audit.claims import OWN_WORDS, VERSIONS, Claims, Finding, own_words, plain, read_claims
 from evalsuite.audit.replay import Replay
-from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UsageError
+from evalsuite.errors import EXIT_GATE, EXIT_OK, EXIT_UNSCORABLE, EvalsuiteError, UntrustedPluginError, UsageError
 from evalsuite.gold.errata import ERRATA_FILE, read_errata
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.gold_files import find_spec, gold_hash
@@ -98,7 +98,8 @@ def verify(
     which the run must be signed. Where gold, the submission or the list of rows is not what it must be, nothing is scored again.
 
     Raises:
-        UsageError: no finished run there, a folder of either side is gone, or the run had a file of questions and none is given.
+        UsageError: no finished run there, a folder of either side is gone, the run had a file of questions and none is given, or gold
+            brings plugins and the user did not name it.
     """
     signer = read_public_key(key) if key is not None else None
     found, claims = read_claims(folder, isolation)
@@ -160,6 +161,8 @@ def _check_gold(claims: Claims, folder: Path, questions: Path | None) -> tuple[F
         gold = replace(read_gold(folder, layout=claims.run["options"].get("layout"), questions=questions), hash=now)
         errata = read_errata(gold)
         errata_now = errata.hash if errata is not None else "absent"
+    except UntrustedPluginError:
+        raise
     except EvalsuiteError:
         errata_now = "unreadable"
     if now != then:

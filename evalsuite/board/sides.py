@@ -118,14 +118,17 @@ def _saved(name: str, runs: Path) -> RunEntry | None:
 
 
 def _scored(folder: Path, gold: Path | None, like: RunEntry | None, rules: Rule | None, how: Mapping[str, Any]) -> Side:
+    from evalsuite.registry import trusting_plugins
     from evalsuite.run.scoring import Options, run
 
     options = like.run.get("options", {}) if like is not None else {}
-    if gold is None and like is not None and Path(str(like.run.get("gold", {}).get("folder"))).is_dir():
-        gold = Path(like.run["gold"]["folder"])
+    of_run = Path(str(like.run.get("gold", {}).get("folder"))) if gold is None and like is not None else None
+    place = of_run if of_run is not None and of_run.is_dir() else gold or Path("gold")
     # A run under default rules says `official` too, and gives tree scorers their own default: only `strict` was surely chosen.
     chosen = rules or ("strict" if options.get("rules") == "strict" else None)
-    done = run(folder, gold or Path("gold"), Options(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
+    # The user named this gold, or left it at its default; what a saved run names is not to be executed.
+    with trusting_plugins(*([] if place is of_run else [place])):
+        done = run(folder, place, Options(rules=chosen, limits=options.get("limits") or {}, save=False, **how))
     if not done.summary.n_submitted:
         raise UsageError(
             f"{folder} has handed in none of the {len(done.results)} instances of {done.gold.folder}", hint="name its gold by --gold"

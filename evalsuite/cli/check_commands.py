@@ -22,6 +22,7 @@ from evalsuite.cli.options import (
     limits_of,
     rule,
     share,
+    trusted,
 )
 from evalsuite.cli.prediction import check_prediction
 from evalsuite.cli.showing import Reveal, print_document
@@ -76,6 +77,7 @@ def check_command(
     # An evaluator of pairs is how gold is laid out, and its verdict the official one.
     evaluator = rules if rules in EVALUATORS and result_dir is not None else None
     chosen = "official" if evaluator else rule(rules)
+    gold_of_run: list[Path] = []
     if run_name is not None:
         if result_dir is not None:
             raise UsageError("--run and --result_dir exclude each other", hint="a run knows its submission")
@@ -84,7 +86,7 @@ def check_command(
 
         entry = one_run(run_name)
         result_dir = submission_folder(entry.folder, entry.run)
-        gold_dir = gold_dir or (None if gold else Path(str(entry.run["gold"]["folder"])))
+        gold_of_run = [Path(str(entry.run["gold"]["folder"]))]
         chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
         questions = questions_of(entry, questions)
         layout, mode = layout or entry.run["gold"]["layout"], mode or entry.run["options"].get("mode")
@@ -103,8 +105,10 @@ def check_command(
             "allow_programs": code.allow_programs,
             "limits": limits,
         }
-        places = (result_dir, folders[0] if folders else Path("gold"))
-        value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
+        named = folders or ([] if gold_of_run else [Path("gold")])
+        places = (result_dir, (named or gold_of_run)[0])
+        with trusted(*named):
+            value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
     elif only_for_instances := [
         option
         for option, given in {"--explain": explain, "--databases": databases, "--frozen-clock": frozen_clock, "--reveal": reveal}.items()

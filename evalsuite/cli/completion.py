@@ -93,7 +93,7 @@ def _instances(context: Any) -> Iterator[Any]:
     from evalsuite.gold.layouts import read_gold
 
     given = context.params.get("gold_dir") or context.params.get("gold") or "gold"
-    return iter(read_gold(Path(given[0] if isinstance(given, list) else given)).instances)
+    return iter(read_gold(Path(given[0] if isinstance(given, list) else given), plugins=False).instances)
 
 
 def _instance_ids(context: Any) -> Iterator[str]:

@@ -23,6 +23,7 @@ from evalsuite.cli.options import (
     load_plugins,
     one_of,
     rule,
+    trusted,
 )
 from evalsuite.cli.showing import Outputs, Reveal, print_document, write_all
 from evalsuite.errors import EXIT_GATE, EXIT_OK, OutputError, UsageError, cannot_write
@@ -96,13 +97,14 @@ def explain_command(
     chosen, limits = rule(None if evaluator else rules) or rule(asked.get("rules")), dict(asked.get("limits") or {})
     layout, mode = evaluator or saved.get("gold", {}).get("layout"), asked.get("mode")
     questions = questions_of(entry, questions) if entry is not None else questions
-    known = read_gold(gold_folder, layout=layout, questions=questions)
-    level = level_for(known, reveal)
-    result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
-    if result is None:
-        places: dict[str, Any] = {"databases": databases, "questions": questions}
-        how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
-        result = score(submission, gold_folder, how).results[0]
+    with trusted(*([gold_folder] if entry is None else [])):
+        known = read_gold(gold_folder, layout=layout, questions=questions)
+        level = level_for(known, reveal)
+        result = {one.instance_id: one for one in entry.results()}.get(instance_id) if entry is not None else None
+        if result is None:
+            places: dict[str, Any] = {"databases": databases, "questions": questions}
+            how = Options(rules=chosen, only=(instance_id,), limits=limits, save=False, layout=layout, mode=mode, **places)
+            result = score(submission, gold_folder, how).results[0]
     about = {"rules": chosen, "level": level, "result": result, "limits": limits, "databases": databases, "mode": mode}
     found = evidence(instance_id, submission, known, **about)
     document = explanation_document(instance_id, found)
@@ -205,17 +207,18 @@ def bundle_command(
     load_plugins(plugin)
     _check_place(output)
     entry = _named_run("bundle", instance_id, run, runs, result_dir)
-    submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)
     asked = entry.run.get("options", {}) if entry is not None else {}
     chosen = rule(rules)
-    found = bundle(
-        gold_folder,
-        submission,
-        instance_id,
-        rules=chosen or rule(asked.get("rules")),
-        isolation=one_of(isolation, ("process", "none"), "--isolation"),
-        **{name: asked.get(name) for name in ("limits", "layout", "mode")},
-    )
+    with trusted(*([gold or Path("gold")] if entry is None else [])):
+        submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)
+        found = bundle(
+            gold_folder,
+            submission,
+            instance_id,
+            rules=chosen or rule(asked.get("rules")),
+            isolation=one_of(isolation, ("process", "none"), "--isolation"),
+            **{name: asked.get(name) for name in ("limits", "layout", "mode")},
+        )
     with ScratchFolder() as scratch:
         write(found, scratch)
         again = scored(scratch, rules=chosen)

@@ -8,6 +8,7 @@ import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
@@ -92,7 +93,10 @@ class Group(NamedTuple):
 
 
 def spread(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The command as the parser has to see it: in place of each parameter that is a group of options, the options of that group."""
+    """The command as the parser has to see it: in place of each parameter that is a group of options, the options of that group.
+
+    While it runs, the plugins of the gold folders that the user named may be executed, and those of no other folder.
+    """
     groups: dict[str, Any] = {name: hint for name, hint in get_type_hints(command).items() if name != "return" and is_dataclass(hint)}
     signature = inspect.signature(command, eval_str=True)
     parameters = []
@@ -108,10 +112,21 @@ def spread(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def called(**given: Any) -> Any:
         made = {name: group(**{one.name: given.pop(one.name) for one in fields(group)}) for name, group in groups.items()}
-        return command(**given, **made)
+        folders = [value for name in ("gold", "gold_dir") if isinstance(value := given.get(name), Path)]
+        with trusted(*folders):
+            return command(**given, **made)
 
     called.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return called
+
+
+def trusted(*gold: Path) -> AbstractContextManager[None]:
+    """Inside, the plugins of these gold folders may be executed; a command without one does not load the registry for it."""
+    if not gold:
+        return nullcontext()
+    from evalsuite.registry import trusting_plugins
+
+    return trusting_plugins(*gold)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,7 +57,10 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     from evalsuite.reveal import reveal_evidence, shows
 
     questions = record.run["options"].get("questions")
-    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None)
+    known = read_gold(gold, layout=record.layout, questions=Path(questions) if questions else None, plugins=False)
+    unexecuted = known.suite.extra.get("unexecuted", ())
+    theirs = {one.instance_id for one in known.instances if any(check.scorer in unexecuted for check in one.checks)}.intersection(ids)
+    ids = [name for name in ids if name not in theirs]
     if gold_hash(known.folder, known.spec_file) != record.run["gold"]["hash"]:
         return RunEvidence(note="differences are not shown: gold has changed since the run")
     results = {result.instance_id: result for result in record.results}
@@ -80,6 +83,8 @@ def _collected(record: "Record", ids: Sequence[str], gold: Path, submission: Pat
     if shows(record.level, "shape"):
         collect([name for name in ids[:MOST_DIFFERENCES] if name not in found and name not in changed], ("difference",))
     notes = []
+    if theirs:
+        notes.append(f"{len(theirs)} are scored by plugins of gold: only `evalsuite explain ID --run RUN --gold {gold}` executes them")
     if len(ids) > MOST_DIFFERENCES:
         notes.append(f"differences are shown for the first {MOST_DIFFERENCES} of {len(ids)} instances that are not right")
     if changed:

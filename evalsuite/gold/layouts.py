@@ -49,20 +49,24 @@ class Layout(Protocol):
         """The submission in a folder."""
 
 
-def read_gold(folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None, questions: Path | None = None) -> Gold:
+def read_gold(
+    folder: Path, limits: Limits = DEFAULT_LIMITS, *, layout: str | None = None, questions: Path | None = None, plugins: bool = True
+) -> Gold:
     """The gold in `folder` (or beside the spec file given in its place), instances in file order; `hash` is left empty.
 
     `layout` says how the folder is laid out (a key of `LAYOUTS`); None looks at the first entry of the spec. Hashing reads every
     gold file, so it is a step of its own: `gold_hash`. `questions` is the file of questions, None for one that lies around the folder.
+    Without `plugins` gold is read although it brings some that may not be executed: their checks hold a problem, see `read_suite`.
 
     Raises:
         GoldError: no such folder, not exactly one spec file, or the spec or suite.yaml cannot be meant.
-        UsageError: no such layout, or a file of questions that cannot be read.
+        UsageError: no such layout, a file of questions that cannot be read, or (`UntrustedPluginError`) plugins of a folder that the user
+            did not name.
     """
     spec = find_spec(folder)
     name = layout_of(spec, layout, limits)
     found = layout_named(name)
-    gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found))
+    gold = read_spec(spec, limits, found.maker(spec), layout=name, entries=entries_of(found), plugins=plugins)
     # Gold that is one file is no folder: what lies beside it is none of it.
     if is_alone(spec):
         return replace(gold, folder=spec)

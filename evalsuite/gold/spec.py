@@ -42,11 +42,17 @@ ReadEntries = Callable[..., Iterable[Entry]]
 
 
 def read_spec(
-    spec: Path, limits: Limits, make: MakeInstance | None = None, *, layout: str = "original", entries: ReadEntries = read_objects
+    spec: Path,
+    limits: Limits,
+    make: MakeInstance | None = None,
+    *,
+    layout: str = "original",
+    entries: ReadEntries = read_objects,
+    plugins: bool = True,
 ) -> Gold:
     """The gold of one spec file, each entry made an instance by `make(entry, where, suite)`; raises as `read_gold` does."""
     make = make or instance_of
-    suite = read_suite(spec.parent)
+    suite = read_suite(spec.parent, plugins=plugins)
     name = f"{spec.resolve().parent.name}/{spec.name}"
     met = Layout()
     instances: dict[str, GoldInstance] = {}
@@ -141,6 +147,9 @@ def check_of(evaluation: Any, id_: str, where: str, suite: Suite) -> Check:
     parameters = evaluation.get("parameters", {})
     if not isinstance(parameters, dict):
         _refuse(where, f"{id_}: parameters must be an object, found {type(parameters).__name__}")
+    if func in suite.extra.get("unexecuted", ()):
+        problem = Problem(code="BAD_SPEC", message=f"{func} is a plugin of gold, which was not executed", where=where)
+        return Check(scorer=func, parameters={**suite.defaults.get(func, {}), **parameters}, where=where, problems=(problem,))
     try:
         scorer = SCORERS.load(func)
     except EvalsuiteError as error:
@@ -178,7 +187,7 @@ def with_further_scorers(checks: tuple[Check, ...], id_: str, where: str, suite:
     One that the instance does not give itself gets what those it gives hold of the case: gold, question, context. An instance that none
     of the listed scorers scores stays as it is.
     """
-    names: tuple[str, ...] = suite.extra.get("scorers", ())
+    names = tuple(name for name in suite.extra.get("scorers", ()) if name not in suite.extra.get("unexecuted", ()))
     given = next((check.scorer for check in checks if check.scorer in names), None)
     if given is None:
         return checks

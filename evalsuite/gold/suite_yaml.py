@@ -1,13 +1,14 @@
 """The optional `suite.yaml` of a gold folder -> `Suite`, checked key by key with file and line."""
 
 import math
+import shlex
 from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 from typing import Any, get_args
 
 from evalsuite import registry
-from evalsuite.errors import EvalsuiteError, GoldError, did_you_mean
+from evalsuite.errors import EvalsuiteError, GoldError, UntrustedPluginError, did_you_mean
 from evalsuite.gold.yaml_places import place_of_fault, top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.readers.limits import CLOCK, clock_of, resolve_limits
@@ -21,8 +22,11 @@ TABLE_SCORERS = ("table_match", "tables_match", "duckdb_match")
 TEXT_FORMS = frozenset({"text", "number", "batch"})
 
 
-def read_suite(folder: Path) -> Suite:
+def read_suite(folder: Path, *, plugins: bool = True) -> Suite:
     """The suite of a gold folder; without a `suite.yaml` it is named after the folder and all else has its default.
+
+    Plugin files are executed only where the user named the folder (`registry.trusting_plugins`). Elsewhere a suite that brings some is
+    refused, or, without `plugins`, read with the names of their scorers in `extra["unexecuted"]`.
 
         name: sales questions
         rules: strict
@@ -38,20 +42,25 @@ def read_suite(folder: Path) -> Suite:
 
     Raises:
         GoldError: the file is no YAML mapping, or a key or value cannot be meant; the message names file and line.
+        UntrustedPluginError: it names a plugin file, and the user did not name the folder.
     """
     name = folder.resolve().name
     file = folder / SUITE_FILE
     if not file.is_file():
         return Suite(name=name)
     where = f"{name}/{SUITE_FILE}"
-    fields, listed = dict[str, Any](name=name, extra={}), tuple[str, ...]()
+    fields, listed, unexecuted = dict[str, Any](name=name, extra={}), tuple[str, ...](), set[str]()
     for key, value, place in top_level(file, where):
         if key == "scorers":
-            listed = _bring_scorers(value, place, folder)
+            listed = _bring_scorers(value, place, folder, unexecuted if not plugins else None)
         elif key in _FIELDS:
+            if key == "defaults" and isinstance(value, dict):
+                value = {name: parameters for name, parameters in value.items() if name not in unexecuted}
             fields.update(_FIELDS[key](value, place))
         else:
             raise GoldError(f"{place}: unknown key {key!r}", hint=did_you_mean(key, [*_FIELDS, "scorers"]))
+    if unexecuted:
+        fields["extra"]["unexecuted"] = frozenset(unexecuted)
     if (score := fields.pop("score", None)) is not None:
         if score not in listed:
             raise GoldError(f"{where}: score names {score!r}, which scorers does not list", hint=did_you_mean(score, listed))
@@ -71,24 +80,27 @@ def read_suite(folder: Path) -> Suite:
     return Suite(**fields)
 
 
-def _bring_scorers(value: Any, where: str, folder: Path) -> tuple[str, ...]:
+def _bring_scorers(value: Any, where: str, folder: Path, unexecuted: set[str] | None) -> tuple[str, ...]:
     """The scorers that every instance has a column of, where `scorers` is a list; those that a suite brings are loaded.
 
     Brought is one as `{shout: "python:my.py:shout"}`, files relative to the gold folder, or with a metric's options:
     `{quality: {composite: {parts: [{f1: {}, weight: 0.3}, {llm_judge: {}, weight: 0.7}]}}}`; in a list such an entry stands for its name.
+    Of a folder that is not trusted `unexecuted` gets the names of scorers that plugin files would bring; None refuses them.
     """
     names = []
     for entry in value if isinstance(value, list) else [value]:
         brought = {entry: None} if isinstance(value, list) and isinstance(entry, str) else _mapping(entry, "scorers", where)
         for name, target in brought.items():
             if target is not None:
-                _bring_scorer(name, target, where, folder)
+                _bring_scorer(name, target, where, folder, unexecuted)
             names.append(name)
     if not isinstance(value, list):
         return ()
     if twice := next((name for at, name in enumerate(names) if name in names[:at]), None):
         raise GoldError(f"{where}: scorers lists {twice!r} twice", hint="a scorer has one column")
     for name in names:
+        if unexecuted is not None and name in unexecuted:
+            continue
         if (reads := _known(name, where).marker.reads) not in TEXT_FORMS:
             hint = "list scorers of texts and numbers; one of files or records scores instances of its own"
             raise GoldError(f"{where}: {name} reads a {reads}, and the scorers of a list read one text", hint=hint)
@@ -102,7 +114,7 @@ def _known(name: str, where: str) -> registry.Scorer:
         raise GoldError(f"{where}: {error.message}", hint=error.hint) from None
 
 
-def _bring_scorer(name: str, target: Any, where: str, folder: Path) -> None:
+def _bring_scorer(name: str, target: Any, where: str, folder: Path, unexecuted: set[str] | None) -> None:
     if isinstance(target, dict):
         try:
             SCORERS.bring_metric(name, target)
@@ -113,6 +125,14 @@ def _bring_scorer(name: str, target: Any, where: str, folder: Path) -> None:
     file, _, attribute = (part.strip() for part in rest.rpartition(":"))
     if kind != "python" or not file or not attribute:
         raise GoldError(f"{where}: scorer {name!r} cannot be {target!r}", hint='write "python:FILE.py:FUNCTION"')
+    if not registry.is_trusted(folder):
+        if unexecuted is None:
+            raise UntrustedPluginError(
+                f"{folder} brings a plugin, {file}, which is executed only with --gold {shlex.quote(str(folder))}",
+                hint="name the folder if you trust its code",
+            )
+        unexecuted.add(name)
+        return
     try:
         SCORERS.bring(name, folder / file, attribute)
     except EvalsuiteError as error:

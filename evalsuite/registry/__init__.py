@@ -7,7 +7,7 @@ is a scorer: a plain function whose keyword names are the keys of gold's `parame
 """
 
 from evalsuite.registry.contract import CONNECTION_PARAMETERS, Marker, Scorer, check_parameters, fits, readable, scorer
-from evalsuite.registry.foreign import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs
+from evalsuite.registry.foreign import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs, is_trusted, trusting_plugins
 from evalsuite.registry.lookup import Registry, UnknownScorerError
 from evalsuite.registry.plugins import WholeBatch
 
@@ -23,6 +23,8 @@ __all__ = [
     "allowing_programs",
     "check_parameters",
     "fits",
+    "is_trusted",
     "readable",
     "scorer",
+    "trusting_plugins",
 ]

@@ -176,6 +176,28 @@ class ProgramBudget:
         self.seconds = seconds
 
 
+_TRUSTED_FOLDERS: ContextVar[frozenset[Path]] = ContextVar("_TRUSTED_FOLDERS", default=frozenset())
+
+
+@contextmanager
+def trusting_plugins(*folders: Path) -> Iterator[None]:
+    """Inside, the plugin files that the suites of these gold folders name may be executed, because the user named the folders."""
+    before = _TRUSTED_FOLDERS.set(_TRUSTED_FOLDERS.get().union(map(_folder_of, folders)))
+    try:
+        yield
+    finally:
+        _TRUSTED_FOLDERS.reset(before)
+
+
+def is_trusted(folder: Path) -> bool:
+    """Whether the user named this gold folder, or its spec file: a folder that only a saved run names executes nothing."""
+    return _folder_of(folder) in _TRUSTED_FOLDERS.get()
+
+
+def _folder_of(gold: Path) -> Path:
+    return (gold.parent if gold.is_file() else gold).resolve()
+
+
 PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=False)
 PROGRAM_BUDGET: ContextVar[ProgramBudget | None] = ContextVar("PROGRAM_BUDGET", default=None)
 

@@ -147,7 +147,14 @@ def _next_step(record: "Record", databases: "Path | None") -> str:
     wrong = next((result for result in record.results if result.status == "scored" and result.score not in (1, None)), None)
     if wrong is None or record.level == "none":
         return f"report {name} -o report.html"
-    return f"explain {shlex.quote(wrong.instance_id)} --run {name}" + (f" --databases {shlex.quote(str(databases))}" if databases else "")
+    places = {"databases": databases, "gold": record.run["gold"]["folder"] if _has_plugins(record) else None}
+    more = "".join(f" --{option} {shlex.quote(str(place))}" for option, place in places.items() if place)
+    return f"explain {shlex.quote(wrong.instance_id)} --run {name}{more}"
+
+
+def _has_plugins(record: "Record") -> bool:
+    """Whether plugins scored the run: they are executed again only where the user names gold."""
+    return any(part.startswith("plugins:") for part in str(record.run.get("signature", "")).split("|"))
 
 
 def _rows_in_order(record: "Record", *, failures: bool, folded: bool) -> tuple[list["Result"], list[str]]:

@@ -111,7 +111,7 @@ def saved_exchanges(entry: RunEntry) -> Exchanges:
 
 def _read_sides(entry: RunEntry) -> tuple[Gold | None, Submission | None]:
     try:
-        gold = read_gold(Path(str(entry.run["gold"]["folder"])), layout=entry.run["options"].get("layout"))
+        gold = read_gold(Path(str(entry.run["gold"]["folder"])), layout=entry.run["options"].get("layout"), plugins=False)
         is_newer = gold.spec_file.stat().st_mtime_ns > (entry.folder / RUN).stat().st_mtime_ns
     except (OSError, EvalsuiteError, KeyError, TypeError):
         return None, None

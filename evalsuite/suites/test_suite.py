@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from evalsuite.errors import UsageError
 from evalsuite.judge import read_settings
-from evalsuite.registry import Scorer, UnknownScorerError
+from evalsuite.registry import Scorer, UnknownScorerError, trusting_plugins
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import counted
 from evalsuite.scorers import SCORERS
@@ -212,7 +212,8 @@ class TestSuite:
         about = {"run_name": run_name, "suite_id": self._suite.id, **metadata}
         place: dict[str, Any] = {"save": save, "runs_folder": self._root / "runs", "label": slug(run_name)}
         options = Options(metadata=about, allow_programs=allow_programs, invalid_as=invalid_as, **place)
-        return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
+        with trusting_plugins(gold):
+            return TestRun(name=run_name, run=run(submission, gold, options, progress=progress), suite=self._suite, output=tuple(outputs))
 
     def _gold_for(self, run_name: str, contexts: Sequence[str] | None) -> Path:
         """The gold folder to score against: the suite's own, or a copy with this run's contexts for a scorer that takes one."""

@@ -218,7 +218,7 @@ def _read_cases(folder: Path, run: ShownRun) -> Sequence[ShownCase]:
     from evalsuite.gold.layouts import read_gold
 
     try:
-        gold = read_gold(folder)
+        gold = read_gold(folder, plugins=False)
     except EvalsuiteError:
         return [ShownCase(id=result.instance_id, checks=_checks_named(result.scorer)) for result in run.record().results]
     return [
