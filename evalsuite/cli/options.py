@@ -74,13 +74,16 @@ RunsFolder = Annotated[Path, typer.Option("--runs", help="the folder of runs")]
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="a run's name, or its folder")]
 OfRun = Annotated[str | None, typer.Option("--run", help="a saved run, by name or folder", metavar="RUN")]
 GoldOfRun = Annotated[
-    Path | None, typer.Option("--gold", "--gold-dir", "--gold_dir", help="the gold folder [default: the run's, else gold]")
+    Path | None,
+    typer.Option(
+        "--gold", "--gold-dir", "--gold_dir", help="the gold folder, whose plugins may be executed [default: the run's, else gold]"
+    ),
 ]
 SubmissionNow = Annotated[Path | None, typer.Option("--submission", help="where the submission folder lies now", metavar="DIR")]
 PublicKey = Annotated[
     Path | None, typer.Option("--key", help="the public key with which a run must be signed, see `evalsuite keys`", metavar="FILE.pub")
 ]
-GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder lies now", metavar="DIR")]
+GoldNow = Annotated[Path | None, typer.Option("--gold", help="where the gold folder lies now; its plugins may be executed", metavar="DIR")]
 RUNS = Path(".evalsuite/runs")
 CACHE_FOLDER = Path(".evalsuite/cache")
 
