@@ -4,9 +4,9 @@ import json
 import logging
 import threading
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -14,7 +14,8 @@ from typing import Any
 from evalsuite.errors import FaultError
 from evalsuite.judge.client import Client
 from evalsuite.judge.endpoint import Wait
-from evalsuite.judge.parsing import Reading, Verdict
+from evalsuite.judge.parsing import Verdict
+from evalsuite.judge.question import Question
 from evalsuite.judge.settings import Message, Settings
 from evalsuite.judge.transport import Reply, Request
 
@@ -27,19 +28,11 @@ _LONGEST_REPLY = 4000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """What a judge is asked and how its reply is read. `choice` says that verdicts are kinds (yes, no) and no points on a scale."""
-
-    messages: tuple[Message, ...]
-    read: Reading
-    prompt: str = ""
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    choice: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One verdict with the model that gave it, what it was asked, its raw reply, and what it took."""
+    """One verdict with the model that gave it, what it was asked, its raw reply, and what it took.
+
+    `unreadable`: a first reply that was asked for again, and why.
+    """
 
     model: str
     verdict: Verdict
@@ -49,6 +42,7 @@ class Asked:
     n_completion_tokens: int
     n_known: int
     messages: tuple[Message, ...] = ()
+    unreadable: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +67,8 @@ class Decision:
     def details(self, prompt: str) -> dict[str, Any]:
         """The JSON-safe account of it: models, prompt version, verdicts, agreement, tokens, cost; the raw text where nothing was read.
 
-        `transcript` has what was asked and replied for each verdict; messages that are those of the verdict before are left out.
+        `transcript` has what was asked and replied for each verdict, with a first reply that could not be read as
+        `unreadable` and `why`; messages that are those of the verdict before are left out.
         """
         verdicts, transcript = [], []
         before: tuple[Message, ...] = ()
@@ -83,7 +78,8 @@ class Decision:
                 row["raw"] = asked.raw[:_LONGEST_RAW]
             verdicts.append(row)
             messages = {} if asked.messages == before else {"asked": [dict(message) for message in asked.messages]}
-            transcript.append({**messages, "reply": asked.raw[:_LONGEST_REPLY]})
+            first = {} if asked.unreadable is None else dict(zip(("unreadable", "why"), asked.unreadable, strict=True))
+            transcript.append({**messages, **first, "reply": asked.raw[:_LONGEST_REPLY]})
             before = asked.messages
         prompt_tokens, completion_tokens = (sum(counts) for counts in zip(*map(_tokens, self.asked), strict=True))
         return {
@@ -166,27 +162,30 @@ class Judge:
         return Judge, (self.settings,)
 
     def ask(self, question: Question, *, model: str = "", sample: int = 0) -> Asked:
-        """One verdict. A reply that cannot be read is asked for once more; then the verdict is None. Raises `FaultError`."""
+        """One verdict. A reply that cannot be read is asked for once more, saying why; then the verdict is None. Raises `FaultError`."""
         self.settings.require()
         model = model or self.settings.all_models[0]
         parameters = {**question.parameters, **self.settings.parameters}
         replies: list[Reply] = []
+        messages, why = question.messages, ""
         for attempt in range(1 + _SECOND_TRIES):
             request = Request(
                 model=model,
-                messages=question.messages,
+                messages=messages,
                 parameters=parameters,
                 sample=sample * (1 + _SECOND_TRIES) + attempt,
                 prompt=question.prompt,
             )
             if 0 < self.settings.max_cost <= self.account.cost:
                 raise FaultError("JUDGE_FAILED", f"not asked: judge.max_cost, {self.settings.max_cost:g}, is spent")
-            replies.append(self.client.ask(request, says=lambda reply: question.read(reply.text).value is not None))
+            replies.append(self.client.ask(request, says=lambda reply: question.verdict(reply).is_read))
             self.account.add(replies[-1])
-            verdict = question.read(replies[-1].text)
-            if verdict.value is not None:
+            verdict = question.verdict(replies[-1])
+            if verdict.is_read or attempt == _SECOND_TRIES:
                 break
-            log.debug("the judge's reply holds no verdict: %r", replies[-1].text)
+            log.debug("the judge's reply holds no verdict (%s): %r", verdict.why, replies[-1].text)
+            why = verdict.why
+            messages = question.again(replies[-1], why)
         paid = [reply for reply in replies if not reply.known]
         return Asked(
             model=model,
@@ -197,6 +196,7 @@ class Judge:
             n_completion_tokens=sum(reply.n_completion_tokens for reply in paid),
             n_known=len(replies) - len(paid),
             messages=question.messages,
+            unreadable=(replies[0].text[:_LONGEST_REPLY], why) if len(replies) > 1 else None,
         )
 
     def decide(self, question: Question, *, models: Sequence[str] = (), repeats: int | None = None) -> Decision:
@@ -211,7 +211,7 @@ class Judge:
                 except FaultError as error:
                     failure = error
                     silent = Verdict(value=None)
-                    counts = {"n_prompt_tokens": 0, "n_completion_tokens": 0, "n_known": 0}
+                    counts: Any = {"n_prompt_tokens": 0, "n_completion_tokens": 0, "n_known": 0}
                     asked.append(Asked(model=model, verdict=silent, raw="", finish="", messages=question.messages, **counts))
         if failure is not None and all(not a.raw and a.verdict.value is None for a in asked):
             raise failure
@@ -277,10 +277,12 @@ def _agreement(values: Sequence[float | None]) -> float | None:
 
 
 def _why_silent(asked: Sequence[Asked]) -> str:
-    n_silent = sum(a.verdict.value is None for a in asked)
-    if all(a.finish == "length" for a in asked if a.verdict.value is None):
-        return "the judge's reply was cut at max_tokens"
-    return f"{n_silent} of {len(asked)} verdicts could not be read" if len(asked) > 1 else "the judge's reply holds no verdict"
+    silent = [a.verdict for a in asked if a.verdict.value is None]
+    if len(asked) > 1:
+        return f"{len(silent)} of {len(asked)} verdicts could not be read"
+    if silent[0].declines:
+        return "the judge says that it cannot decide"
+    return f"the judge's reply holds no verdict: {silent[0].why}" if silent[0].why else "the judge's reply holds no verdict"
 
 
 def _mirrored(asked: Asked) -> Asked:

@@ -4,8 +4,9 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
-from evalsuite.judge.judge import Decision, Judge, Question, needed
+from evalsuite.judge.judge import Decision, Judge, needed
 from evalsuite.judge.parsing import NOTHING, Reading, Verdict, choice_reading, claims_reading, read_results
+from evalsuite.judge.question import Question
 from evalsuite.judge.settings import Prompt, Settings, read_prompt
 from evalsuite.registry import scorer
 from evalsuite.types import Fault, Score
@@ -15,6 +16,7 @@ QA_CHOICES: Final[Choices] = {"0": (0.0, "incorrect"), "1": (1.0, "correct"), "n
 SUMMARY_CHOICES: Final[Choices] = {"0": (0.0, "reference"), "1": (1.0, "candidate"), "tie": (0.5, "equal")}
 # The same with the reference in the second place.
 _SWAPPED_CHOICES: Final[Choices] = {"0": (0.0, "candidate"), "1": (1.0, "reference"), "tie": (0.5, "equal")}
+WANTED_CHOICE: Final = "0, 1 or tie"
 _CATEGORIES = {0.0: "reference", 0.5: "equal", 1.0: "candidate"}
 _LONGEST_REASON = 200
 
@@ -39,7 +41,7 @@ def qa_correctness(prediction: str, judge: Judge | None = None, *, context: str,
     judge = needed(judge)
     prompt = read_prompt("qa_correctness", judge.settings.prompts_folder)
     shown = {"prediction": prediction, "question": question, "context": context}
-    decision = judge.decide(question_of(prompt, shown, choice_reading(QA_CHOICES), judge.settings, max_tokens=100))
+    decision = judge.decide(question_of(prompt, shown, choice_reading(QA_CHOICES), judge.settings, wanted="1, 0 or NA", max_tokens=100))
     return score_of(decision, prompt=prompt.version, details={"category": decision.verdict.label or "invalid"})
 
 
@@ -69,7 +71,9 @@ def summary_quality(prediction: str, judge: Judge | None = None, *, gold: str, t
     def ask_in(swapped: bool) -> Question:
         first, second = (prediction, gold) if swapped else (gold, prediction)
         read = choice_reading(_SWAPPED_CHOICES if swapped else SUMMARY_CHOICES)
-        return question_of(prompt, {"text": text or question, "first": first, "second": second}, read, settings, max_tokens=100)
+        return question_of(
+            prompt, {"text": text or question, "first": first, "second": second}, read, settings, wanted=WANTED_CHOICE, max_tokens=100
+        )
 
     decision, disagrees = judge.pairwise(ask_in)
     category = "invalid" if decision.value is None else _CATEGORIES.get(decision.value, "mixed")
@@ -96,7 +100,7 @@ def hallucination(prediction: str, judge: Judge | None = None, *, context: str) 
     judge = needed(judge)
     prompt = read_prompt("hallucination", judge.settings.prompts_folder)
     shown = {"prediction": prediction, "context": context}
-    decision = judge.decide(question_of(prompt, shown, claims_reading(), judge.settings, max_tokens=2000))
+    decision = judge.decide(question_of(prompt, shown, claims_reading(), judge.settings, wanted="the JSON", max_tokens=2000))
     claims = decision.verdict.details.get("claims", [])
     unsupported = [claim["claim"] for claim in claims if not claim["supported"]]
     says = decision.verdict.label + (f": not supported: {unsupported[0][:150]}" if unsupported else "")
@@ -110,17 +114,22 @@ def question_of(
     read: Reading,
     settings: Settings,
     *,
+    wanted: str,
     choice: bool = True,
     temperature: float = 0.0,
     max_tokens: int | None,
 ) -> Question:
-    """The question that a prompt with its fields filled in is; `choice` and `read` say what is made of the reply."""
+    """The question that a prompt with its fields filled in is.
+
+    `choice` and `read` say what is made of the reply, `wanted` what a second request asks for.
+    """
     return Question(
         messages=prompt.messages(fields, most_chars=settings.most_chars),
         read=read,
         prompt=prompt.version,
         parameters={"temperature": temperature, "max_tokens": max_tokens},
         choice=choice,
+        wanted=wanted,
     )
 
 
@@ -179,6 +188,7 @@ class SemanticJudge:
             read=_reading(len(lines)),
             prompt=prompt.version,
             parameters={"temperature": 0, "max_tokens": 20 + 8 * len(lines)},
+            wanted="the JSON",
         )
         results = self._judge.ask(question).verdict.details.get("results")
         return list(results) if results is not None else [None] * len(lines)

@@ -22,7 +22,7 @@ def read(said: Any) -> Reply | None:
     choice = said["choices"][0]
     content = choice["message"].get("content")
     if isinstance(content, list):
-        content = text_of(content)
+        content = text_of([part for part in content if part.get("type") in (None, "text", "output_text")])
     if content is not None and not isinstance(content, str):
         return None
     usage = said.get("usage")
@@ -30,7 +30,7 @@ def read(said: Any) -> Reply | None:
         text=content or "",
         n_prompt_tokens=counted(usage, "prompt_tokens"),
         n_completion_tokens=counted(usage, "completion_tokens"),
-        finish=word(choice.get("finish_reason")),
+        finish="refusal" if choice["message"].get("refusal") else word(choice.get("finish_reason")),
         served=word(said.get("model")),
     )
 

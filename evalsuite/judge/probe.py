@@ -14,9 +14,10 @@ from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, Final, NamedTuple
 
-from evalsuite.judge.judge import Judge, Question
-from evalsuite.judge.judge_scorers import SUMMARY_CHOICES, question_of
+from evalsuite.judge.judge import Judge
+from evalsuite.judge.judge_scorers import SUMMARY_CHOICES, WANTED_CHOICE, question_of
 from evalsuite.judge.parsing import Verdict, choice_reading, score_reading
+from evalsuite.judge.question import Question
 from evalsuite.judge.settings import Settings, read_prompt
 
 FILE: Final = "probes.json"
@@ -193,7 +194,7 @@ def _preferred(judge: Judge, text: str, first: str, second: str) -> float | None
     """-1 where the first of two summaries is preferred, 1 for the second, 0 for neither, None without a verdict."""
     prompt = read_prompt("summary_quality", judge.settings.prompts_folder)
     shown = {"text": text, "first": first, "second": second}
-    asked = judge.ask(question_of(prompt, shown, choice_reading(SUMMARY_CHOICES), judge.settings, max_tokens=100))
+    asked = judge.ask(question_of(prompt, shown, choice_reading(SUMMARY_CHOICES), judge.settings, wanted=WANTED_CHOICE, max_tokens=100))
     return None if asked.verdict.value is None else 2 * asked.verdict.value - 1
 
 
@@ -202,7 +203,8 @@ def _rated(judge: Judge, case: Case, text: str, *, sample: int = 0) -> float | N
     prompt = read_prompt("llm_judge", judge.settings.prompts_folder)
     shown = {"question": f"What happened? {case.text}", "reference": case.right, "prediction": text, "bottom": "1", "top": "5"}
     read = score_reading(scale=(_BOTTOM, _TOP))
-    return judge.ask(question_of(prompt, shown, read, judge.settings, choice=False, max_tokens=50), sample=sample).verdict.value
+    question = question_of(prompt, shown, read, judge.settings, wanted="the number from 1 to 5", choice=False, max_tokens=50)
+    return judge.ask(question, sample=sample).verdict.value
 
 
 def _own(judge: Judge, case: Case) -> str:

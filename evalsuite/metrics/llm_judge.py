@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 from evalsuite.errors import FaultError, describe
-from evalsuite.judge.judge import Decision, Judge, Question
+from evalsuite.judge.judge import Decision, Judge
 from evalsuite.judge.judge_scorers import question_of, score_of
 from evalsuite.judge.parsing import score_reading, yes_no_reading
+from evalsuite.judge.question import Question
 from evalsuite.judge.settings import Prompt, Settings, read_prompt
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.types import Reads, Score
@@ -136,8 +137,9 @@ class LlmJudge(Metric):
         else:
             bundled = "llm_judge" if self.reply == "score" else "llm_judge_yes_no"
             prompt = read_prompt(self.prompt or bundled, settings.prompts_folder)
-        read = yes_no_reading(variant=self.variant)
+        read, wanted = yes_no_reading(variant=self.variant), "yes or no"
         if self.reply == "score":
+            wanted = "the score in the form asked for above" if self.extractor else f"the number from {bottom:g} to {top:g}"
             read = score_reading(scale=(bottom, top), from_zero=self.from_zero, variant=self.variant, extractor=self.extractor)
         return question_of(
             prompt,
@@ -150,6 +152,7 @@ class LlmJudge(Metric):
             },
             read,
             settings,
+            wanted=wanted,
             choice=self.reply != "score",
             temperature=self.temperature,
             max_tokens=self.max_tokens,

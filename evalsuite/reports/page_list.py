@@ -191,7 +191,8 @@ def judge_exchanges(details: Mapping[str, Any]) -> list[dict[str, Any]]:
     asked: Sequence[Mapping[str, str]] = ()
     for verdict, said in zip(details.get("verdicts") or (), details.get("transcript") or (), strict=False):
         asked = said.get("asked", asked)
-        texts = [*((message["role"], message["content"]) for message in asked), ("reply", said["reply"])]
+        texts = [*((message["role"], message["content"]) for message in asked)]
+        texts += [(name, said[name]) for name in ("unreadable", "why", "reply") if name in said]
         read = "no verdict" if verdict["value"] is None else f"{verdict['value']:.4g}"
         found.append({
             "texts": [(name, text[:LONGEST_DETAILS].splitlines()) for name, text in texts],

@@ -35,7 +35,7 @@ SCORES = [
     ("4", 0.8, "lone"),
     ("**5**", 1.0, "lone in bold"),
     ("v2.0 deserves 4", 0.8, "a version is no number"),
-    ("On a scale of 1-5, I would rate it 4", None, "several numbers"),
+    ("On a scale of 1-5, I would rate it 4", 0.8, "the scale it names is no second number"),
     ("4 4 5", None, "two different numbers"),
     ("-3", None, "negative"),
     ("five", None, "in words"),
