@@ -9,11 +9,11 @@ import errno
 import os
 import stat
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from evalsuite.errors import LOOK, UsageError, cannot_write
+from evalsuite.errors import LOOK, OutputError, UsageError, cannot_write
 from evalsuite.lazy import Lazy
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def check_writable(path: Path, *, hint: str = LOOK) -> None:
 
     It is tried, by a file without a name in the nearest folder that is there: rights do not tell of a file system that is read-only.
     """
+    _refuse_links(path)
     try:
         with contextlib.suppress(FileNotFoundError):
             if stat.S_ISDIR((found := path.stat()).st_mode):
@@ -70,8 +71,50 @@ def write(document: "Document", path: Path) -> None:
     """Write a document in the format of the file's ending. Raises `OutputError`."""
     pieces = encoded(document, path.suffix)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("wb") as file:
+        with _opened(path) as file:
             file.writelines(pieces)
     except OSError as error:
         raise cannot_write(path, error) from error
+
+
+def _opened(path: Path) -> BinaryIO:
+    """The file, empty, and the folders that it needs; in a workspace of GitHub through no link: a pull request chose what lies there."""
+    parts = _parts_in_workspace(path)
+    if parts:
+        _refuse_links(path)
+        path = _workspace().joinpath(*parts)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return os.fdopen(_open_without_links(parts), "wb") if parts and os.open in os.supports_dir_fd else path.open("wb")
+
+
+def _workspace() -> Path:
+    return Path(os.environ.get("GITHUB_WORKSPACE", ""))
+
+
+def _parts_in_workspace(path: Path) -> list[str]:
+    """The names on the way from the workspace to a file below it, empty for a file elsewhere."""
+    root, place = _workspace(), Path(os.path.abspath(path))  # noqa: PTH100 - `resolve` follows links
+    return list(place.relative_to(root).parts) if root.is_absolute() and place.is_relative_to(root) else []
+
+
+def _refuse_links(path: Path) -> None:
+    """Raise `OutputError` where a link lies on the way from the workspace to a file."""
+    place = _workspace()
+    for name in _parts_in_workspace(path):
+        place /= name
+        if place.is_symlink():
+            raise OutputError(f"cannot write {path}: {place} is a link", hint="in GITHUB_WORKSPACE reports are written through no link")
+
+
+def _open_without_links(parts: Sequence[str]) -> int:
+    """A descriptor for writing, walked to by descriptors: a folder that was exchanged for a link since is an OSError."""
+    flags = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+    here = os.open(_workspace(), flags & ~os.O_NOFOLLOW)
+    try:
+        for folder in parts[:-1]:
+            inner = os.open(folder, flags, dir_fd=here)
+            os.close(here)
+            here = inner
+        return os.open(parts[-1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666, dir_fd=here)
+    finally:
+        os.close(here)

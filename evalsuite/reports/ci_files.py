@@ -132,7 +132,7 @@ def fenced(stream: TextIO) -> Iterator[None]:
 
 
 def places_of(run: "Run") -> dict[str, str]:
-    """Where each instance was handed in, or where gold asks for it if gold is at fault: `file:line`, as seen from the working folder."""
+    """Where each instance was handed in, or where gold asks for it if gold is at fault: `file:line`, as seen from the workspace."""
     metadata = _seen_from_here(run.submission.folder)
     found = {name: f"{metadata}/{answer.where}" for name, answer in run.submission.answers.items() if answer.where}
     spec = _seen_from_here(run.gold.spec_file)
@@ -157,5 +157,5 @@ def add_to_summary(record: "Record") -> bool:
 
 
 def _seen_from_here(path: Path) -> str:
-    full, here = path.resolve(), Path.cwd().resolve()
+    full, here = path.resolve(), Path(os.environ.get("GITHUB_WORKSPACE") or ".").resolve()
     return (full.relative_to(here) if full.is_relative_to(here) else path).as_posix()

@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 import yaml
 
+from evalsuite.errors import OutputError
+from evalsuite.reports import write
+from evalsuite.reports.document import Document
 from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
@@ -33,7 +36,9 @@ def called(name: str, folder: Path, inputs: dict[str, str], **more: str) -> subp
     variables = {key: given[re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", r"\1", value)] for key, value in script["env"].items()}
     files = {key: str(folder.parent / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
     where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = {**os.environ, **variables, **files, "PATH": where, "PYTHONPATH": str(ROOT), "GITHUB_BASE_REF": "", **more}
+    (folder.parent / "runner").mkdir(exist_ok=True)
+    files |= {"GITHUB_WORKSPACE": str(folder), "RUNNER_TEMP": str(folder.parent / "runner")}
+    environment = {**os.environ, **variables, **files, "PATH": where, "GITHUB_BASE_REF": "", **more}
     return finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=folder, env=environment)
 
 
@@ -144,6 +149,55 @@ def test_reports_of_an_earlier_job_are_not_taken_for_those_of_this_one(checkout:
         assert "no results_metadata.jsonl" in done.stderr
     assert not (checkout.parent / "GITHUB_OUTPUT").exists()
     assert not (checkout.parent / "GITHUB_STEP_SUMMARY").exists()
+
+
+@pytest.mark.parametrize("name", ["score", "compare"])
+def test_no_module_of_the_checkout_is_imported(name: str, checkout: Path) -> None:
+    """Modules of a pull request that are called like those of Python and of the command stay where they are."""
+    for module in ("json", "sys", "evalsuite", "sitecustomize", "usercustomize", "yaml", "pip", "typer"):
+        (checkout / f"{module}.py").write_text(f"open({str(checkout.parent / 'EXECUTED')!r}, 'w')\n")
+    done = called(name, checkout, {"submission": "answers", "compare-to": "main"}, PYTHONPATH=str(checkout), PYTHONSTARTUP="json.py")
+    assert done.returncode == 0, done.stderr
+    assert not (checkout.parent / "EXECUTED").exists()
+    assert not (checkout / ".evalsuite").exists()
+    assert all("python -I " in line or "python" not in line for one in ACTION["runs"]["steps"] for line in one.get("run", "").splitlines())
+
+
+@pytest.mark.parametrize("name", ["score", "compare"])
+@pytest.mark.parametrize("link", ["evalsuite-reports", "evalsuite-reports/report.html", "evalsuite-reports/comparison.html"])
+def test_reports_are_written_through_no_link(name: str, link: str, checkout: Path) -> None:
+    """A pull request whose folder of reports, or a report in it, is a link elsewhere ends the step, and what lies there stays."""
+    target = checkout.parent / "elsewhere"
+    target.mkdir()
+    for file in ("report.html", "comparison.html", "results.json", "comparison.md"):
+        (target / file).write_text("kept")
+    (checkout / link).parent.mkdir(exist_ok=True)
+    (checkout / link).symlink_to(target / Path(link).name if "/" in link else target)
+    done = called(name, checkout, {"submission": "answers", "compare-to": "main"})
+    concerns_it = "/" not in link or ("comparison" in link) == (name == "compare")
+    assert done.returncode == (2 if concerns_it else 0), done.stderr
+    assert ("is a link" in done.stderr) == concerns_it
+    assert {file.name: file.read_text() for file in target.iterdir()} == dict.fromkeys(
+        ("report.html", "comparison.html", "results.json", "comparison.md"), "kept"
+    )
+
+
+def test_a_link_that_appears_meanwhile_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder or file that became a link after the look at it is an error, and what it leads to stays."""
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "work"))
+    monkeypatch.setattr("evalsuite.reports._refuse_links", lambda _: None)
+    for folder in ("work/real", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "elsewhere/r.md").write_text("kept")
+    (tmp_path / "work/folder").symlink_to(tmp_path / "elsewhere")
+    (tmp_path / "work/real/r.md").symlink_to(tmp_path / "elsewhere/r.md")
+    document = Document(name="a", title="a")
+    for name in ("folder/r.md", "real/r.md"):
+        with pytest.raises(OutputError):
+            write(document, tmp_path / "work" / name)
+    assert (tmp_path / "elsewhere/r.md").read_text() == "kept"
+    write(document, tmp_path / "work/new/deep/r.md")
+    assert (tmp_path / "work/new/deep/r.md").is_file()
 
 
 def test_other_actions_are_pinned() -> None:
