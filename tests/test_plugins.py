@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -188,6 +189,23 @@ def test_a_class_may_name_itself_by_a_method(place: Path) -> None:
     )
     done = evalsuite("scorers", "--plugin", "own.py", cwd=place)
     assert "trigram_repetition" in done.stdout
+
+
+def test_a_clean_copy_of_gold_is_what_was_scored(place: Path) -> None:
+    """What importing and running a plugin writes into the gold folder is no part of it: a copy without it verifies and is scored again."""
+    writes = "from pathlib import Path\nPath(__file__).with_name('times.log').open('a').write('x')\n"
+    (place / "gold" / "code").mkdir()
+    (place / "gold" / "code" / "my.py").write_text(PLUGIN + writes)
+    names = ("shout_match", "row_count", "Half", "broken_match")
+    lines = "".join(f'  {name}: "python:code/my.py:{name}"\n' for name in names)
+    (place / "gold" / "suite.yaml").write_text(f"scorers:\n{lines}")
+    shutil.copytree(place / "gold", place / "clean" / "gold")
+    results(place)
+    assert (place / "gold" / "code" / "times.log").exists()
+    # The first of these leaves compiled Python in the copy.
+    assert evalsuite("verify", "out", "--gold", "clean/gold", cwd=place).returncode == 0
+    again = evalsuite("rescore", "out", "--gold", "clean/gold", cwd=place)
+    assert again.returncode == 0, again.stderr
 
 
 def test_gold_is_read_without_its_plugins(place: Path) -> None:

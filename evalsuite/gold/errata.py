@@ -23,6 +23,7 @@ from typing import Any, Final, Literal
 from evalsuite.errors import FaultError, GoldError, did_you_mean
 from evalsuite.gold.spec import MOST_COMPARED, check_of, with_further_scorers
 from evalsuite.gold.yaml_places import yaml_nodes
+from evalsuite.readers.gold_files import is_bytecode
 from evalsuite.readers.paths import FromRoot, Inode, inside
 from evalsuite.types import Check, Gold, GoldInstance
 
@@ -113,7 +114,8 @@ def read_errata(gold: Gold, *, day: date | None = None) -> Errata | None:
 def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     """12 hex digits over what gold says of one instance: its entry in the spec, with the suite's defaults, and its gold files.
 
-    Its files are those in its own folder and those elsewhere that a check names. Blanks in the spec and hidden files do not count.
+    Its files are those in its own folder and those elsewhere that a check names. Blanks in the spec, hidden files and compiled Python do
+    not count.
     """
     said = {
         "instance_id": instance.instance_id,
@@ -123,6 +125,7 @@ def instance_hash(gold: Gold, instance: GoldInstance) -> str:
     own = gold.folder / instance.instance_id
     files = [place for place in sorted(own.rglob("*")) if place.is_file()]
     files = [place for place in files if not any(part.startswith(".") for part in place.relative_to(own).parts)]
+    files = [place for place in files if not is_bytecode(place.relative_to(own).as_posix())]
     values = [value for check in instance.checks for value in check.parameters.values()]
     named = sorted({str(n) for value in values for n in (value if isinstance(value, list) else [value]) if isinstance(n, FromRoot)})
     files += [place for name in named if (place := gold.folder / name).is_file()]

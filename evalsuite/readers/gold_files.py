@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,9 @@ from evalsuite.readers.paths import SPEC_PATTERN, Inode, content_digest, why_no_
 from evalsuite.types import METADATA
 
 SUITE_FILE = "suite.yaml"
+# What suite.yaml says of a plugin, and the folders of gold in layouts where no instance has one of its own.
+_PLUGIN = re.compile(rb"python:[^\n\"']*")
+_SHARED = frozenset({"exec_result", "sql"})
 # How the files of pairs of queries end: BIRD's gold.sql, Spider's gold.txt.
 PAIR_ENDINGS = (".sql", ".txt")
 # Where the gold folder lies in the folder of a benchmark.
@@ -53,8 +57,9 @@ def questions_beside(spec: Path) -> list[Path]:
 class GoldFiles:
     """A gold folder at one look: every file was opened once, for its digest and what the system says of the very bytes behind it.
 
-    `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders but the hidden ones, by
-    name below the folder; `inodes` those of all its files, which no submission may hand in as links.
+    `digests` are the SHA-256 (64 hex digits) of the spec file, suite.yaml and every file in gold's subfolders but the hidden ones and
+    those that running plugins leaves behind (see `_left_behind`), by name below the folder; `inodes` those of all its files, which no
+    submission may hand in as links.
     """
 
     root: str
@@ -88,16 +93,46 @@ def read_gold_files(folder: Path, spec_file: Path | None = None) -> GoldFiles:
     root = os.fspath(spec.parent)
     suite = os.path.join(root, SUITE_FILE)
     digests, stamps = {}, {}
-    others = [os.path.join(root, place.name) for place in questions_beside(spec)] if is_alone(spec) else _nested_files(root)
+    nested = [os.path.join(root, place.name) for place in questions_beside(spec)] if is_alone(spec) else list(_nested_files(root))
+    left = _left_behind(root, spec, nested)
+    others = [file for file in nested if file not in left]
     for file in [os.path.join(root, spec.name), *([suite] if os.path.isfile(suite) else []), *others]:
         name = file[len(root) :].lstrip(os.sep).replace(os.sep, "/")
         with open(file, "rb", buffering=0) as handle:
             stamps[name] = _stamp(os.fstat(handle.fileno()))
             digests[name] = _digest_of_suite(handle.read()) if file == suite else content_digest(handle).hexdigest()
     # Around a file of pairs anything can lie.
-    around = [] if is_alone(spec) else [entry.path for entry in os.scandir(root) if entry.is_file()]
+    around = [] if is_alone(spec) else [*left, *(entry.path for entry in os.scandir(root) if entry.is_file())]
     inodes = _inodes(around).union((stamp[0], stamp[1]) for stamp in stamps.values())
     return GoldFiles(root, digests, inodes, stamps)
+
+
+def is_bytecode(path: str) -> bool:
+    """Whether a file below gold is one that Python compiled, which is no part of gold."""
+    return path.endswith((".pyc", ".pyo")) or "__pycache__" in path.split("/")
+
+
+def _left_behind(root: str, spec: Path, files: Iterable[str]) -> set[str]:
+    """Of the files below gold those that running its plugins may have written: a copy without them is the same gold.
+
+    Compiled Python always is. Where suite.yaml names plugins, so is what is no Python source in a folder that neither an instance nor
+    suite.yaml names, but as the place of a plugin: data that a plugin keeps there is no part of gold, as beside the spec.
+    """
+    names = {file: file[len(root) :].lstrip(os.sep).replace(os.sep, "/") for file in files}
+    left = {file for file, name in names.items() if is_bytecode(name)}
+    suite = Path(root, SUITE_FILE)
+    said = suite.read_bytes() if suite.is_file() else b""
+    if _PLUGIN.search(said) and not is_alone(spec):
+        entries, rest = spec.read_bytes(), _PLUGIN.sub(b"", said)
+        of_gold = {top: _is_named(top, entries, rest) for top in {name.partition("/")[0] for name in names.values()}}
+        left |= {file for file, name in names.items() if not of_gold[name.partition("/")[0]] and not name.endswith(".py")}
+    return left
+
+
+def _is_named(folder: str, entries: bytes, suite: bytes) -> bool:
+    """Whether a folder belongs to an instance, to all of them, or to what suite.yaml names."""
+    written = [name.encode("utf-8", "surrogateescape") for name in (folder, json.dumps(folder)[1:-1])]
+    return folder in _SHARED or any(b'"%b"' % name in entries or b'"%b/' % name in entries or name in suite for name in written)
 
 
 def _digest_of_suite(content: bytes) -> str:

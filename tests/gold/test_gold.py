@@ -12,7 +12,7 @@ from evalsuite.errors import GoldError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.gold.spec import EVALUATION_HINT, PAIRS_HINT
 from evalsuite.lazy import Lazy
-from evalsuite.readers.gold_files import gold_hash, gold_inodes
+from evalsuite.readers.gold_files import gold_hash, gold_inodes, read_gold_files
 from evalsuite.registry import scorer
 from evalsuite.types import Problem, Score
 
@@ -215,6 +215,38 @@ def test_the_hash_depends_on_names_and_contents_and_on_nothing_else(tmp_path: Pa
     changed = gold_hash(two)
     (two / "suite.yaml").write_text("name: x\n")
     assert len({before, renamed, changed, gold_hash(two)}) == 4
+
+
+def test_what_plugins_leave_behind_is_no_part_of_gold(tmp_path: Path) -> None:
+    """Compiled Python never counts, another file that a plugin wrote not where neither an instance nor suite.yaml names its folder."""
+    gold = folder(tmp_path, entry("a"), entry("größe"))
+    plugin = '- {shout: "python:scoring/my.py:shout"}'
+    (gold / "suite.yaml").write_text(f"scorers:\n  {plugin}\nconnections: {{db: {{path: databases/x.sqlite}}}}\n")
+    kept = ["a/r.csv", "größe/r.csv", "databases/x.sqlite", "scoring/my.py", "scoring/parts/helper.py", "exec_result/a.csv"]
+    left = ["__pycache__/my.pyc", "a/__pycache__/my.pyc", "a/my.pyo", "scoring/cache.json", "scoring/parts/x.log", "made/table.csv"]
+    for name in kept:
+        (gold / name).parent.mkdir(parents=True, exist_ok=True)
+        (gold / name).write_text("1")
+    before = gold_hash(gold)
+    for name in left:
+        (gold / name).parent.mkdir(parents=True, exist_ok=True)
+        (gold / name).write_text("2")
+        assert gold_hash(gold) == before, name
+        assert identity(gold / name) in gold_inodes(gold) & read_gold_files(gold).inodes, name
+    for name in kept:
+        (gold / name).write_text("3")
+        assert gold_hash(gold) != before, name
+        (gold / name).write_text("1")
+    assert gold_hash(gold) == before
+    (gold / "suite.yaml").write_text("name: x\n")
+    without = gold_hash(gold)
+    (gold / "made/table.csv").write_text("3")
+    assert gold_hash(gold) != without
+
+
+def identity(file: Path) -> tuple[int, int]:
+    """What the system knows a file by."""
+    return file.stat().st_dev, file.stat().st_ino
 
 
 def test_the_inodes_are_those_of_every_gold_file(tmp_path: Path) -> None:

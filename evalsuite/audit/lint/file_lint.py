@@ -10,7 +10,7 @@ from evalsuite.audit.lint.text_lint import QUESTIONS
 from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.gold.spec import GOLD_QUERY
 from evalsuite.readers.csv_table import csv_rows
-from evalsuite.readers.gold_files import SUITE_FILE, find_spec
+from evalsuite.readers.gold_files import SUITE_FILE, find_spec, is_bytecode
 from evalsuite.readers.paths import FromRoot, inside
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.wording import other_delimiter
@@ -51,7 +51,7 @@ def find_stray_files(book: Book) -> Iterator[Found]:
     shared |= {"sql"} if shared else set()
     # Gold that is one file has no folder of its own, and nothing stands in it.
     for folder in sorted(place for place in book.folder.glob("*") if place.is_dir() and not place.name.startswith(".")):
-        if folder.name in shared:
+        if folder.name in shared or is_bytecode(folder.name):
             continue
         if folder.name not in book.raw:
             yield _found_at(book, "stray-folder", "", f"{folder.name}/ belongs to no instance", "remove it, or add the instance")
