@@ -120,9 +120,13 @@ def children_hear_signals() -> Iterator[None]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the longer versions (marker `slow`) out of the test line: they run only where `-m` names them."""
-    if "slow" in config.getoption("-m"):
-        return
-    slow = [item for item in items if item.get_closest_marker("slow")]
-    config.hook.pytest_deselected(items=slow)
-    items[:] = [item for item in items if not item.get_closest_marker("slow")]
+    """Leave longer versions (marker `slow`) and live references (`upstream`) out of the test line: they run only where `-m` names them."""
+    left_out = [
+        item
+        for item in items
+        for marker in ("slow", "upstream")
+        if marker not in config.getoption("-m") and item.get_closest_marker(marker)
+    ]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]

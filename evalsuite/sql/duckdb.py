@@ -1,7 +1,6 @@
 """DuckDB: a database file, or a folder of .csv and .parquet files with a view for each; locked down before a statement is seen."""
 
 import contextlib
-import json
 import logging
 from collections.abc import Generator, Iterator, Sequence
 from datetime import date, datetime, time
@@ -13,6 +12,7 @@ from evalsuite.sql.arrow_stream import StreamError
 from evalsuite.sql.cell_forms import INSTANT, INTEGERS, decode
 from evalsuite.sql.clock import asks_time, duckdb_macros, frozen
 from evalsuite.sql.duckdb_lines import line_query, read_lines
+from evalsuite.sql.duckdb_statement import refuse_changes
 from evalsuite.sql.session import (
     NOT_SELECT,
     OUTSIDE,
@@ -55,9 +55,6 @@ _READERS = {".csv": "read_csv", ".parquet": "read_parquet"}
 # The text of each view and macro that the database brings.
 _MADE = """SELECT sql FROM duckdb_views() WHERE NOT internal
 UNION ALL SELECT macro_definition FROM duckdb_functions() WHERE NOT internal"""
-# What a serialised statement may consist of; since 2.0 a WITH can hold an INSERT.
-_NODES = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
-_SHOW = "SHOW_REF"
 # Types whose cells are neutral as duckdb gives them.
 _NEUTRAL = INTEGERS | {"DOUBLE", "FLOAT", "BOOLEAN", "VARCHAR", "BLOB"}
 # The client makes other values of these than the database holds (an infinite date becomes the last day), so their text is fetched.
@@ -147,7 +144,7 @@ class DuckdbSession:
         """The result of one SELECT, chunk by chunk."""
         sql = frozen(sql, "duckdb", self._clock)
         with _faults(sql):
-            self._check(sql)
+            refuse_changes(self.connection, sql)
             described = self.connection.execute(f"DESCRIBE {sql}").fetchall()
             header, types = tuple(str(row[0]) for row in described), tuple(_type_name(str(row[1])) for row in described)
             names = ", ".join(f"c{index}" for index in range(len(header)))
@@ -159,22 +156,6 @@ class DuckdbSession:
             # A line of its own for the bracket: the statement may end in a comment.
             self.connection.execute(f"SELECT {', '.join(expressions)} FROM (\n{sql}\n) AS answer({names})")
         return Stream(header=header, types=types, chunks=self._chunks(own))
-
-    def _check(self, sql: str) -> None:
-        """Raise unless duckdb's own parser takes the text for one SELECT that only selects."""
-        import duckdb
-
-        statements = self.connection.extract_statements(sql)
-        if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-            raise not_allowed(NOT_SELECT, f"this is {statements[0].type.name}" if len(statements) == 1 else f"{len(statements)} statements")
-        row = self.connection.execute("SELECT system.main.json_serialize_sql($1)", [sql]).fetchone()
-        tree = json.loads(row[0]) if row else {"error": True}
-        if tree["error"]:
-            raise not_allowed(NOT_SELECT)
-        kinds = set(_node_kinds(tree))
-        refused = sorted(kind for kind in kinds if kind == _SHOW or (kind.endswith("_NODE") and kind not in _NODES))
-        if refused:
-            raise not_allowed(NOT_SELECT, ", ".join(kind.removesuffix("_NODE") for kind in refused))
 
     def _chunks(self, types: Sequence[str]) -> Iterator[Sequence[Sequence[Any]]]:
         with _faults():
@@ -215,19 +196,6 @@ class DuckdbSession:
         if self._lines is not None:
             self._lines.close()
         self.connection.close()
-
-
-def _node_kinds(tree: Any) -> Iterator[str]:
-    """Every `type` of a serialised statement that names a node; walked without recursion."""
-    todo = [tree]
-    while todo:
-        item = todo.pop()
-        if isinstance(item, dict):
-            if isinstance(item.get("type"), str):
-                yield item["type"]
-            todo.extend(item.values())
-        elif isinstance(item, list):
-            todo.extend(item)
 
 
 def _is_nested(type_: str) -> bool:
@@ -287,6 +255,8 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
         return not_allowed(OUTSIDE, part_named(text, sql) or "a file is opened")
     if isinstance(error, duckdb.CatalogException) and "extension" in text.partition("\n")[0]:
         return not_allowed(OUTSIDE, part_named(text, sql))
+    if isinstance(error, duckdb.InvalidInputException) and "configuration has been locked" in text:
+        return not_allowed(OUTSIDE, "a setting is changed")
     if isinstance(error, duckdb.InvalidInputException) and "read-only" in text:
         return not_allowed(NOT_SELECT, "this changes the database")
     if "expression depth" in text or isinstance(error, RecursionError):

@@ -3,7 +3,6 @@
 import contextlib
 import logging
 import os
-import re
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.cell_forms import INSTANT
 from evalsuite.sql.clock import frozen
+from evalsuite.sql.postgres_calls import refuse_side_effects
 from evalsuite.sql.postgres_lines import line_query, lines_of
 from evalsuite.sql.postgres_state import fingerprint
 from evalsuite.sql.session import (
@@ -28,7 +28,7 @@ from evalsuite.sql.session import (
     server_gone,
     sql_error,
 )
-from evalsuite.sql.statement import POSTGRES, called_names
+from evalsuite.sql.statement import POSTGRES, changes
 
 _log = logging.getLogger(__name__)
 
@@ -55,19 +55,6 @@ _TIME_TYPES = ("date", "time", "timetz", "timestamp", "timestamptz")
 _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
 # Roles beyond a superuser's own that let a SELECT read files of the server or start programs there.
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
-# A read-only transaction keeps a volatile function from writing tables, and from nothing else: messages, locks, signals to other sessions
-# and files of the server outlive it. These do none of that.
-_HARMLESS = frozenset(
-    {
-        *("random", "random_normal", "setseed", "clock_timestamp", "timeofday", "currval", "lastval"),
-        *("gen_random_uuid", "uuidv4", "uuidv7", "uuid_generate_v1", "uuid_generate_v4"),
-        *("pg_sleep", "pg_sleep_for", "pg_sleep_until"),
-        *(f"pg_{what}_size" for what in ("relation", "table", "indexes", "total_relation", "database", "tablespace")),
-    }
-)
-# They are volatile by no word of theirs, and run a text as SQL.
-_RUN_TEXTS = ("crosstab", "crosstab2", "crosstab3", "crosstab4", "connectby", "xpath_table")
-_VOLATILE = "SELECT DISTINCT proname FROM pg_proc WHERE proname = ANY(%s) AND (provolatile = 'v' OR proname = ANY(%s)) ORDER BY 1"
 # The first two letters of what a server says that ends a session, and what psycopg says of a server that says nothing any more.
 _ENDED = ("57P01", "57P02", "57P03", "08")
 
@@ -123,7 +110,7 @@ class PostgresSession:
 
     def __init__(self, connection: Any, limits: QueryLimits, functions: frozenset[str] = frozenset()) -> None:
         self.connection = connection
-        self._allowed = _HARMLESS | functions
+        self._functions = functions
         self._limits = limits
         self._cursor: Any = None
         from psycopg.types.string import TextLoader
@@ -155,14 +142,15 @@ class PostgresSession:
         with self._faults(sql):
             self.connection.rollback()
             sql = frozen(sql, "postgres", self._limits.clock, self._are_times)
-            self._refuse_side_effects(sql)
+            refuse_side_effects(self.connection, sql, self._functions)
             self.connection.execute(f"SET LOCAL statement_timeout = {max(1, int(self._limits.seconds * 1000))}")
             # DECLARE takes a SELECT or VALUES without any changing part; sent as one prepared message it cannot hold two statements.
             self._open_cursor(sql)
-            described = self._cursor.description
+            # A SELECT of no columns has none.
+            described = self._cursor.description or []
             header, types = tuple(str(column.name) for column in described), tuple(map(self._type_name, described))
             own = list(map(self._own_name, described))
-            if as_text and (written := line_query(sql, own)):
+            if as_text and own and (written := line_query(sql, own)):
                 self._cursor.close()
                 self._open_cursor(written)
                 return Stream(header=header, types=types, chunks=iter(()), lines=self._lines(own))
@@ -171,14 +159,6 @@ class PostgresSession:
     def _open_cursor(self, sql: str) -> None:
         self._cursor = self.connection.cursor(name="evalsuite")
         self._cursor.execute(sql)
-
-    def _refuse_side_effects(self, sql: str) -> None:
-        """Raise SQL_NOT_ALLOWED where the statement calls a function that could leave more behind than its result."""
-        if re.search(r"\bu&\s*\"", sql, re.IGNORECASE):
-            raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
-        names = sorted(called_names(sql, POSTGRES) - self._allowed)
-        if names and (found := self.connection.execute(_VOLATILE, (names, list(_RUN_TEXTS))).fetchone()):
-            raise not_allowed(f"{OUTSIDE}: the function {found[0]} can leave more behind than its result")
 
     def _are_times(self, sql: str, n: int) -> list[bool]:
         """Which of the n parameters of a statement the server reads as times; nothing runs. None where it cannot say."""
@@ -265,7 +245,7 @@ class PostgresSession:
         if state == "42601":
             # Besides plain errors: two statements, and all that DECLARE does not take. Only_statement told most of them apart.
             return sql_error("syntax")
-        if state in ("25006", "0A000", "42P11"):
+        if state in ("25006", "42P11") or (state == "0A000" and changes(sql, POSTGRES)):
             return not_allowed(NOT_SELECT, part_named(str(error), sql))
         if state == "42501":
             return not_allowed(OUTSIDE, part_named(str(error), sql))

@@ -42,6 +42,21 @@ _NO_FILE = frozenset({"SQLITE_IOERR_GETTEMPPATH", "SQLITE_IOERR_WRITE", "SQLITE_
 NO_TEMPORARY_FILE = "the statement needs a temporary file, and none may be written"
 _RECURSIVE = 33
 _ALLOWED = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, _RECURSIVE})
+# What a SELECT asks through a table such as `pragma_table_info`, about the database and the build, not where the file lies; and the
+# settings that it reads so, and may not set.
+_PRAGMAS = frozenset(
+    {
+        *("table_info", "table_xinfo", "table_list", "index_list", "index_info", "index_xinfo", "foreign_key_list", "foreign_key_check"),
+        *("collation_list", "function_list", "module_list", "pragma_list", "compile_options", "integrity_check", "quick_check"),
+    }
+)
+_SETTINGS = frozenset(
+    {
+        *("application_id", "data_version", "encoding", "freelist_count", "page_count", "page_size", "schema_version", "user_version"),
+        *("auto_vacuum", "automatic_index", "cache_size", "default_cache_size", "foreign_keys", "journal_mode", "journal_size_limit"),
+        *("locking_mode", "max_page_count", "query_only", "recursive_triggers", "secure_delete", "synchronous", "temp_store", "threads"),
+    }
+)
 # What a refused action is called; `first` of the authorizer is then its name.
 _ACTIONS = {
     sqlite3.SQLITE_PRAGMA: "PRAGMA",
@@ -49,7 +64,6 @@ _ACTIONS = {
     sqlite3.SQLITE_INSERT: "INSERT INTO",
     sqlite3.SQLITE_UPDATE: "UPDATE",
     sqlite3.SQLITE_DELETE: "DELETE FROM",
-    sqlite3.SQLITE_TRANSACTION: "a transaction",
 }
 # Functions that reach outside the database, where a build of SQLite has them.
 _FORBIDDEN = frozenset({"load_extension", "readfile", "writefile", "edit", "fts3_tokenizer", "sqlite_log", "lsdir", "fsdir"})
@@ -109,6 +123,17 @@ def writes_nothing() -> bool:
     return resource.getrlimit(resource.RLIMIT_FSIZE)[0] == 0
 
 
+def _is_virtual_table(action: int, first: str | None, second: str | None) -> bool:
+    """Whether an action is one by which a virtual table describes itself or reads what it shows.
+
+    SQLite declares such a table with an UPDATE of the schema that is not executed; that of a statement it refuses itself. No statement that
+    begins as a SELECT begins a transaction: what checks an R*Tree does.
+    """
+    if action == sqlite3.SQLITE_PRAGMA:
+        return first in _PRAGMAS or (first in _SETTINGS and second is None)
+    return action == sqlite3.SQLITE_TRANSACTION or (action, first) == (sqlite3.SQLITE_UPDATE, "sqlite_master")
+
+
 def _head(path: Path) -> bytes:
     with path.open("rb") as handle:
         return handle.read(len(_MAGIC))
@@ -139,13 +164,21 @@ class SqliteSession:
             self.connection.setlimit(limit, value)
         if limits.clock:
             freeze_sqlite(self.connection, limits.clock)
+        self._open_virtual_tables()
         self.connection.set_authorizer(self._authorise)
 
+    def _open_virtual_tables(self) -> None:
+        """Let the file's own virtual tables prepare what they will never run: an R*Tree its INSERT, which the authorizer would refuse."""
+        # What cannot be read is told of by the statement itself.
+        with contextlib.suppress(sqlite3.Error):
+            for (name,) in self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND rootpage = 0").fetchall():
+                quoted = name.replace('"', '""')
+                with contextlib.suppress(sqlite3.Error):
+                    self.connection.execute(f'SELECT 1 FROM "{quoted}" LIMIT 0')
+
     def _authorise(self, action: int, first: str | None, second: str | None, database: str | None, inner: str | None) -> int:
-        if action not in _ALLOWED:
-            # What a virtual table, such as that of a PRAGMA, writes down of itself when it is named.
-            what = "a virtual table" if first == "sqlite_master" else f"{_ACTIONS.get(action, 'this is another statement')} {first or ''}"
-            self._refused = NOT_SELECT, what
+        if action not in _ALLOWED and not _is_virtual_table(action, first, second):
+            self._refused = NOT_SELECT, f"{_ACTIONS.get(action, 'this is another statement')} {first or ''}"
         elif action == sqlite3.SQLITE_FUNCTION and (second or "").lower() in _FORBIDDEN:
             self._refused = OUTSIDE, f"{second}()"
         else:
@@ -185,7 +218,7 @@ class SqliteSession:
         name, text = str(getattr(error, "sqlite_errorname", "") or ""), str(error)
         if any(self._refused):
             return not_allowed(*self._refused)
-        if "one statement at a time" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
+        if "one statement at a time" in text or "may not be modified" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
             return not_allowed(NOT_SELECT)
         if name == "SQLITE_INTERRUPT":
             return FaultError("TIMEOUT", f"the statement took longer than {self._seconds:g} seconds (limit seconds)")

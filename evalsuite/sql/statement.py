@@ -56,7 +56,9 @@ POSTGRES = Dialect(
     line_comment=r"--[^\n\r]*",
     nested_comments=True,
 )
-DUCKDB = replace(POSTGRES, first_words=(*POSTGRES.first_words, "from"))
+# Beside a SELECT: what DuckDB itself reads as one.
+_READ_AS_SELECT = ("from", "pivot", "pivot_wider", "unpivot", "pivot_longer", "summarize", "describe", "desc", "show")
+DUCKDB = replace(POSTGRES, first_words=(*POSTGRES.first_words, *_READ_AS_SELECT))
 SQLITE = Dialect(quotes=(_STRING, _NAME, r"`(?:[^`]|``)*`", r"\[[^\]]*\]"), openers=r"['\"`\[]")
 SNOWFLAKE = Dialect(quotes=(_ESCAPED, _NAME, r"\$\$.*?\$\$"), openers=r"['\"]|\$\$", line_comment=r"(?:--|//)[^\n]*")
 BIGQUERY = Dialect(
@@ -152,18 +154,29 @@ def _token(dialect: Dialect) -> re.Pattern[str]:
     return re.compile("|".join([*dialect.quotes, dialect.line_comment, r"/\*", f"(?P<open>{dialect.openers})"]), re.S)
 
 
+def changes(sql: str, dialect: Dialect) -> str:
+    """The first words of a change in the text, such as `delete from`; empty without. Raises `FaultError` where a quote is not closed."""
+    found = re.search(r"\b(?:insert\s+(?:or\s+\w+\s+)?into|delete\s+from|merge\s+into|update\s+\S+\s+set)\b", blanked(sql, dialect), re.I)
+    return found[0] if found else ""
+
+
 def called_names(sql: str, dialect: Dialect) -> set[str]:
     """The names before an opening bracket: of functions, as the server looks them up, and of some words that are none.
 
     Unquoted ones are in small letters. Raises `FaultError` SQL_ERROR where a quote is not closed.
     """
+    return {name for name, _ in calls(sql, dialect)}
+
+
+def calls(sql: str, dialect: Dialect) -> Iterator[tuple[str, int]]:
+    """Each of `called_names` with the place behind its bracket, as often as it stands in the statement."""
     blank, quoted, bracket = blanked(sql, dialect), re.compile(dialect.name), re.compile(r"\s*\(")
-    names = {found[1].lower() for found in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank)}
+    for found in re.finditer(r"(?<![\w$])([^\W\d][\w$]*+)\s*+\(", blank):
+        yield found[1].lower(), found.end()
     for mark in re.finditer("_", blank):
         name = quoted.match(sql, mark.start())
-        if name and bracket.match(blank, name.end()):
-            names.add(name[0][1:-1].replace('""', '"'))
-    return names
+        if name and (opened := bracket.match(blank, name.end())):
+            yield name[0][1:-1].replace('""', '"'), opened.end()
 
 
 def _comment_end(sql: str, position: int, *, nested: bool) -> int:
