@@ -33,6 +33,7 @@ _KEYS: Final[Mapping[str, Any]] = {
     "options.layout": str,
     "options.mode": str,
     "options.shard": str,
+    "options.live_gold": bool,
     "options.as_of": str,
     "options.questions": str,
     "options.allow_programs": bool,
@@ -74,7 +75,7 @@ OWN_WORDS: Final = ("receipt", "metadata")
 VERSIONS: Final = frozenset({"evalsuite", *VERDICT_PACKAGES})
 # Deeper than any answer is read, and so than anything that a run says of one.
 _DEEPEST: Final = 200
-_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "as_of", "questions", "allow_programs", "invalid_as", "ves")
+_OPTIONAL_OPTIONS: Final = ("layout", "mode", "shard", "live_gold", "as_of", "questions", "allow_programs", "invalid_as", "ves")
 _OPTIONAL: Final = frozenset(
     {"corrections", "root", "judge", "sql", "living_gold", "databases", *(f"options.{name}" for name in _OPTIONAL_OPTIONS)}
 )

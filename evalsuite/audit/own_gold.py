@@ -154,7 +154,7 @@ def check_gold(
     ):
         tasks = [_task(instance, None, gold, scratch, limits) for instance in gold.instances]
         by_the_day = [] if limits[CLOCK] else list(by_the_clock(tasks, asked.connections))
-        for task in asked.living_gold(tasks).tasks:
+        for task in asked.living_gold(tasks, submitted=False).tasks:
             for check in task.instance.checks:
                 try:
                     trials.append(_trial(gold, task, check))

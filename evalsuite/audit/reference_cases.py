@@ -159,6 +159,10 @@ def _odd(rng: random.Random, n: int) -> Any:
     return rng.choice(([], [-1], [0, 0], [n], [-n - 1], [0, -1], [n - 1, 0]))
 
 
+def _bare(rng: random.Random, n: int) -> int:
+    return rng.choice((0, 0, 1, n - 1, -1, n))
+
+
 def _several(choose: Callable[[random.Random, int], Any], n_golds: int = 3) -> Maker:
     """The answer is one of some golds, or none of them but for a column; `condition_cols` is what `choose` says, nothing where None."""
 
@@ -239,6 +243,8 @@ _RULES: Final[dict[str, dict[str, tuple[tuple[Reference, ...], Maker]]]] = {
         **{name: (EVERY, _one_table(edit)) for name, edit in EDITS.items()},
         "condition_cols": (EVERY, _columns_asked(_some)),
         "condition_cols, odd ones": (EVERY, _columns_asked(_odd)),
+        "condition_cols, a number by itself": (EVERY, _columns_asked(_bare)),
+        "several golds, condition_cols a number": (EVERY, _several(lambda rng, _: rng.choice((0, 1)))),
         "several golds": (EVERY, _several(lambda *_: None)),
         "several golds, condition_cols of each": (
             EVERY,

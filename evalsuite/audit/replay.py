@@ -21,7 +21,7 @@ from evalsuite.readers.submission_files import file_contents, hash_of, unsure_of
 from evalsuite.run.corrected import correct, unapplied
 from evalsuite.run.databases import Databases
 from evalsuite.run.forensics import with_notes
-from evalsuite.run.gold_queries import query_files
+from evalsuite.run.gold_queries import is_judged_by, query_files
 from evalsuite.run.judged import asks_judge, is_batch
 from evalsuite.run.plan import by_tag, plan, rules_of, signature_of, warnings_of
 from evalsuite.run.scoring import Options, Run
@@ -98,7 +98,7 @@ def replay_of(
             early = [None if databases_folder is not None and is_pair(variant) else settle_early(variant) for variant in variants]
             if early[0] is not None and None not in early:
                 settled[name] = early[0]
-            elif why := _outside(variants, databases):
+            elif why := _outside(variants, databases, live=options.live_gold):
                 outside[name] = why
     return Replay(
         gold=gold,
@@ -130,6 +130,7 @@ def _options(run: Mapping[str, Any]) -> Options:
         layout=said.get("layout"),
         mode=said.get("mode"),
         shard=parse_shard(said.get("shard")),
+        live_gold=said.get("live_gold", False),
         as_of=said.get("as_of"),
         allow_programs=said.get("allow_programs", False),
         invalid_as=said.get("invalid_as"),
@@ -150,10 +151,10 @@ def chosen_in(run: Mapping[str, Any], gold: Gold) -> Rule | None:
     return known[word]
 
 
-def _outside(variants: Sequence[Task], databases: Databases) -> str:
+def _outside(variants: Sequence[Task], databases: Databases, *, live: bool) -> str:
     """Why a task, as gold has it and as the errata patch it, cannot be scored again offline; empty where it can.
 
-    Said by gold and by what was handed in, never by the run.
+    Said by gold and by what was handed in, and by `live`, whether the run took gold from queries where there is a table too.
     """
     for task in variants:
         batch = [check.scorer for check in task.instance.checks if SCORERS.load(check.scorer).marker.reads == "batch"]
@@ -161,7 +162,8 @@ def _outside(variants: Sequence[Task], databases: Databases) -> str:
             return JUDGE
         if has_query(task) and _leads_away(task, databases):
             return QUERY
-        if any(query_files(task, check) for check in task.instance.checks) and _leads_away(task, databases, gold=True):
+        living = any(query_files(task, check, live=live) for check in task.instance.checks if is_judged_by(task, check))
+        if living and _leads_away(task, databases, gold=True):
             return LIVING
     return ""
 

@@ -21,7 +21,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.pairs import EVALUATORS, files_of
 from evalsuite.sql.session import Connection, QueryLimits, existing
-from evalsuite.types import Gold, GoldInstance
+from evalsuite.types import Check, Gold, GoldInstance
 from evalsuite.walls.jail import can_jail
 
 # The package of an engine's client.
@@ -31,32 +31,40 @@ Absent = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Need:
-    """Something that is not here, what to do about it in one line, and the instances that cannot be judged without it."""
+    """Something that is not here, what to do about it in one line, and the instances that cannot be judged without it.
+
+    `only_queries`: what cannot be judged of them are answers that are queries.
+    """
 
     what: str
     mend: str
     instances: tuple[str, ...]
+    only_queries: bool = False
 
 
 def needs_of(folder: Path, *, databases: Path | None = None, questions: Path | None = None) -> tuple[Gold, list[Need]]:
     """(the gold, what it needs that is not here), that of most instances first. Raises as `read_gold` and `read_connections` do."""
     gold = read_gold(folder, questions=questions)
     connections = read_connections(gold.folder if gold.folder.is_dir() else gold.folder.parent, databases=databases)
-    found: dict[Absent, list[str]] = {}
+    found: dict[tuple[str, str, bool], list[str]] = {}
     for instance in gold.instances:
-        for absent in dict.fromkeys(_absent(gold, instance, connections)):
+        named = [(*absent, False) for absent in _absent(gold, instance)]
+        if not any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
+            gold_asks = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
+            named += [(*absent, not gold_asks) for absent in _absent_connection(instance, connections, gold_asks=gold_asks)]
+        else:
+            named += [(*absent, False) for check in instance.checks for absent in _absent_files(check, connections)]
+        for absent in dict.fromkeys(named):
             found.setdefault(absent, []).append(instance.instance_id)
-    needs = [Need(what=what, mend=mend, instances=tuple(ids)) for (what, mend), ids in found.items()]
+    needs = [Need(what=what, mend=mend, instances=tuple(ids), only_queries=only) for (what, mend, only), ids in found.items()]
     return gold, sorted(needs, key=lambda need: -len(need.instances))
 
 
-def _absent(gold: Gold, instance: GoldInstance, connections: Connections) -> Iterator[Absent]:
-    """(what is not here, what mends it), of one instance."""
-    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
+def _absent(gold: Gold, instance: GoldInstance) -> Iterator[Absent]:
+    """(what is not here, what mends it), of one instance but for its databases."""
     for check in instance.checks:
         entry = SCORERS.load(check.scorer)
         if entry.marker.reads == "query":
-            yield from _absent_files(check.parameters, connections)
             continue
         for problem in check.problems:
             if problem.blocks and problem.code != "NEEDS_CONNECTION":
@@ -66,14 +74,16 @@ def _absent(gold: Gold, instance: GoldInstance, connections: Connections) -> Ite
             yield FAULTS["NO_JUDGE"].message, FAULTS["NO_JUDGE"].hint
         if runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})]) and not can_jail():
             yield "no jail for programs on this machine", "run them in a container that gives user namespaces, or --allow-programs"
-    if any(SCORERS.load(check.scorer).marker.reads == "query" for check in instance.checks):
-        return
+
+
+def _absent_connection(instance: GoldInstance, connections: Connections, *, gold_asks: bool) -> Iterator[Absent]:
+    """The same of the connection that answers run through, and gold where it is a query (`gold_asks`)."""
+    named = next((check.parameters for check in instance.checks if any(check.parameters.get(key) for key in CONNECTION_PARAMETERS)), None)
     try:
         connection = connections.of_instance(instance, named)
-        needs_one = any(problem.code == "NEEDS_CONNECTION" for check in instance.checks for problem in check.problems)
         if connection is not None:
             yield from _absent_client(connection)
-        elif needs_one:
+        elif gold_asks:
             yield (
                 "its gold is a query, and no connection is configured for it",
                 "name the instance in connections.yaml (docs/connections.md)",
@@ -97,9 +107,11 @@ def _absent_client(connection: Connection) -> Iterator[Absent]:
     yield f"{connection.engine} needs its client library", extra_line(engine.extra or connection.engine)
 
 
-def _absent_files(parameters: object, connections: Connections) -> Iterator[Absent]:
+def _absent_files(check: Check, connections: Connections) -> Iterator[Absent]:
     """The files of the database that a pair of queries asks."""
-    assert isinstance(parameters, dict)
+    parameters = check.parameters
+    if SCORERS.load(check.scorer).marker.reads != "query":
+        return
     name, evaluator = str(parameters.get("database", "")), EVALUATORS[str(parameters.get("evaluator", "bird-ex"))]
     if connections.databases is None:
         yield "where do the databases lie that the queries ask?", "--databases DIR"

@@ -14,6 +14,7 @@ from evalsuite.cli.options import (
     Json,
     JudgeFile,
     Layout,
+    LiveGold,
     Mode,
     OfRun,
     Questions,
@@ -58,6 +59,7 @@ def check_command(
     databases: Databases = None,
     questions: Questions = None,
     frozen_clock: FrozenClock = None,
+    live_gold: LiveGold = False,
     layout: Layout = None,
     mode: Mode = None,
 ) -> int:
@@ -90,6 +92,7 @@ def check_command(
         chosen = chosen or rule(str(entry.run["options"].get("rules") or "official"))
         questions = questions_of(entry, questions)
         layout, mode = layout or entry.run["gold"]["layout"], mode or entry.run["options"].get("mode")
+        live_gold = live_gold or entry.run["options"].get("live_gold", False)
     if result_dir is not None:
         if ctx.args or prediction:
             word = ctx.args[0] if ctx.args else "--prediction"
@@ -103,6 +106,7 @@ def check_command(
             "layout": evaluator or layout,
             "mode": mode,
             "allow_programs": code.allow_programs,
+            "live_gold": live_gold,
             "limits": limits,
         }
         named = folders or ([] if gold_of_run else [Path("gold")])
@@ -111,7 +115,13 @@ def check_command(
             value = _check_instance(name, *places, chosen, read, level=reveal, explain=explain, as_json=json_)
     elif only_for_instances := [
         option
-        for option, given in {"--explain": explain, "--databases": databases, "--frozen-clock": frozen_clock, "--reveal": reveal}.items()
+        for option, given in {
+            "--explain": explain,
+            "--databases": databases,
+            "--frozen-clock": frozen_clock,
+            "--live-gold": live_gold,
+            "--reveal": reveal,
+        }.items()
         if given
     ]:
         option = only_for_instances[0]

@@ -37,6 +37,10 @@ Questions = Annotated[
         help="the file of questions that says which database is asked [default: spider2-*.jsonl beside gold]", metavar="FILE.jsonl"
     ),
 ]
+LiveGold = Annotated[
+    bool,
+    typer.Option("--live-gold", "--live_gold", help="take gold from its query wherever there is one, also where there is a gold table"),
+]
 Mode = Annotated[
     str | None,
     typer.Option("--mode", help="lite and snow: what the answers are [default: the files that are there]", metavar="sql|exec_result"),

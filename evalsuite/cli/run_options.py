@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from evalsuite.cli.options import AllowUnscored, FailUnder, FrozenClock, Layout, Limit, Mode, Questions, Quiet, limits_of, share
+from evalsuite.cli.options import AllowUnscored, FailUnder, FrozenClock, Layout, Limit, LiveGold, Mode, Questions, Quiet, limits_of, share
 from evalsuite.cli.showing import Showing
 from evalsuite.errors import EXIT_GATE, EXIT_NOTHING, EXIT_OK, EXIT_UNSCORABLE, UsageError
 
@@ -100,6 +100,7 @@ class Reading:
     layout: Layout = None
     mode: Mode = None
     questions: Questions = None
+    live_gold: LiveGold = False
     gold_cache: Annotated[
         Path | None,
         typer.Option("--gold-cache", "--gold_cache", help="keep gold that queries give here, and take it from here", metavar="DIR"),
@@ -127,9 +128,8 @@ class Reading:
         """The fields of `Options` that these are. Raises `UsageError`."""
         if self.gold_cache is not None and self.gold_cache.exists() and not self.gold_cache.is_dir():
             raise UsageError(f"--gold-cache {self.gold_cache}: not a folder", hint="name a folder; it is made where there is none")
-        same = {
-            name: getattr(self, name) for name in ("layout", "mode", "questions", "gold_cache", "as_of", "ves", "executor", "scheduler")
-        }
+        names = ("layout", "mode", "questions", "live_gold", "gold_cache", "as_of", "ves", "executor", "scheduler")
+        same = {name: getattr(self, name) for name in names}
         billed = {} if self.max_bytes_billed is None else {"billed_bytes": self.max_bytes_billed}
         return {**same, "limits": {**limits_of(self.limit, self.frozen_clock), **billed}, "tell": _tell}
 

@@ -108,13 +108,14 @@ def connections_test(
 
 def _tried(connections: "Connections", name: str, seconds: float, sql: str) -> tuple[bool, str]:
     """(whether it works, what to say of it)."""
+    from evalsuite.gold.checkout import with_login
     from evalsuite.sql import ENGINES, open_session
     from evalsuite.sql.execute import ask
     from evalsuite.sql.session import QueryLimits
     from evalsuite.sql.statement import only_statement
 
     try:
-        connection = connections.get(name)
+        connection = with_login(connections.get(name))
         limits = QueryLimits(seconds=seconds)
         with contextlib.closing(open_session(connection, limits)) as session:
             executed = ask(session, only_statement(sql, ENGINES[connection.engine].dialect), limits)
@@ -184,6 +185,9 @@ def _show_needs(gold: Path, databases: Path | None, questions: Path | None, *, a
         print(clean(f" {len(need.instances)} instance{several}: {need.what}"))
         print(clean(f"   mend: {need.mend}"))
         print(clean(f"   {listed(need.instances)}"))
+    if any(need.only_queries for need in needs):
+        n_tables = n - len({id_ for need in needs if not need.only_queries for id_ in need.instances})
+        print(f" note: answers that are files need no connection: those to {n_tables} of {n} instances can be scored")
     ready = f"{n - len(lacking)} of {n} instances have all they need"
     print(f"done: {ready}" if lacking else f"done: all {n} instances have what they need")
     return EXIT_OK

@@ -93,7 +93,8 @@ def explain_results(
         tasks = [task for task in tasks if task not in judged]
         if edits:
             # Gold that a query gives costs a query: a report, which explains many instances, shows what the run kept.
-            tasks = list(queries.living_gold(tasks).tasks)
+            live = any(result.detail("gold_from") == "query" for result in (results or {}).values())
+            tasks = list(queries.living_gold(tasks, live=live).tasks)
         answers = queries.sql_answers(pool.results, None, inodes)
         for result in answers.results(tasks):
             evidence = result.details.get(_KEY)

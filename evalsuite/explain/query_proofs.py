@@ -20,6 +20,7 @@ from evalsuite.readers.limits import CLOCK
 from evalsuite.readers.paths import FromRoot
 from evalsuite.run.gold_queries import check_as_of, known_queries, with_as_of
 from evalsuite.scorers import SCORERS
+from evalsuite.sql import is_embedded
 from evalsuite.sql.query_edits import QueryEdit
 from evalsuite.types import Check, Fault, Result, Rule, Task
 from evalsuite.workers.calls import Calls
@@ -121,6 +122,9 @@ class QueryProofs:
         """Both queries of a check of tables as far as they are there, and the connection; None where there is neither, or no connection."""
         connection, gold, answer = self._texts(task, check)
         if connection is None or connection.engine in _BILLED or not (gold or answer):
+            return None
+        if not answer and not is_embedded(connection):
+            # No server is asked about an answer that is a file.
             return None
         return _Queried(task, check, connection, gold, answer, self.databases, self.answers.place_of(task))
 

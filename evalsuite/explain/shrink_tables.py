@@ -12,6 +12,7 @@ from evalsuite.causes.row_repairs import pick
 from evalsuite.causes.table_alignment import Alignment
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.explain.shrink import Shrinker, smallest
+from evalsuite.tables.condition_columns import is_bare
 from evalsuite.types import Rule, Table
 
 # Above this many rows scrambled ones are put right; above that many another reason will do, too.
@@ -210,7 +211,8 @@ def _hashable(value: Any) -> Any:
 
 def _fewer_columns(case: Case, keeps: Keeps) -> Case:
     """The case without the columns that do not matter, pair of tables by pair; `condition_cols` counts those that are left."""
-    flat = case.parameters.get("condition_cols") or ()
+    given = case.parameters.get("condition_cols")
+    flat = [given] if is_bare(given) else given or ()
     shared = bool(flat) and sum(key[0] == "gold" for key in case.tables) > 1 and all(isinstance(item, int) for item in flat)
     # Parameters may speak of gold columns in a way that cannot be counted anew.
     by_name = any(isinstance(case.parameters.get(name), Mapping) for name in ("abs_tol", "rel_tol"))
@@ -249,6 +251,8 @@ def _with_columns(case: Case, keys: tuple[Key, Key], i: int, kept: Sequence[Colu
 
 def _counted_anew(spec: Any, i: int, places: Mapping[int, int], n_before: int) -> Any:
     """`condition_cols` for the columns that are left; None where nothing of what counted is left."""
+    if is_bare(spec):
+        return places.get(spec % n_before)
     if not spec:
         return spec if spec is not None else []
     nested = any(isinstance(item, list | tuple) or item is None for item in spec)

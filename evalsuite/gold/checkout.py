@@ -6,10 +6,11 @@ BigQuery, sf* is Snowflake, and in Snow every instance is.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evalsuite.errors import FaultError, UsageError, describe
 from evalsuite.readers.jsonl import read_objects
@@ -17,12 +18,23 @@ from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
 from evalsuite.types import Gold
 
+if TYPE_CHECKING:
+    from evalsuite.sql.session import Connection
+
 FILES = {"lite": "spider2-lite.jsonl", "snow": "spider2-snow.jsonl"}
 # The folder of a checkout that holds the gold folder; the file of questions and the credentials of the engines lie around it.
 SUITE_FOLDER = "evaluation_suite"
 # The credentials of engines: name of the connection -> file.
 CREDENTIALS = {"bigquery": "bigquery_credential.json", "snowflake": "snowflake_credential.json"}
 _PREFIXES = {"local": "sqlite", "bq": "bigquery", "ga": "bigquery", "sf": "snowflake"}
+# What a key of a credential contains until somebody fills it in, as in the templates of Spider 2.0; their account is a real one.
+_PLACEHOLDER = re.compile(
+    r"""|<.*>|x{3,}|x{3,}@x{3,}\.iam\.gserviceaccount\.com
+    |your[_ -](user(name)?|password|account|token|email|client[_ -]email|private[_ -]key([_ -]id)?|project([_ -]id)?)""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+)
+# The options of a connection that are no part of a login.
+_NO_LOGIN = frozenset({"database", "schema", "version", "functions", "location"})
 # Our word for it -> the words of the files, Lite's first.
 _KEYS = {"db": ("db", "db_id"), "question": ("question", "instruction")}
 
@@ -72,6 +84,51 @@ def credential_file(name: str, folders: Sequence[Path], gold: Path | None) -> Pa
     beside = nearby_folders(gold) if gold is not None else []
     beside = [folder for folder in beside if folder.name == SUITE_FOLDER or (folder / SUITE_FOLDER).is_dir()]
     return next((place for folder in (*reversed(folders), *beside) if (place := folder / CREDENTIALS[name]).is_file()), None)
+
+
+def with_login(connection: "Connection") -> "Connection":
+    """A connection without the options that are empty or placeholders, which count as absent; that to a file as it is.
+
+    Raises `UsageError`, with keys and no values, where what is left is no login: nothing has to be asked to know that.
+    """
+    from evalsuite.sql import ENGINES
+
+    engine, options = connection.engine, connection.options
+    if ENGINES[engine].embedded:
+        return connection
+    where = f"connection {connection.name.partition(':')[0]!r}"
+    held = {key: value for key, value in options.items() if key in _NO_LOGIN or not _is_placeholder(value)}
+    if engine == "snowflake":
+        proof = {"password", "private_key_file", "token", "authenticator"}
+        lacking = [*({"account", "user"} - held.keys()), *([] if proof & held.keys() else ["password"])]
+    elif engine == "bigquery":
+        lacking = _lacking_of_service(held, where)
+    else:
+        # Without one of these a server would be asked in another name.
+        lacking = [key for key in options if key not in held and str(options[key]).strip()]
+    if lacking:
+        said = f"absent, empty or a placeholder: {', '.join(sorted(lacking))}"
+        raise UsageError(f"{where} has no login; {said}", hint=f"write your own credentials for {engine}")
+    return replace(connection, options=held)
+
+
+def _is_placeholder(value: Any) -> bool:
+    return isinstance(value, str) and (not value.strip() or _PLACEHOLDER.fullmatch(value.strip()) is not None)
+
+
+def _lacking_of_service(options: Mapping[str, Any], where: str) -> list[str]:
+    """The keys that the file of a BigQuery service account lacks; none where this machine's own login, or an emulator, is asked for."""
+    named = options.get("credentials")
+    if named is None:
+        return [] if options.get("endpoint") else ["credentials"]
+    if named == "default":
+        return []
+    try:
+        said = json.loads(Path(str(named)).read_text(encoding="utf-8-sig"))
+        wanted = ["private_key", "client_email", *([] if "project" in options else ["project_id"])]
+        return [key for key in wanted if _is_placeholder(str(said.get(key) or ""))]
+    except (OSError, ValueError, AttributeError):
+        raise UsageError(f"{where}: its credentials cannot be read", hint="a service account's JSON file") from None
 
 
 def credential_options(name: str, file: Path, known: Mapping[str, str]) -> tuple[dict[str, Any], UsageError | None]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import GoldError, UsageError, did_you_mean
-from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options
+from evalsuite.gold.checkout import CREDENTIALS, credential_file, credential_options, with_login
 from evalsuite.gold.yaml_places import top_level
 from evalsuite.readers.gold_files import SUITE_FILE
 from evalsuite.sql import ENGINES
@@ -88,13 +88,17 @@ class Connections:
     def of_instance(self, instance: GoldInstance, parameters: Mapping[str, Any] | None = None) -> Connection | None:
         """The connection the suite maps an instance to, None where it maps none.
 
-        First the check's own parameters: `connection`, or `database` (a connection's name, else a file) with `engine`; then the gold
-        line's key `connection`; then the entry that names the instance most closely: by id, by metadata, by the longest prefix; at last
-        the engine and database that a file of questions gives it.
+        One to a server has a login. First the check's own parameters: `connection`, or `database` (a connection's name, else a file) with
+        `engine`; then the gold line's key `connection`; then the entry that names the instance most closely: by id, by metadata, by the
+        longest prefix; at last the engine and database that a file of questions gives it.
 
         Raises:
-            UsageError: the connection that is named is not configured; GoldError: `engine` and `database` do not fit together.
+            UsageError: the connection that is named is not configured, or has no login.
+            GoldError: `engine` and `database` do not fit together.
         """
+        return with_login(found) if (found := self._mapped(instance, parameters)) is not None else None
+
+    def _mapped(self, instance: GoldInstance, parameters: Mapping[str, Any] | None) -> Connection | None:
         parameters = parameters or {}
         named = parameters.get("connection") or instance.extra.get("connection")
         if named:

@@ -133,12 +133,6 @@ def evaluation_of(entry: Obj, gold: str | list[str], layout: str) -> tuple[dict[
             parameters[key] = entry[key]
         elif layout == "snow":
             unusable.append(f"{key} is missing")
-    bare = parameters.get("condition_cols")
-    if isinstance(bare, int) and not isinstance(bare, bool):
-        # A bare number is one column, in lite 0 is none; among several golds the reference dies of it.
-        parameters["condition_cols"] = [] if layout == "lite" and bare == 0 else [bare]
-        if isinstance(gold, list):
-            unusable.append(f"condition_cols must be a list, found {bare}")
     evaluation: dict[str, Any] = {"func": "table_match", "parameters": {**parameters, "reference": layout}}
     return evaluation | ({"temporal": entry["temporal"]} if "temporal" in entry else {}), unusable
 

@@ -92,7 +92,7 @@ def opened_again(handle: BufferedReader) -> BufferedReader:
 
 
 def split_path(path: str) -> list[str]:
-    """The parts of a relative path that is safe to walk; raises FaultError BAD_PATH with the reason otherwise."""
+    """The parts of a relative path that is safe to walk, without `.`; raises FaultError BAD_PATH with the reason otherwise."""
     return list(_parts(path))
 
 
@@ -101,7 +101,24 @@ def _parts(path: str) -> tuple[str, ...]:
     # The same few names stand in every folder, and each id is asked for several times.
     if reason := _refusal(path):
         raise FaultError("BAD_PATH", reason)
-    return tuple(path.split("/"))
+    return tuple(part for part in path.split("/") if part != ".")
+
+
+def own_path(root: Path, instance_id: str, path: str) -> str:
+    """An absolute path that leads into the folder of an instance below `root`, from that folder on; any other path as it is.
+
+    The folder is recognised by its inode, whatever links lead to it; the rest of the path is for `open_confined` to walk.
+    """
+    if not path.startswith("/") or len(path) > MAX_PATH_BYTES or _refusal(path[1:]) or "/" in instance_id:
+        return path
+    try:
+        own, parts = (root / instance_id).lstat(), path.split("/")
+        for n in range(2, len(parts)):
+            if os.path.samestat(own, Path("/".join(parts[:n])).stat()):
+                return "/".join(parts[n:])
+    except (OSError, ValueError):
+        pass
+    return path
 
 
 def inside(instance_id: str, path: str) -> str:
@@ -134,7 +151,7 @@ def _refusal(path: str) -> str:
         return "the path names a drive or a URL scheme"
     if ".." in parts:
         return "the path holds '..'"
-    if "" in parts or "." in parts:
+    if "" in parts or parts[-1] == ".":
         return "the path has an empty part or '.'"
     if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
         return f"a part of the path is longer than {MAX_PART_BYTES} bytes"

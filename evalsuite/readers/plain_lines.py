@@ -23,7 +23,8 @@ _TEXT: Final = r'[^"\\\x00-\x1f]'
 _VALUES: Final = {
     "instance_id": rf'"({_TEXT}+)"',
     "answer_type": '"(answer|file)"',
-    "answer_or_path": rf'"({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
+    # A path from the root needs a closer look.
+    "answer_or_path": rf'"(?!\\?/|\\u002f)({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
 }
 _KINDS: Final = "(answer|file)"
 # Control characters but for the line end, which is counted; and the sign that begins an escape.
@@ -88,7 +89,7 @@ class PlainLines:
         if (match := re.fullmatch(_pattern(self._order), line)) is not None:
             ends = [0, *chain.from_iterable(match.span(group) for group in (1, 2, 3)), len(line)]
             between = [line[start:end] for start, end in zip(ends[::2], ends[1::2], strict=True)]
-            inside = [_KINDS if key == "answer_type" else '([^"]++)' if key == "instance_id" else '([^"]*+)' for key in self._order]
+            inside = [_KINDS if key == "answer_type" else '([^"]++)' if key == "instance_id" else '(?!/)([^"]*+)' for key in self._order]
             self._n_between = sum(map(len, between))
             self._find_alike = re.compile("".join(chain(*zip(map(re.escape, between), [*inside, ""], strict=True)))).findall
 

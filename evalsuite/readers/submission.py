@@ -17,7 +17,7 @@ from evalsuite.readers.answer_store import SHOWN_LINES, Collected, KnownAnswers,
 from evalsuite.readers.json_text import Number, Obj, shown
 from evalsuite.readers.jsonl import Entry, Layout, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, open_confined, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, open_confined, own_path, why_no_folder
 from evalsuite.readers.plain_lines import Block, PlainLines
 from evalsuite.readers.plain_lines import place as _where
 from evalsuite.types import METADATA, Answer, Fault, Submission
@@ -154,7 +154,14 @@ class _Reading:
             self._note(entry.line, f"BAD_METADATA: {problem}")
             return
         unread = tuple(shown(key) for key in entry.value if key not in KEYS)[:_SHOWN_KEYS]
-        self.collected.add(replace(read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits), unread=unread), entry.line)
+        answer = read_answer(id_, entry.value, where=_where(entry.line), limits=self.limits)
+        self.collected.add(replace(answer, value=self._value(answer), unread=unread), entry.line)
+
+    def _value(self, answer: Answer) -> str | tuple[str, ...]:
+        """What an answer names, absolute paths into its own folder as relative ones."""
+        if isinstance(answer.value, tuple):
+            return tuple(own_path(self.folder, answer.instance_id, path) for path in answer.value)
+        return own_path(self.folder, answer.instance_id, answer.value) if answer.answer_type == "file" else answer.value
 
     def _note_keys(self, value: Obj, line: int) -> None:
         for key in value:

@@ -15,7 +15,7 @@ from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.readers.limits import CLOCK
 from evalsuite.registry import CONNECTION_PARAMETERS
 from evalsuite.run import living_gold
-from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files
+from evalsuite.run.gold_queries import check_as_of, is_judged_by, is_temporal, lacks_gold, query_files
 from evalsuite.run.judged import Execute
 from evalsuite.run.living_gold import Living, LivingGold
 from evalsuite.run.sql_answers import FOLDER, SqlAnswers, has_query
@@ -107,12 +107,23 @@ class Databases:
         self._place: ScratchFolder | None = None
 
     def living_gold(
-        self, tasks: Sequence[Task], *, as_of: str | None = None, cache: Path | None = None, resumed: Path | None = None
+        self,
+        tasks: Sequence[Task],
+        *,
+        as_of: str | None = None,
+        cache: Path | None = None,
+        resumed: Path | None = None,
+        live: bool = False,
+        submitted: bool = True,
     ) -> Living:
-        """The tasks with their living gold computed, or taken over from `cache` or from the run folder `resumed`. Raises `UsageError`."""
+        """The tasks with the gold that queries give computed, or taken from `cache` or from the run folder `resumed`.
+
+        `live` computes it where gold exists too. Nothing is computed for an instance without an answer, unless `submitted` is False.
+        Raises `UsageError`.
+        """
         check_as_of(as_of)
-        checks = [(task, check) for task in tasks for check in task.instance.checks]
-        if not any(query_files(task, check) or (is_temporal(check) and lacks_gold(task, check)) for task, check in checks):
+        checks = [(task, check) for task in tasks for check in task.instance.checks if not submitted or is_judged_by(task, check)]
+        if not any(query_files(task, check, live=live) or (is_temporal(check) and lacks_gold(task, check)) for task, check in checks):
             return Living(tasks=tasks)
         computing = LivingGold(
             connections=self.connections(),
@@ -123,6 +134,8 @@ class Databases:
             clock=int(self._limits.get(CLOCK, 0)),
             cache=cache,
             resumed=resumed / living_gold.FOLDER if resumed is not None else None,
+            live=live,
+            submitted=submitted,
         )
         return computing.compute(tasks)
 

@@ -1,7 +1,7 @@
-"""Which checks have living gold, and the statements it comes from.
+"""Which checks get their gold from a query, and the statements.
 
-A check is living where its gold names a `.sql` file; where it is marked `temporal` and its instance has a gold query (`<id>/gold.sql`, in
-the layouts lite and snow `sql/<id>.sql`); or where it has a gold query and its gold files are not there.
+Gold that exists is the gold. A query (`<id>/gold.sql`, in the layouts lite and snow `sql/<id>.sql`) is used where a check names nothing but
+`.sql` files, which is what `temporal` without a gold means; where the gold tables that a check names do not exist; or under `--live-gold`.
 """
 
 import re
@@ -15,7 +15,7 @@ from evalsuite.gold.spec import GOLD_QUERY, TABLES, TEXTS, names_queries
 from evalsuite.readers.paths import inside
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Task
-from evalsuite.workers.requests import asks_pair
+from evalsuite.workers.requests import applicable, asks_pair
 
 if TYPE_CHECKING:
     from evalsuite.gold.connection_files import Connections
@@ -24,12 +24,23 @@ if TYPE_CHECKING:
 _BARE, _QUOTED = re.compile(r"\{\{\s*as_of\s*\}\}"), re.compile(r"(?<![:\w]):as_of\b")
 
 
-def query_files(task: Task, check: Check) -> list[Path]:
-    """The files of the queries that a check's gold comes from, in the order of its golds; empty where it is not living."""
-    reads, temporal = SCORERS.load(check.scorer).marker.reads, is_temporal(check)
-    if reads not in TABLES | TEXTS or (reads in TEXTS and not temporal):
+def query_files(task: Task, check: Check, *, live: bool = False) -> list[Path]:
+    """The files of the queries that a check's gold comes from, in the order of its golds; empty where its gold is not a query.
+
+    With `live` (--live-gold) a query replaces gold that exists. A list of tables that must all match needs a query for each.
+    """
+    reads = SCORERS.load(check.scorer).marker.reads
+    if reads not in TABLES | TEXTS or (reads in TEXTS and not is_temporal(check)):
         return []
-    return known_queries(task, check) if names_queries(check) or temporal or lacks_gold(task, check) else []
+    if names_queries(check) or lacks_gold(task, check):
+        return known_queries(task, check)
+    files = known_queries(task, check) if live else []
+    return [] if reads == "tables" and len(files) != len(_names(check)) else files
+
+
+def is_judged_by(task: Task, check: Check) -> bool:
+    """Whether an answer was submitted that this check can judge: only then is the check's gold needed."""
+    return task.answer is not None and task.answer.fault is None and any(check is one for one in applicable(task.instance, task.answer))
 
 
 def known_queries(task: Task, check: Check) -> list[Path]:

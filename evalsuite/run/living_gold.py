@@ -1,4 +1,4 @@
-"""Living gold: gold that a query gives, run when a run starts and frozen into the run with its hash and time.
+"""Gold that a query gives, computed when a run starts and frozen into the run with its hash and time.
 
 Gold and answers never share a connection: each statement runs in one of its own, and gold's in other processes than answers'.
 """
@@ -17,7 +17,7 @@ from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, d
 from evalsuite.gold.spec import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot, file_name
 from evalsuite.registry import check_parameters
-from evalsuite.run.gold_queries import check_as_of, is_temporal, lacks_gold, query_files, with_as_of
+from evalsuite.run.gold_queries import check_as_of, is_judged_by, is_temporal, lacks_gold, query_files, with_as_of
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import write_atomically
 from evalsuite.types import Check, Fault, Problem, Task
@@ -86,7 +86,7 @@ class LivingGold:
     """Computes the living gold of tasks into `place`, a folder of this run's own.
 
     What lies in `cache` or in the gold of a `resumed` run is taken over as it was computed then, on the same `clock` where one is frozen;
-    what is new is kept in `cache`.
+    what is new is kept in `cache`. `live` and `submitted` are those of `Databases.living_gold`.
     """
 
     def __init__(
@@ -99,8 +99,11 @@ class LivingGold:
         clock: int = 0,
         cache: Path | None = None,
         resumed: Path | None = None,
+        live: bool = False,
+        submitted: bool = True,
     ) -> None:
         self._connections, self._queries, self._place = connections, queries, place
+        self._live, self._submitted = live, submitted
         self._day, self._dated, self._cache = check_as_of(as_of, clock), as_of is not None, cache
         self._clock = [clock] if clock else []
         self._known = [folder for folder in (resumed, cache) if folder is not None]
@@ -125,8 +128,10 @@ class LivingGold:
         return Living(tasks=made, frozen=frozen, notes=tuple(self._notes))
 
     def _wanted(self, task: Task, check: Check) -> list[str] | Problem | None:
-        """The names of the queries a check's gold comes from, what keeps them from being run, or None where it is not living."""
-        files, lacking = query_files(task, check), lacks_gold(task, check)
+        """The names of the queries a check's gold comes from, what keeps them from being run, or None where no query is needed."""
+        if self._submitted and not is_judged_by(task, check):
+            return None
+        files, lacking = query_files(task, check, live=self._live), lacks_gold(task, check)
         if not files:
             return (
                 _needs(check, "the gold is temporal, and there is neither a gold file nor a gold query")
@@ -141,10 +146,7 @@ class LivingGold:
         except EvalsuiteError as error:
             return _needs(check, in_one_sentence(error).removeprefix(f"{check.where}: "))
         if connection is None:
-            if lacking:
-                return _needs(check, f"{files[0].name} has no connection to run through")
-            self._notes.append(f"{check.where}: the gold of {id_!r} is temporal, and its query has no connection: the gold file counts")
-            return None
+            return _needs(check, f"{files[0].name} has no connection to run through")
         from evalsuite.readers.answer_forms import read_gold_query
         from evalsuite.workers.queries import Query
 
@@ -203,7 +205,7 @@ class LivingGold:
             return replace(check, problems=(*others, replace(failed[0], where=check.where)))
         files = [self._frozen[name].file for name in wanted]
         if SCORERS.load(check.scorer).marker.reads in TEXTS:
-            return _with_texts(replace(check, problems=others), files)
+            return _with_texts(replace(check, problems=others), files, self._place)
         return replace(check, parameters=_in_place(check, [FromRoot(file.name) for file in files]), computed=self._place, problems=others)
 
 
@@ -227,8 +229,8 @@ def drifts(living: Living, runs: Path, gold_hash: str) -> list[str]:
     return notes
 
 
-def _with_texts(check: Check, files: Sequence[Path]) -> Check:
-    """A check of texts or numbers whose gold are the cells that its queries gave, one each."""
+def _with_texts(check: Check, files: Sequence[Path], place: Path) -> Check:
+    """A check of texts or numbers whose gold are the cells that its queries gave, one each, below `place`."""
     cells = [cell for file in files if (cell := _only_cell(file)) is not None]
     if len(cells) < len(files):
         if not names_queries(check):
@@ -241,7 +243,7 @@ def _with_texts(check: Check, files: Sequence[Path]) -> Check:
     found = check_parameters(SCORERS.load(check.scorer), parameters, where=check.where)
     kept = [problem for problem in check.problems if problem in found or not problem.blocks]
     new = [replace(each, code="BAD_GOLD_FILE", message=f"of the gold query: {each.message}") for each in found if each not in kept]
-    return replace(check, parameters=parameters, problems=(*kept, *new))
+    return replace(check, parameters=parameters, computed=place, problems=(*kept, *new))
 
 
 def _only_cell(file: Path) -> str | None:

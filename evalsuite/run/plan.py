@@ -114,6 +114,8 @@ def warnings_of(gold: Gold, submission: Submission, tasks: Sequence[Task], resul
         for task in tasks
         for check in task.instance.checks
         for problem in check.problems
+        # Where nothing was submitted nothing has to be computed.
+        if problem.code != "NEEDS_CONNECTION" or task.answer is not None
     ]
     known = {problem.message for task in tasks for check in task.instance.checks for problem in check.problems}
     said = [f"{one.instance_id}: {text}" for one in results for text in one.detail("warnings") or () if text not in known]

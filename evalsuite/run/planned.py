@@ -78,7 +78,8 @@ def planned_run(result_dir: Path, gold_dir: Path, options: Options, zygote: Zygo
     jobs, isolation = options.jobs or default_jobs(), options.isolation
     databases = Databases(gold, result_dir, limits=limits, jobs=jobs, isolation=isolation, folder=options.databases, cache=options.cache)
     with closing(databases):
-        living = databases.living_gold(wanted, as_of=options.as_of, cache=options.gold_cache, resumed=options.resume)
+        places: dict[str, Any] = {"cache": options.gold_cache, "resumed": options.resume}
+        living = databases.living_gold(wanted, as_of=options.as_of, live=options.live_gold, **places)
         yield Planned(
             options=replace(options, jobs=jobs),
             gold=gold,

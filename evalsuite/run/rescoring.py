@@ -81,6 +81,7 @@ def rescore(
             shard=parse_shard(old.get("shard")),
             save=options.save,
             limits=own_limits,
+            live_gold=old.get("live_gold", False),
             as_of=old.get("as_of"),
             layout=old.get("layout"),
             mode=mode,

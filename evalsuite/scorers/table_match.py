@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evalsuite.registry import scorer
-from evalsuite.tables.condition_columns import Labels, list_problem, needed_columns
+from evalsuite.tables.condition_columns import Labels, is_bare, list_problem, needed_columns
 from evalsuite.tables.official_cells import RESULT_SUITES, Reference
 from evalsuite.tables.wording import with_delimiter
 from evalsuite.types import Fault, Problem, Rule, Score, Table
@@ -24,8 +24,9 @@ def table_problems(parameters: Mapping[str, Any]) -> Iterator[Problem]:
     n_golds = None if isinstance(gold, str) else len(gold)
     columns, reference = parameters.get("condition_cols", ()), parameters.get("reference", "original")
     yield from _column_problems(columns, n_golds, reference)
-    if n_golds is not None and columns and isinstance(columns[0], list) and n_golds < len(columns) and list(columns) != [[]]:
-        message = f"condition_cols holds {len(columns)} lists for {n_golds} gold tables; the rest is ignored"
+    listed = [] if is_bare(columns) else list(columns or ())
+    if n_golds is not None and listed and isinstance(listed[0], list) and n_golds < len(listed) and listed != [[]]:
+        message = f"condition_cols holds {len(listed)} lists for {n_golds} gold tables; the rest is ignored"
         yield Problem(code="BAD_SPEC", message=message, blocks=frozenset())
     order = parameters.get("ignore_order", False)
     if isinstance(order, list) and (n_golds is None or len(order) != n_golds):
@@ -45,6 +46,10 @@ def _column_problems(columns: Any, n_golds: int | None, reference: Reference) ->
     if unfit is not None:
         blocks = OFFICIAL_ONLY if needed[0] is unfit else frozenset[Rule]()
         yield Problem(code="BAD_SPEC", message=unfit.detail, hint=hint, blocks=blocks)
+    elif is_bare(columns):
+        if needed != [[columns]]:
+            meant = "takes all columns" if needed == [[]] else "fails"
+            yield Problem(code="BAD_SPEC", message=f"condition_cols is {columns}: the reference {meant}", hint=hint, blocks=frozenset())
     elif reference in RESULT_SUITES and n_golds == 1 and columns and isinstance(columns[0], int) and needed != [list(columns)]:
         meant = "all columns" if needed == [[]] else f"column {columns[0]}"
         message = f"the reference takes {meant}: of a list for one gold table in a list it reads the first entry alone"
@@ -56,7 +61,7 @@ def table_match(
     prediction: Table,
     *,
     gold: Table | Fault | Sequence[Table | Fault],
-    condition_cols: Sequence[int | list[int] | None] | None = (),
+    condition_cols: int | Sequence[int | list[int] | None] | None = (),
     ignore_order: bool | list[bool] = False,
     order_by: Sequence[int | list[int]] = (),
     abs_tol: float | dict[str, float] | None = None,
@@ -74,7 +79,8 @@ def table_match(
     Args:
         prediction: the CSV file handed in.
         gold: the gold CSV file, or a list of accepted ones.
-        condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds.
+        condition_cols: the gold columns that count, from 0; none means all; a list of lists for several golds. A number by itself is that
+            column; under the official rules each reference makes of it what its code does.
         ignore_order: whether rows may stand in any order; per gold under strict.
         order_by: strict only, the gold columns (from 0) that rows are ordered by: rows equal in all of them may change places.
         abs_tol: strict only, how far a number may be from gold, integers too: one value, or per gold column by header or position.

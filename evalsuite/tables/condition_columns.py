@@ -30,13 +30,18 @@ _RESERVED_WORDS = """
 _RESERVED: Final = frozenset(_RESERVED_WORDS.split())
 
 
-def needed_columns(condition_cols: Any, n_golds: int | None, reference: Reference) -> list[list[int] | Fault]:
+def needed_columns(condition_cols: Any, n_golds: int | None, reference: Reference) -> list[list[int] | int | Fault]:
     """The needed columns of each gold table, [] = all; a Fault where the reference dies when it comes to that gold.
 
-    `n_golds` None means that gold is one name and no list.
+    `n_golds` None means that gold is one name and no list: then a bare number stays one for the original and dbt, which read it as a
+    column without its table and compare it cell by cell.
     """
     if n_golds is None:
-        return [_for_one(condition_cols, reference)]
+        bare = is_bare(condition_cols) and reference not in RESULT_SUITES
+        return [int(condition_cols) if bare else _for_one(condition_cols, reference)]
+    if is_bare(condition_cols):
+        detail = f"condition_cols cannot be {condition_cols} for a list of gold tables: the reference takes a list"
+        return [Fault(code="BAD_SPEC", detail=detail) for _ in range(n_golds)]
     if condition_cols is None or list(condition_cols) in ([], [[]], [None]):
         return [[] for _ in range(n_golds)]
     is_flat = not all(isinstance(item, list | tuple) for item in condition_cols)
@@ -46,11 +51,13 @@ def needed_columns(condition_cols: Any, n_golds: int | None, reference: Referenc
     return [_for_one(condition_cols[i], reference) if i < len(condition_cols) else missing for i in range(n_golds)]
 
 
-def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
-    """What one gold table is asked for. A bare number is one column, but lite takes a bare 0, as it takes null, for "all".
+def is_bare(condition_cols: Any) -> bool:
+    """Whether `condition_cols` is one column and no list."""
+    return isinstance(condition_cols, int) and not isinstance(condition_cols, bool)
 
-    The original takes a list and nothing else: of a bare number it makes a column without its table, which it then reads cell by cell.
-    """
+
+def _for_one(columns: Any, reference: Reference) -> list[int] | Fault:
+    """What one gold table is asked for. A bare number is one column, but lite takes a bare 0, as it takes null, for "all"."""
     if reference == "lite" and not columns:
         return []
     is_list = isinstance(columns, list | tuple)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from evalsuite.errors import describe
 from evalsuite.tables.digested import AnyTable, agreed, exact_table
 from evalsuite.tables.evidence import Comparisons
-from evalsuite.tables.official_cells import Reference, Uncomparable
+from evalsuite.tables.official_cells import Column, Reference, Uncomparable, columns_equal
 from evalsuite.tables.official_sides import Side, compare_arrays, compare_packed, compare_sides, is_safe_text
 from evalsuite.tables.wording import all_found, count, shorten
 from evalsuite.types import Fault, Score
@@ -59,11 +59,38 @@ def match_table(
         return Score(official=0.0, reason=f"the reference fails on these columns: {error}", details={"reference_fails": True})
 
 
+def match_column_cells(prediction: AnyTable, gold: AnyTable, column: int, *, ignore_order: bool, reference: Reference) -> Score:
+    """What the original and dbt say of a bare number for `condition_cols`: 1 where each gold cell of that column is a predicted column.
+
+    `gold.iloc[:, 0]` is a column and no table, so each of its cells stands for a column: a text for one of its characters. Of any other
+    cell the original dies, and dbt takes it for unequal: 0 for both.
+    """
+    try:
+        (at,) = resolve([column], len(gold.header))
+    except IndexError as error:
+        return Score(official=None, reason=str(error), fault=Fault(code="BAD_SPEC", detail=str(error)))
+    prediction, gold = exact_table(prediction), exact_table(gold)
+    cells = Side(gold, [at], False, reference).column(0).values
+    predicted = Side(prediction, range(len(prediction.columns)), ignore_order, reference)
+    if all(isinstance(cell, str) and _is_some_column(cell, predicted) for cell in cells):
+        return Score(official=1.0, reason=f"each cell of gold column {at + 1} is a predicted column, character by character")
+    reason = f"the reference fails on a bare condition_cols: write [{column}]"
+    return Score(official=0.0, reason=reason, details={"reference_fails": True})
+
+
+def _is_some_column(cell: str, predicted: Side) -> bool:
+    characters = Column(sorted(cell) if predicted.ignore_order else list(cell), "text")
+    try:
+        return any(columns_equal(characters, predicted.column(position)) for position in range(len(predicted)))
+    except Uncomparable:
+        return False
+
+
 def match_any_table(
     prediction: AnyTable,
     golds: Sequence[AnyTable | Fault],
     *,
-    needed: Sequence[Sequence[int] | Fault],
+    needed: Sequence[Sequence[int] | int | Fault],
     ignore_order: bool = False,
     reference: Reference = "original",
     comparisons: Comparisons | None = None,
@@ -71,7 +98,7 @@ def match_any_table(
     """The score against the first gold that matches, else against the one it came nearest to.
 
     A gold that cannot be read or judged does not stop the others, but without a match it leaves the verdict open. A `Fault` in `needed`
-    says why the reference dies at that gold.
+    says why the reference dies at that gold, a number is one for `match_column_cells`.
     """
     scores: list[Score] = []
     for position, (gold, columns) in enumerate(zip(golds, needed, strict=True), start=1):
@@ -79,6 +106,8 @@ def match_any_table(
             score = Score(official=None, reason=describe(gold), fault=gold)
         elif isinstance(columns, Fault):
             score = Score(official=None, reason=columns.detail, fault=columns)
+        elif isinstance(columns, int):
+            score = match_column_cells(prediction, gold, columns, ignore_order=ignore_order, reference=reference)
         else:
             score = match_table(prediction, gold, needed=columns, ignore_order=ignore_order, reference=reference, comparisons=comparisons)
         scores.append(_numbered(score, "gold", position, len(golds), "" if isinstance(gold, Fault) else gold.name))

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.errors import describe
 from evalsuite.tables.columns import Column, Matching
+from evalsuite.tables.condition_columns import is_bare
 from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, exact_table
 from evalsuite.tables.evidence import Comparisons
 from evalsuite.tables.flip_causes import cause_of_acceptance
@@ -185,7 +186,9 @@ def join_verdicts(official: Score, strict: Strict, *, own_options: bool = False)
 
 
 def columns_for(needed: Any, index: int, n_golds: int) -> list[int]:
-    """The needed columns of gold `index`: a flat list holds for each gold, null and [] mean all, a missing list means all."""
+    """The needed columns of gold `index`: a number or flat list holds for each gold, null and [] mean all, a missing list means all."""
+    if is_bare(needed):
+        return [needed]
     if not needed:
         return []
     if all(isinstance(item, int) and not isinstance(item, bool) for item in needed):

@@ -105,7 +105,7 @@ class Score:
 class Check:
     """One scorer with its parameters for one instance: an entry of gold's `evaluation`.
 
-    `computed` is the folder of its gold where that was computed for this run, in place of gold's own folder. One that stands `beside` the
+    `computed` is the folder of its gold where a query gave it in this run, in place of gold's own folder. One that stands `beside` the
     score is of a further scorer of the suite: it fills that scorer's column, and moves no score.
     """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, Side, describe
 from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
+from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 
 
@@ -70,7 +71,7 @@ def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result
         scorer=decided.check.scorer,
         reason=_reason(decided, task.rules, fault if status != "scored" else None),
         fault=fault.code if fault is not None else None,
-        details=_details(task, outcomes, decided, fault, flip=_flip(task, outcomes, official, strict)),
+        details=_details(task, outcomes, decided, fault, status=status, flip=_flip(task, outcomes, official, strict)),
         seconds=seconds,
     )
 
@@ -134,8 +135,18 @@ def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, stric
     return f"another check: official by {deciding[0].check.scorer}, strict by {deciding[1].check.scorer}"
 
 
-def _details(task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None, *, flip: str) -> dict[str, Any]:
+def _gold_from(check: Check) -> str:
+    """Which gold judged: `query` where a query gave it in this run, `file` where it is what the gold folder contains."""
+    is_query = check.computed is not None or SCORERS.load(check.scorer).marker.reads == "query"
+    return "query" if is_query else "file"
+
+
+def _details(
+    task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None, *, status: Status, flip: str
+) -> dict[str, Any]:
     details: dict[str, Any] = dict(decided.score.details)
+    if status == "scored":
+        details["gold_from"] = _gold_from(decided.check)
     if flip:
         details["flip"] = flip
     if decided.score.strict_reason and decided.score.strict_reason != decided.score.reason:

@@ -25,7 +25,7 @@ from tests.sql.csv_model import csv_form
 pytestmark = pytest.mark.conformance
 FOLDERS = submissions()
 # What a run adds to a score's own details.
-ADDED = ("n_columns", "flip", "reasons", "warnings", "fault", "hint", "forensics", "notes")
+ADDED = ("gold_from", "n_columns", "flip", "reasons", "warnings", "fault", "hint", "forensics", "notes")
 
 
 def table_cases(name: str) -> dict[str, tuple[Path, dict[str, Any]]]:

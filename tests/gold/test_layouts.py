@@ -92,14 +92,14 @@ def test_gold_without_a_table(tmp_path: Path) -> None:
 
 
 def test_bare_numbers_and_missing_keys(tmp_path: Path) -> None:
-    """A bare number is one column, in lite a bare 0 is all; what a reference dies of blocks its official verdict alone."""
+    """A bare number stays one, for each rule to read it; what a reference dies of blocks its official verdict alone."""
     entries = {"a": {"condition_cols": 0}, "b": {"condition_cols": 1}, "c": {"condition_cols": 1}}
     tables = {"a.csv": CITIES, "b.csv": CITIES, "c_a.csv": CITIES}
     lite = read_gold(gold_folder(tmp_path / "lite", entries, tables)).instances
     snow = read_gold(gold_folder(tmp_path / "snow", entries, tables, layout="snow")).instances
-    assert [i.checks[0].parameters["condition_cols"] for i in lite] == [[], [1], [1]]
-    assert [i.checks[0].parameters["condition_cols"] for i in snow] == [[0], [1], [1]]
-    assert [[set(p.blocks) for p in i.checks[0].problems] for i in lite] == [[], [], [{"official"}]]
+    assert [i.checks[0].parameters["condition_cols"] for i in (*lite, *snow)] == [0, 1, 1, 0, 1, 1]
+    assert [[set(p.blocks) for p in i.checks[0].problems] for i in lite] == [[set()], [], [{"official"}]]
+    assert [[set(p.blocks) for p in i.checks[0].problems] for i in snow] == [[], [], [{"official"}]]
     for layout, blocked in (("lite", []), ("snow", [{"official"}, {"official"}])):
         folder = tmp_path / f"bare-{layout}"
         (folder / "exec_result").mkdir(parents=True)

@@ -8,7 +8,7 @@ import pytest
 
 from evalsuite.errors import FaultError
 from evalsuite.readers import paths
-from evalsuite.readers.paths import inside, open_confined, open_trusted
+from evalsuite.readers.paths import inside, open_confined, open_trusted, own_path
 
 needs_links = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no links and pipes on this system")
 
@@ -30,7 +30,7 @@ def fault(root: Path, path: str, limit: int = 100, gold: frozenset[tuple[int, in
     return caught.value.fault.code, caught.value.fault.detail
 
 
-@pytest.mark.parametrize("path", ["r.csv", "sub/r.csv", "sub/.hidden", "käse 1.csv", "a..b.csv", "~r~.csv"[1:]])
+@pytest.mark.parametrize("path", ["r.csv", "sub/r.csv", "sub/.hidden", "käse 1.csv", "a..b.csv", "~r~.csv"[1:], "./r.csv", "sub/././r.csv"])
 def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str, path: str) -> None:
     """Subfolders of the instance's folder are allowed."""
     (tmp_path / path).parent.mkdir(exist_ok=True)
@@ -50,7 +50,8 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
         ("a/../r.csv", "the path holds '..'"),
         ("..", "the path holds '..'"),
         (".", "the path has an empty part or '.'"),
-        ("./r.csv", "the path has an empty part or '.'"),
+        ("a/.", "the path has an empty part or '.'"),
+        ("./../r.csv", "the path holds '..'"),
         ("a//r.csv", "the path has an empty part or '.'"),
         ("a/", "the path has an empty part or '.'"),
         ("r.csv\0.txt", "the path holds a control character"),
@@ -69,6 +70,35 @@ def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str
 def test_a_path_that_could_leave_the_folder_is_refused_before_anything_is_opened(tmp_path: Path, path: str, detail: str) -> None:
     """The text of the path alone decides."""
     assert fault(tmp_path, path) == ("BAD_PATH", detail)
+
+
+@needs_links
+def test_an_absolute_path_into_the_own_folder_is_taken_from_there_on(tmp_path: Path) -> None:
+    """Whatever links lead to the folder; a path that leads elsewhere, even through `..`, stays as it is, and is refused on opening."""
+    own = tmp_path / "sub" / "q1"
+    own.mkdir(parents=True)
+    (tmp_path / "sub" / "q2").mkdir()
+    (tmp_path / "linked").symlink_to(tmp_path / "sub")
+    for way in (own, tmp_path / "linked" / "q1", f"{tmp_path}/sub/./q1"):
+        assert own_path(tmp_path / "sub", "q1", f"{way}/a/r.csv") == "a/r.csv"
+        assert own_path(tmp_path / "linked", "q1", f"{way}/r.csv") == "r.csv"
+    outside = [
+        f"{tmp_path}/sub/q2/r.csv",
+        f"{own}/../q1/r.csv",
+        f"{own}",
+        f"{own}/",
+        "/etc/passwd",
+        "/",
+        "//",
+        f"{own}//etc/passwd",
+        "/\0/x",
+    ]
+    for path in [*outside, "r.csv", "", "q1/r.csv", "/" * 3000, "/x" * 600]:
+        assert own_path(tmp_path / "sub", "q1", path) == path
+    for id_ in ("", ".", "..", "q1/..", "absent", "\0"):
+        assert own_path(tmp_path / "sub", id_, "/etc/passwd") == "/etc/passwd"
+    (own / "in").symlink_to(own)
+    assert own_path(tmp_path / "sub", "q1", f"{own}/in/r.csv") == "in/r.csv", "a link inside is for the walk to refuse"
 
 
 @needs_links

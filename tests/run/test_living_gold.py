@@ -201,15 +201,70 @@ def test_temporal_without_gold_and_without_connection(keeps_query: bool, place: 
     assert (row["score"], row["status"], row["fault"]) == (None, "unscored", "NEEDS_CONNECTION")
 
 
-def test_a_gold_file_counts_where_its_query_cannot_be_run(place: Place) -> None:
-    """With a gold file and no connection the file counts, and the run says that it may be old; with one the query counts."""
+def test_a_gold_table_that_a_check_names_is_the_gold(place: Place) -> None:
+    """Its query runs only under --live-gold, and is then the gold or nothing: without a connection the instance is unscored."""
     place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}, "temporal": True})
     (place.gold / "q1" / "gold.csv").write_text("region,total\nnorth,1\n")
-    assert place.run()[0]["score"] == 1
-    (place.gold / "connections.yaml").unlink()
     row, run = place.run()
-    assert row["score"] == 0
-    assert any("no connection: the gold file counts" in warning for warning in run["warnings"])
+    assert (row["score"], row["details"]["gold_from"], run["warnings"]) == (0, "file", [])
+    assert "living_gold" not in run
+    row, run = place.run("--live-gold")
+    assert (row["score"], row["details"]["gold_from"], run["options"]["live_gold"]) == (1, "query", True)
+    (place.gold / "connections.yaml").unlink()
+    assert place.run()[0]["details"]["gold_from"] == "file"
+    row, _ = place.run("--live-gold", code=4)
+    assert (row["status"], row["fault"], row["details"].get("gold_from")) == ("unscored", "NEEDS_CONNECTION", None)
+
+
+def test_a_gold_table_that_is_absent_comes_from_its_query(place: Place) -> None:
+    """Where nothing else can be the gold the query is run, of a check that is not temporal too."""
+    place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}})
+    row, _ = place.run()
+    assert (row["score"], row["details"]["gold_from"]) == (1, "query")
+
+
+@pytest.mark.parametrize(("gold", "live", "said"), [({}, False, "query"), ({"gold": 7}, False, "file"), ({"gold": 7}, True, "query")])
+def test_a_number_that_a_check_names_is_the_gold(gold: dict[str, int], live: bool, said: str, place: Place) -> None:
+    """A temporal number without a gold comes from its query, one with a gold under --live-gold only."""
+    (place.gold / "q1" / "gold.sql").write_text("SELECT sum(amount) FROM sales")
+    place.spec({"func": "number_match", "parameters": gold, "temporal": True})
+    place.answer("It is 40" if said == "query" else "It is 7", "answer")
+    row, _ = place.run(*(["--live-gold"] if live else []))
+    assert (row["score"], row["details"]["gold_from"]) == (1, said)
+
+
+@pytest.mark.parametrize("answer", [None, "text"])
+def test_nothing_is_computed_that_no_answer_needs(answer: str | None, place: Place) -> None:
+    """Without an answer, or with one that no check can judge, no query is run, and a run has nothing to warn of."""
+    (place.gold / "q1" / "gold.sql").write_text("SELECT nothing FROM nowhere")
+    (place.submission / "results_metadata.jsonl").write_text("")
+    if answer:
+        place.answer(answer, "answer")
+    row, run = place.run("--live-gold", code=0 if answer else 5)
+    assert (row["status"], row["fault"]) == (("submission_fault", "WRONG_ANSWER_TYPE") if answer else ("missing", "MISSING_INSTANCE"))
+    assert "living_gold" not in run
+    assert run["warnings"] == [] or answer
+
+
+def test_live_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    """rescore, check --run and explain --run judge by the gold that the run was judged by."""
+    place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}, "temporal": True})
+    (place.gold / "q1" / "gold.csv").write_text("region,total\nnorth,41\n")
+    place.answer("region,total\nnorth,41\n")
+    _, run = place.run("--live-gold")
+    name, databases = run["place"].name, ["--databases", str(place.folder / "databases")]
+    capsys.readouterr()
+    assert main(["rescore", name, *databases]) == 0
+    assert "0 of 1 verdicts changed" in capsys.readouterr().out
+    assert main(["check", "q1", "--run", name, *databases, "--json"]) == 0
+    checked = json.loads(capsys.readouterr().out)
+    assert (checked["score"], checked["details"]["gold_from"]) == (0, "query")
+    main(["explain", "q1", "--run", name, *databases, "--json"])
+    assert json.loads(capsys.readouterr().out)["status"] == "scored"
+    assert main(["check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == 1
+    assert main(["check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--live-gold", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["score"] == 0
 
 
 def test_static_gold_with_a_query_beside_it_is_not_computed(place: Place) -> None:

@@ -16,6 +16,7 @@ from evalsuite.readers.jsonl import Layout
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.readers.paths import inside, open_trusted
 from evalsuite.scorers import SCORERS
+from evalsuite.tables.condition_columns import is_bare
 from evalsuite.types import Check, Fault, GoldInstance, Suite, Table
 
 Severity = Literal["error", "warning", "note"]
@@ -209,6 +210,7 @@ def readers_own(error: FaultError) -> Fault:
 def wanted_columns(spot: Spot, at: int) -> list[int]:
     """The columns named for the `at`-th gold table as they stand in the spec; none means all."""
     given = spot.check.parameters.get("condition_cols")
+    given = [given] if is_bare(given) else given
     if not isinstance(given, list):
         return []
     nested = bool(given) and all(isinstance(item, list) for item in given)
