@@ -63,7 +63,7 @@ def collect_answer(task: Task, prediction: Prediction) -> Result:
     if form is None:
         return bare
     content, words = _content(form, numbers=any(_is_numeric(check.parameters.get("gold")) for check in task.instance.checks))
-    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+    digest = hashlib.sha256(content.encode("utf-8", "backslashreplace")).hexdigest()[:32]
     return replace(bare, details={ANSWER: [digest, words]})
 
 

@@ -6,6 +6,7 @@ A cell is a sequence of 64-bit words, its last one filled up with zeros, so that
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from os import urandom
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 WORD = 8
 # So many bytes behind the last cell may be asked for, by a number as long as `numbers` reads them.
 PADDING = b"\0" * 6 * WORD
-_STEP, _TURN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+_LOW, _HIGH = (1 << 32) - 1, (1 << 32) - 1 << 32
 
 
 @dataclass
@@ -67,49 +68,81 @@ class Block:
         data = self.data
         return [data[start : start + length].decode() for start, length in zip(starts.tolist(), lengths.tolist(), strict=True)]
 
-    def hashes(self, columns: Sequence[int]) -> "np.ndarray[Any, Any]":
-        """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts, and hardly ever else."""
+    def hashes(self, columns: Sequence[int], keys: "Keys") -> "np.ndarray[Any, Any]":
+        """A 64-bit number for each cell of some columns (n_rows x n): equal for equal texts; `Keys` says how seldom for others."""
         import numpy as np
 
         starts, lengths = (part[:, columns].ravel() for part in (self.starts, self.lengths))
-        hashed = lengths.astype(np.uint64)
-        hashed *= np.uint64(_TURN)
-        mix(hashed, self.words(starts, lengths))
+        sums = keys.begin(lengths)
+        keys.take(sums, self.words(starts, lengths), 0)
         at, long = 1, np.flatnonzero(lengths > WORD)
         while len(long):
-            part = hashed[long]
-            mix(part, self.words(starts[long], lengths[long], at))
-            hashed[long] = part
+            part = [side[long] for side in sums]
+            keys.take(part, self.words(starts[long], lengths[long], at), at)
+            for side, taken in zip(sums, part, strict=True):
+                side[long] = taken
             at += 1
             long = long[lengths[long] > at * WORD]
-        return hashed.reshape(len(self), len(columns))
+        return _upper_halves(sums).reshape(len(self), len(columns))
 
 
-def mix(hashed: "np.ndarray[Any, Any]", words: "np.ndarray[Any, Any]") -> None:
-    """Take one more word into each hash, in place."""
+class Keys:
+    """Secret random numbers, new for each comparison, that make hashes of which the writer of a table cannot know or build a collision.
+
+    A text is a row of 32-bit numbers: its length, then the halves of its words. Each word adds (low + key) * (high + another key) to a sum
+    of 64 bits, and the upper 32 bits of two such sums are the hash ("Multilinear-HM", which is strongly universal): whatever two different
+    texts are, and whoever made them, for one choice of keys in 2^64 they have the same hash.
+    """
+
+    def __init__(self) -> None:
+        self._words: list[tuple[int, int, int, int]] = []
+        self._columns = self._drawn(0)
+        self._first = self._drawn(2)
+
+    @staticmethod
+    def _drawn(n: int) -> "np.ndarray[Any, Any]":
+        """Random numbers of the system, each column of a row four of them."""
+        import numpy as np
+
+        return np.frombuffer(urandom(WORD * n), np.uint64)
+
+    def begin(self, lengths: "np.ndarray[Any, Any]") -> "list[np.ndarray[Any, Any]]":
+        """The two sums of some cells of which the lengths are taken."""
+        import numpy as np
+
+        sizes = lengths.astype(np.uint64)
+        return [sizes * key for key in self._first]
+
+    def take(self, sums: "list[np.ndarray[Any, Any]]", words: "np.ndarray[Any, Any]", at: int) -> None:
+        """Take word number `at` of some cells into their sums, in place."""
+        import numpy as np
+
+        while len(self._words) <= at:
+            self._words.append(tuple(self._drawn(4)))
+        low, high = words & np.uint64(_LOW), words >> np.uint64(32)
+        keys = self._words[at]
+        for side, a, b in zip(sums, keys[:2], keys[2:], strict=True):
+            term = low + a
+            term *= high + b
+            side += term
+
+    def of_rows(self, hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
+        """One hash for each row of cell hashes, their sum times odd secret numbers; the order of the columns counts."""
+        import numpy as np
+
+        width = hashed.shape[1]
+        if width > len(self._columns):
+            self._columns = np.concatenate([self._columns, self._drawn(width - len(self._columns)) | np.uint64(1)])
+        found: np.ndarray[Any, Any] = hashed @ self._columns[:width]
+        return found
+
+
+def _upper_halves(sums: "Sequence[np.ndarray[Any, Any]]") -> "np.ndarray[Any, Any]":
+    """The upper 32 bits of both sums as one number: the lower ones of a sum say too much of the lower ones of what it was made of."""
     import numpy as np
 
-    hashed ^= words
-    hashed *= np.uint64(_STEP)
-    hashed ^= hashed >> np.uint64(32)
-
-
-def scattered(hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """Another hash of each hash, so that sums of both tell bags apart."""
-    import numpy as np
-
-    other = hashed * np.uint64(_TURN)
-    other ^= other >> np.uint64(29)
-    other *= np.uint64(_STEP)
-    return other ^ (other >> np.uint64(32))
-
-
-def row_hashes(hashed: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    """One hash for each row of cell hashes; the order of the columns counts."""
-    import numpy as np
-
-    factors = scattered(np.arange(1, hashed.shape[1] + 1, dtype=np.uint64)) | np.uint64(1)
-    return scattered(hashed @ factors)
+    found: np.ndarray[Any, Any] = (sums[0] & np.uint64(_HIGH)) | (sums[1] >> np.uint64(32))
+    return found
 
 
 @cache

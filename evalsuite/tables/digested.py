@@ -1,6 +1,7 @@
 """A database table of which both sides know only digests: equal ones say that it is gold's table, anything else asks for the rows.
 
-Rows are hashed with 64 bits and summed, once with and once without their number; by accident two different tables agree once in 1e19.
+Rows are hashed under a salt that is drawn when the submission lies there, and summed, once with and once without their number; two
+different tables agree once in 1e17, whoever made them. Some rows, which the salt chooses, are looked at all the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,12 +17,14 @@ from evalsuite.types import Fault, Table
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """The number of rows, and the sums over all rows of their hashes with their number (`ordered`) and without (`bag`)."""
+    """The number of rows, and the sums over all rows of their hashes with their number (`ordered`) and without (`bag`);
+    `sample` is how the rows with the lowest hashes are written."""
 
     salt: int
     n_rows: int
     ordered: int
     bag: int
+    sample: tuple[str, ...] = ()
 
 
 class DigestSource(Protocol):
@@ -79,7 +82,7 @@ def agreed(prediction: object, gold: object, *, ignore_order: bool) -> Digest | 
     if prediction.header != gold.header or prediction.types != gold.types:
         return None
     mine, theirs = gold.digest(prediction.known.salt), prediction.known
-    if mine is None or (mine.n_rows, mine.bag) != (theirs.n_rows, theirs.bag):
+    if mine is None or (mine.n_rows, mine.bag, mine.sample) != (theirs.n_rows, theirs.bag, theirs.sample):
         return None
     return mine if ignore_order or mine.ordered == theirs.ordered else None
 

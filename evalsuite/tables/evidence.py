@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from evalsuite.tables.arrays import array_columns, unlike_arrays
 from evalsuite.tables.blocks import equal_cells, is_same_run, side_by_side
 from evalsuite.tables.columns import held
-from evalsuite.tables.hashed_rows import HashedRows, Held
+from evalsuite.tables.hashed_rows import HashedRows, Held, left
 from evalsuite.tables.number_blocks import officially_equal, surely_strictly_equal
 from evalsuite.tables.number_columns import NumberColumns
 from evalsuite.tables.packed import Packed, first_rows, pack, unpacked
@@ -184,7 +184,7 @@ class Evidence:
             return self.hashes.spare(columns, partners)
         gold = list(zip(*(_written(self.gold, i) for i in columns), strict=True))
         predicted = list(zip(*(_written(self.predicted, k) for k in partners), strict=True))
-        return _left(gold, Counter(predicted)), _left(predicted, Counter(gold))
+        return left(gold, Counter(predicted)), left(predicted, Counter(gold))
 
 
 def compare(gold: Table, predicted: Table) -> Evidence:
@@ -286,14 +286,3 @@ def _unlike_packed(gold: Packed, predicted: Packed, pairs: Sequence[tuple[int, i
                 found[at].append(np.flatnonzero(~same[:, at]).astype(np.int32) + np.int32(start))
         start += len(a)
     return [np.concatenate(parts) for parts in found]
-
-
-def _left(rows: Sequence[Any], others: Counter[Any]) -> list[int]:
-    """The rows that are left when each of the others takes one that is equal, from above."""
-    left = []
-    for at, row in enumerate(rows):
-        if others[row] > 0:
-            others[row] -= 1
-        else:
-            left.append(at)
-    return left

@@ -183,7 +183,7 @@ def _packed_margin(evidence: Evidence, gold: Column, predicted: Column) -> float
     import numpy as np
 
     i, k = gold.position, predicted.position
-    if evidence.hashes.bag(0, i) == evidence.hashes.bag(1, k):
+    if evidence.hashes.are_alike(i, k):
         return 0.0
     a, b = evidence.numbers.column(0, i), evidence.numbers.column(1, k)
     if a is None or b is None:

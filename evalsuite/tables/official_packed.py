@@ -71,7 +71,7 @@ class OfficialColumns:
         return any(map(is_surely_text, self.evidence.heads[side].columns[column]))
 
     def _as_bags(self, i: int, k: int) -> bool | None:
-        if self.evidence.hashes.bag(0, i) == self.evidence.hashes.bag(1, k):
+        if self.evidence.hashes.are_alike(i, k):
             return None if self.is_wide(0, i) else True
         if self._head_is_apart(i, k):
             return False
@@ -210,6 +210,7 @@ def partners_of(columns: OfficialColumns, chosen: Sequence[int], n_predicted: in
         for k in range(n_predicted):
             bags.setdefault(columns.evidence.hashes.bag(1, k), []).append(k)
         near = {i: bags.get(columns.evidence.hashes.bag(0, i), []) for i in chosen}
+        columns.evidence.hashes.compare([(i, near[i][0]) for i in chosen if near[i]])
     found: list[int] = []
     for i in chosen:
         partner = next((k for k in near[i] if columns.ignore_order or not len(columns.evidence.unlike(i, k))), None)

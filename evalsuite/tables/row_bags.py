@@ -4,7 +4,7 @@ A column is *plain* where all its cells are integers, dates, words or empty in t
 Rows that differ in a plain column never pair, so of the rows taken away only those matter that agree with a left one in every such column.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -57,15 +57,18 @@ class Bench:
         """For each gold column a predicted one of its own: the likely one, or another that holds the same texts where that one does not."""
         likely = likely_columns(self.gold, self.predicted)
         if likely is not None and all(map(self.may_be, range(len(self.gold)), likely)):
-            self.evidence.hashes.rows(0, [column.position for column in self.gold])
-            self.evidence.hashes.rows(1, [self.predicted[k].position for k in likely])
+            self.evidence.hashes.know_bags(0, [column.position for column in self.gold])
+            self.evidence.hashes.know_bags(1, [self.predicted[k].position for k in likely])
+            self.compare(enumerate(likely))
             if all(map(self.is_alike, range(len(self.gold)), likely)):
                 return likely
-        self.evidence.hashes.rows(1, [column.position for column in self.predicted])
-        by_bag: dict[tuple[int, int], list[int]] = {}
+        self.evidence.hashes.know_bags(1, [column.position for column in self.predicted])
+        by_bag: dict[int, list[int]] = {}
         for k, column in enumerate(self.predicted):
             by_bag.setdefault(self.evidence.hashes.bag(1, column.position), []).append(k)
         taken: dict[int, int] = {}
+        if likely is not None:
+            self.compare(enumerate(likely))
         for i, column in enumerate(self.gold):
             alike = [k for k in by_bag.get(self.evidence.hashes.bag(0, column.position), ()) if k not in taken and self.may_be(i, k)]
             if alike:
@@ -85,14 +88,15 @@ class Bench:
 
     def is_alike(self, i: int, k: int) -> bool:
         """Whether a gold and a predicted column hold the same texts."""
-        return self.evidence.hashes.bag(0, self.gold[i].position) == self.evidence.hashes.bag(1, self.predicted[k].position)
+        return self.evidence.hashes.are_alike(self.gold[i].position, self.predicted[k].position)
+
+    def compare(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Have `is_alike` found out for several pairs at once."""
+        self.evidence.hashes.compare([(self.gold[i].position, self.predicted[k].position) for i, k in pairs])
 
     def is_twin(self, k: int, other: int) -> bool:
         """Whether two predicted columns hold the same texts, row by row."""
-        if k == other:
-            return True
-        a, b = (self.evidence.hashes.rows(1, [self.predicted[column].position]) for column in (k, other))
-        return bool((a == b).all())
+        return k == other or self.evidence.hashes.are_twins(self.predicted[k].position, self.predicted[other].position)
 
     def rows_agree(self, partners: Sequence[int]) -> bool | None:
         """Whether the rows can be paired one to one under an assignment, None where too many are left to say."""

@@ -64,7 +64,7 @@ def _form(value: Any) -> Any:
         known = value.known
         # msgpack has no integers of 128 bits.
         numbers = [str(number) for number in (known.salt, known.n_rows, known.ordered, known.bag)]
-        return ["digested", list(value.header), list(value.types or ()), value.name, numbers]
+        return ["digested", list(value.header), list(value.types or ()), value.name, numbers, list(known.sample)]
     if isinstance(value, Table) and (arrays := array_columns(value)) is not None:
         return ["arrays", list(value.header), list(value.types or ()), value.name, value.n_rows, list(map(_array, arrays))]
     if isinstance(value, Table):
@@ -109,9 +109,9 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
             is_view=bool(is_view),
         )
     if kind == "digested":
-        _, header, types, name, numbers = value
+        _, header, types, name, numbers, sample = value
         salt, n_rows, ordered, bag = map(int, numbers)
-        known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag)
+        known = Digest(salt=salt & _SALT_MASK, n_rows=n_rows, ordered=ordered, bag=bag, sample=tuple(map(str, sample)))
         return DigestedTable(header=tuple(map(str, header)), types=tuple(map(str, types)), name=str(name), known=known)
     if kind == "arrays":
         _, header, types, name, n_rows, columns = value

@@ -11,12 +11,16 @@ import pytest
 from evalsuite.readers.duckdb_digests import DIGESTED_ROWS
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.scoring import Options, run
+from tests.tables.test_collisions import colliding_key
 
 GOLD = f"SELECT i AS id, 'n' || (i % 31) AS text FROM range({DIGESTED_ROWS}) r(i)"
+# duckdb's hashes of the texts n7 and x: with another id the row of id 7 has the hash that it had.
+CRAFTED = colliding_key(7, *(duckdb.sql(f"SELECT hash('{text}')").fetchall()[0][0] for text in ("n7", "x")))
 ANSWERS = {
     "equal": f"{GOLD} ORDER BY i",
     "shuffled": f"{GOLD} ORDER BY i DESC",
     "changed": f"SELECT id, CASE WHEN id = 7 THEN 'x' ELSE text END AS text FROM ({GOLD})",
+    "crafted": f"SELECT CASE WHEN id = 7 THEN {CRAFTED} ELSE id END AS id, CASE WHEN id = 7 THEN 'x' ELSE text END AS text FROM ({GOLD})",
     "wider": f"SELECT 1 AS more, * FROM ({GOLD})",
     "small": "SELECT 1 AS id",
     "damaged": GOLD,

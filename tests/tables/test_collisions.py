@@ -1,0 +1,229 @@
+"""Rows in any order are found by hashes: an attacker who knows our functions, and the ones we had, writes answers that collide."""
+
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+import duckdb
+import numpy as np
+import pytest
+
+from evalsuite.readers.duckdb_digests import read_digest
+from evalsuite.tables.blocks import Block, Keys
+from evalsuite.tables.evidence import Comparisons
+from evalsuite.tables.hashed_rows import HashedRows
+from evalsuite.tables.official_tables import match_table
+from evalsuite.tables.packed import pack
+from evalsuite.tables.strict_tables import judge_table
+from evalsuite.types import Table
+
+N_ROWS = 7_000
+RANGE = (1 << 64) - 1
+# The multipliers of version 0.2.0, whose hash of a cell had no key.
+STEP, TURN = 0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F
+# The multiplier of duckdb's hash of a number, which it also combines columns with.
+DUCKDB_STEP = 0xD6E8FEB86659FD93
+PLAIN = bytes(range(0x21, 0x7F)).replace(b'"', b"").replace(b",", b"")
+
+
+def table(rows: list[tuple[str, ...]]) -> Table:
+    """A table of text."""
+    return Table(header=("key", "label", "n"), columns=tuple(map(list, zip(*rows, strict=True))), n_rows=len(rows), name="t.csv")
+
+
+def gold_rows() -> list[tuple[str, ...]]:
+    """Rows of which each is written once."""
+    return [(f"k{i:05d}", f"a label of {i:05d}", str(i % 97)) for i in range(N_ROWS)]
+
+
+def verdicts(gold: list[tuple[str, ...]], predicted: list[tuple[str, ...]]) -> tuple[float | None, float | None]:
+    """(official, strict) in any order of rows."""
+    seen, tables = Comparisons(), (table(predicted), table(gold))
+    official = match_table(*tables, ignore_order=True, comparisons=seen).official
+    return official, judge_table(*tables, ignore_order=True, comparisons=seen).value
+
+
+def colliding_cell(cell: str) -> str:
+    """Another cell of 16 bytes with the hash that version 0.2.0 made of this one: its second word is solved for."""
+    drawn = Random(33)
+    first, second = (int.from_bytes(cell.encode()[at : at + 8], "little") for at in (0, 8))
+    wanted = _mixed(len(cell) * TURN & RANGE, first) ^ second
+    while True:
+        word = bytes(drawn.choices(PLAIN, k=8))
+        solved = (wanted ^ _mixed(len(cell) * TURN & RANGE, int.from_bytes(word, "little"))).to_bytes(8, "little")
+        if all(byte in PLAIN for byte in solved):
+            return (word + solved).decode()
+
+
+def _mixed(state: int, word: int) -> int:
+    state = (state ^ word) * STEP & RANGE
+    return state ^ state >> 32
+
+
+def test_a_cell_solved_for_the_hash_without_a_key_scores_0() -> None:
+    """The attack on version 0.2.0: one cell of 21,000 is another text of the same hash, rows moved."""
+    gold = gold_rows()
+    gold[77] = ("k00077", "sixteen letters.", "77")
+    predicted = [*gold[1000:], *gold[:1000]]
+    at = predicted.index(gold[77])
+    assert verdicts(gold, predicted) == (1, 1)
+    predicted[at] = ("k00077", colliding_cell("sixteen letters."), "77")
+    assert verdicts(gold, predicted) == (0, 0)
+
+
+def attacks_on_sums() -> Iterator[tuple[str, str]]:
+    """Two texts whose numbers differ so that sums and products of them hardly do: one bit, swapped or zero words, lengths."""
+    texts = ["AAAAAAAABBBBBBBB", "BBBBBBBBAAAAAAAA", "AAAABBBBBBBBAAAA", "AAAA", "AAAA\0", "AAAA\0\0\0\0", "", "\0", "\0" * 8, "\0" * 16]
+    texts += ["A" * n for n in (7, 8, 9, 15, 16, 17, 40)]
+    yield from combinations(texts, 2)
+    base = b"0123456789abcdef"
+    for bit in range(0, 128):
+        other = (int.from_bytes(base, "little") ^ 1 << bit).to_bytes(16, "little")
+        if max(other) < 0x80:
+            yield base.decode(), other.decode()
+
+
+@pytest.mark.parametrize("n_keys", [400, pytest.param(20_000, marks=pytest.mark.slow)])
+def test_no_pair_of_texts_collides_more_often_than_chance(n_keys: int) -> None:
+    """Whatever two texts are, under new keys 8 bits of either half of their hashes agree about once in 256, and all of them never."""
+    pairs = list(attacks_on_sums())
+    block = next(pack(Table(header=("a",), columns=([text for pair in pairs for text in pair],), n_rows=2 * len(pairs))).blocks())
+    n_high, n_low = np.zeros(len(pairs), int), np.zeros(len(pairs), int)
+    for _ in range(n_keys):
+        hashed = block.hashes([0], Keys())[:, 0].reshape(-1, 2)
+        assert (hashed[:, 0] != hashed[:, 1]).all()
+        differing = hashed[:, 0] ^ hashed[:, 1]
+        n_high += differing >> np.uint64(56) == 0
+        n_low += (differing >> np.uint64(24)) & np.uint64(0xFF) == 0
+    # Five standard deviations, and the few that a sum of 64 bits may fall short of chance.
+    most = n_keys / 256 + 6 * (n_keys / 256) ** 0.5 + 2
+    assert max(n_high.max(), n_low.max()) <= most
+
+
+def test_rows_of_the_same_cells_elsewhere_have_other_hashes() -> None:
+    """Cells exchanged within a row, within a column or in a square of rows: no hash of a row stays, whatever the keys are."""
+    cells = [("a", "b"), ("b", "a"), ("a", "a"), ("b", "b"), ("", "ab"), ("ab", ""), ("a\0", "b"), ("a", "\0b")]
+    block = next(pack(Table(header=("x", "y"), columns=tuple(map(list, zip(*cells, strict=True))), n_rows=len(cells))).blocks())
+    for _ in range(2_000):
+        keys = Keys()
+        assert len(np.unique(keys.of_rows(block.hashes([0, 1], keys)))) == len(cells)
+
+
+def test_a_square_of_rows_with_equal_columns_is_no_permutation() -> None:
+    """Cells exchanged between two rows: each column is the same bag, which is all that official asks, and the rows are not."""
+    gold = gold_rows()
+    predicted = gold[::-1]
+    a, b = predicted[5], predicted[11]
+    predicted[5], predicted[11] = (a[0], b[1], a[2]), (b[0], a[1], b[2])
+    assert verdicts(gold, predicted) == (1, 0)
+
+
+def test_columns_of_equal_sums_are_no_equal_columns() -> None:
+    """Numbers with equal sums, squares and cubes (Prouhet, Tarry, Escott) stand in the place of each other."""
+    gold = gold_rows()
+    one, other = (0, 3, 5, 6, 9, 10, 12, 15), (1, 2, 4, 7, 8, 11, 13, 14)
+    for at, number in enumerate(one):
+        gold[at] = (f"{number:05d}", "x", "y")
+    predicted = gold[::-1]
+    for at, number in enumerate(other):
+        predicted[-1 - at] = (f"{number:05d}", "x", "y")
+    assert verdicts(gold, predicted) == (0, 0)
+
+
+@pytest.mark.parametrize("broken", [Keys.of_rows, Block.hashes])
+def test_a_hash_that_tells_nothing_changes_no_verdict(broken: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is told by hashes is looked at: with a hash of 0 for everything right answers are right and wrong ones wrong."""
+    gold = gold_rows()
+    moved = gold[::-1]
+    wrong = [*moved[:-1], ("k00000", "a label of 00000", "1")]
+    square = [*moved[:-2], (moved[-2][0], moved[-1][1], moved[-2][2]), (moved[-1][0], moved[-2][1], moved[-1][2])]
+    rounded = [(key, label, f"{n}.0") for key, label, n in moved]
+    answers = (moved, wrong, square, rounded)
+    found = [verdicts(gold, answer) for answer in answers]
+    if broken is Keys.of_rows:
+        monkeypatch.setattr(Keys, "of_rows", lambda _, hashed: np.zeros(len(hashed), np.uint64))
+    else:
+        monkeypatch.setattr(Block, "hashes", lambda block, columns, _: np.zeros((len(block), len(columns)), np.uint64))
+    assert [verdicts(gold, answer) for answer in answers] == found
+    assert found[:3] == [(1, 1), (0, 0), (1, 0)]
+
+
+def test_each_comparison_has_keys_of_its_own() -> None:
+    """What one comparison showed of its hashes is worth nothing in the next."""
+    packed = [pack(table(gold_rows()))] * 2
+    first, second = (HashedRows(packed, Comparisons().of(table(gold_rows()), table(gold_rows())).hashes._held) for _ in range(2))
+    assert not set(first.rows(0, [0, 1]).tolist()) & set(second.rows(0, [0, 1]).tolist())
+
+
+def of_duckdb(number: int) -> int:
+    """duckdb's hash of a number."""
+    for _ in range(2):
+        number = (number ^ number >> 32) * DUCKDB_STEP & RANGE
+    return number ^ number >> 32
+
+
+def back(hashed: int) -> int:
+    """The number of which duckdb makes this hash."""
+    inverse = pow(DUCKDB_STEP, -1, 1 << 64)
+    for _ in range(2):
+        hashed = (hashed ^ hashed >> 32) * inverse & RANGE
+    return hashed ^ hashed >> 32
+
+
+def colliding_pair(a: int, b: int, other: int) -> int:
+    """The second column beside `other` that gives duckdb's hash of the row (a, b)."""
+    first, second = (((of_duckdb(n) ^ of_duckdb(n) >> 32) * DUCKDB_STEP & RANGE) for n in (a, other))
+    return back(first ^ of_duckdb(b) ^ second)
+
+
+def colliding_key(a: int, text: int, other_text: int) -> int:
+    """The first column, as a signed number, beside a text that has the one hash, for the row of `a` and a text that has the other."""
+    combined = (of_duckdb(a) ^ of_duckdb(a) >> 32) * DUCKDB_STEP & RANGE
+    shifted = (combined ^ text ^ other_text) * pow(DUCKDB_STEP, -1, 1 << 64) & RANGE
+    found = back(shifted ^ shifted >> 32)
+    return found - (1 << 64) if found >> 63 else found
+
+
+def test_a_database_row_solved_for_duckdbs_hash_has_another_digest() -> None:
+    """duckdb's hash of two columns is turned back: the row it gives has gold's hash, and not gold's digest."""
+    with duckdb.connect() as connection:
+        connection.execute("CREATE TABLE gold AS SELECT i::UBIGINT AS a, (i * 3)::UBIGINT AS b FROM range(1000) r(i)")
+        solved = colliding_pair(7, 21, 4711)
+        changed = f"SELECT CASE WHEN a = 7 THEN 4711 ELSE a END::UBIGINT AS a, CASE WHEN a = 7 THEN {solved} ELSE b END::UBIGINT AS b"
+        connection.execute(f"CREATE TABLE other AS {changed} FROM gold")
+        hashes = [connection.execute(f"SELECT sum(hash(a, b)) FROM {name}").fetchone() for name in ("gold", "other")]
+        assert hashes[0] == hashes[1]
+        columns, types = ['"a"', '"b"'], ["UBIGINT", "UBIGINT"]
+        for salt in range(20):
+            mine, theirs = (read_digest(connection, name, columns, types, salt) for name in ("gold", "other"))
+            assert mine is not None
+            assert theirs is not None
+            assert mine.bag != theirs.bag
+            assert mine.ordered != theirs.ordered
+
+
+CELLS = {
+    "BIGINT": ["0", "-1", "9223372036854775807"],
+    "DOUBLE": ["0.0", "'-0.0'", "1.0000000000000002"],
+    "FLOAT": ["0.0", "'-0.0'"],
+    "DECIMAL(38,2)": ["0.00", "184467440737095516.16", "340282366920938463463.37"],
+    "VARCHAR": ["''", "'a'", "'b'", "'ab'"],
+    "DATE": ["'2020-01-01'", "'2020-01-02'"],
+    "BOOLEAN": ["true", "false"],
+}
+
+
+def test_different_rows_of_every_plain_type_have_different_digests() -> None:
+    """All pairs of cells of two columns, those of two texts that are cut elsewhere among them; NULL is no cell."""
+    with duckdb.connect() as connection:
+        for type_, cells in CELLS.items():
+            seen: dict[object, str] = {}
+            rows = [(a, b) for a in [*cells, "NULL"] for b in [*cells, "NULL"]]
+            for a, b in rows:
+                connection.execute(f"CREATE OR REPLACE TABLE t AS SELECT CAST({a} AS {type_}) AS a, CAST({b} AS {type_}) AS b")
+                found = read_digest(connection, "t", ['"a"', '"b"'], [type_, type_], 99)
+                assert found is not None
+                if "NULL" not in (a, b):
+                    assert found.bag not in seen, (type_, a, b, seen[found.bag])
+                    seen[found.bag] = f"{a} {b}"
+            assert len(seen) == len(cells) ** 2
