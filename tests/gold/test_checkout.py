@@ -202,3 +202,78 @@ def test_validate_speaks_of_the_layout(here: Path, capsys: pytest.CaptureFixture
     said = capsys.readouterr().out
     assert "add bq001.csv or bq001.sql" in said
     assert "results_metadata.jsonl" not in said
+
+
+PLACEHOLDERS = (
+    "",
+    " ",
+    "your_username",
+    "YOUR_PASSWORD",
+    "<password>",
+    "<your account>",
+    "xxx",
+    "xxxxxx",
+    "your-private-key",
+    "your_project_id",
+)
+SNOWFLAKE = {"user": "reader", "password": "p4ss", "account": "RSRSBDK-YDB67606"}
+SERVICE = {"project_id": "acme", "private_key": "-----BEGIN", "client_email": "r@acme.iam.gserviceaccount.com"}
+LOGINS = {"snowflake": SNOWFLAKE, "bigquery": SERVICE}
+TEMPLATE_TEXTS = {"client_email": "xxxxx@xxx.iam.gserviceaccount.com", "private_key": "your_private_key"}
+
+
+@pytest.mark.parametrize(("engine", "key"), [(engine, key) for engine, login in LOGINS.items() for key in (None, *login)])
+def test_a_placeholder_in_a_credential_file_counts_as_absent(
+    engine: str, key: str | None, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A login with the template's account is ready; one placeholder in any of its keys makes it none, for a run and for doctor alike."""
+    id_, place = ("sf_003" if engine == "snowflake" else "bq001"), here / "spider2-lite" / "evaluation_suite"
+    for text in PLACEHOLDERS if key else ("",):
+        login = {**LOGINS[engine], **({key: TEMPLATE_TEXTS.get(key, text) if text == "xxx" else text} if key else {})}
+        (place / f"{engine}_credential.json").write_text(json.dumps(login))
+        gold = read_gold(place / "gold")
+        instance = next(one for one in gold.instances if one.instance_id == id_)
+        if key is None:
+            assert read_connections(gold.folder).of_instance(instance) is not None
+        else:
+            with pytest.raises(UsageError, match=f"absent, empty or a placeholder: {key}$"):
+                read_connections(gold.folder).of_instance(instance)
+    assert main(["doctor", "spider2-lite/evaluation_suite/gold", "--json"]) == 0
+    needs = json.loads(capsys.readouterr().out)["needs"]
+    assert any(id_ in need["instances"] for need in needs) == (key is not None)
+
+
+@pytest.mark.parametrize(
+    ("described", "lacking"),
+    [
+        ({"engine": "snowflake", **SNOWFLAKE, "password": "xxx", "private_key_file": "key.p8"}, None),
+        ({"engine": "snowflake", **SNOWFLAKE, "password": "${UNFILLED}"}, "password"),
+        ({"engine": "snowflake", **SNOWFLAKE, "schema": "xxx"}, None),
+        ({"engine": "snowflake", **SNOWFLAKE, "user": "xxx", "password": "<p>"}, "password, user"),
+        ({"engine": "postgres", "host": "db", "password": ""}, None),
+        ({"engine": "postgres", "host": "db", "password": "your_password"}, "password"),
+        ({"engine": "postgres", "host": "<host>"}, "host"),
+        ({"engine": "bigquery", "credentials": "default"}, None),
+        ({"engine": "bigquery"}, "credentials"),
+        ({"engine": "bigquery", "endpoint": "http://127.0.0.1:9"}, None),
+    ],
+)
+def test_a_placeholder_in_a_connection_counts_as_absent(described: dict[str, str], lacking: str | None, here: Path) -> None:
+    """Another proof may stand in for it; what is no login, and an empty password of a server that asks none, is no matter."""
+    (here / "connections.yaml").write_text(json.dumps({"own": {**described, "prefix": "sf"}}))
+    instance = read_gold(here / "spider2-lite" / "evaluation_suite" / "gold").instances[-1]
+    connections = read_connections(environment={"UNFILLED": ""})
+    if lacking is None:
+        found = connections.of_instance(instance)
+        assert found is not None
+        assert not {"xxx", "", "your_password"} & {str(value) for key, value in found.options.items() if key != "schema"}
+    else:
+        with pytest.raises(UsageError, match=f"absent, empty or a placeholder: {lacking}$"):
+            connections.of_instance(instance)
+
+
+def test_doctor_says_what_files_need_no_connection_for(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is absent is absent for queries; answers that are files are scored wherever there is a gold table."""
+    (here / "spider2-lite" / "evaluation_suite" / "gold" / "exec_result" / "bq001.csv").unlink()
+    assert main(["doctor", "spider2-lite/evaluation_suite/gold"]) == 0
+    assert "note: answers that are files need no connection: those to 4 of 5 instances can be scored" in capsys.readouterr().out

@@ -63,3 +63,13 @@ def lists_match_or_raise(gold: list[Any], predicted: list[Any], ignore_order: bo
         elif a != b:
             return False
     return True
+
+
+def of_bare_number(predicted: pd.DataFrame, gold: pd.DataFrame, column: int, ignore_order: bool) -> int:
+    """1 or 0 where `condition_cols` is a number by itself: `iloc` makes a column of it, whose cells are then compared as columns are."""
+    try:
+        cells = gold.iloc[:, column].transpose().values.tolist()
+        columns = predicted.transpose().values.tolist()
+        return int(all(any(lists_match_or_raise(cell, one, ignore_order) for one in columns) for cell in cells))
+    except Exception:
+        return 0

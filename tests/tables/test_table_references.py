@@ -11,7 +11,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.scorers.table_match import table_match
 from evalsuite.tables.condition_columns import needed_columns
 from evalsuite.types import Fault, Score
-from tests.models.official_table import frame_of
+from tests.models.official_table import frame_of, of_bare_number
 from tests.models.results_table import score
 from tests.tables.test_table import text_table
 
@@ -37,6 +37,10 @@ CASES: list[tuple[list[list[str]], list[list[list[str]]], Any, bool, bool, int, 
     (AB, [AB, CD], None, False, False, 1, 1, "but not among several golds"),
     (AB, [AB], [[]], False, False, 1, 1, "[[]] is all in a list"),
     (AB, [AB], [7], False, True, 0, 0, "a column that gold has not"),
+    (AB[:1], [AB], 0, False, True, 0, 1, "a bare 0 is all in lite, the first column in snow"),
+    (AB[1:], [AB], 1, False, True, 1, 1, "another bare number is that column"),
+    (AB[1:], [AB], -1, False, True, 1, 1, "counted from the end too"),
+    (AB, [AB], 0, False, False, 0, 0, "of a list both die"),
 ]
 
 
@@ -62,9 +66,16 @@ CELLS = st.sampled_from(["0", "0.0", "-0.0", "1", "2.004", "2", "", "NA", "nan",
 TABLES = st.integers(0, 3).flatmap(lambda n: st.lists(st.lists(CELLS, min_size=n, max_size=n), min_size=1, max_size=3))
 COLUMNS = st.one_of(
     st.none(),
+    st.integers(-1, 2),
     st.lists(st.integers(-1, 2), max_size=3),
     st.lists(st.one_of(st.none(), st.lists(st.integers(0, 2), max_size=2)), max_size=3),
     st.lists(st.one_of(st.integers(0, 1), st.lists(st.integers(0, 1), max_size=1)), max_size=2),
+)
+
+
+# Cells whose characters can stand for a column.
+LETTERS = st.integers(0, 3).flatmap(
+    lambda n: st.lists(st.lists(st.sampled_from(["a", "b", "ab", "ba", "abc", "1", ""]), min_size=n, max_size=n), min_size=1, max_size=2)
 )
 
 
@@ -94,6 +105,29 @@ def test_the_original_reference_is_untouched() -> None:
     """Without `reference` an empty cell is no 0, and a list for the wrong number of golds leaves the verdict open."""
     assert table_match(text_table([["0"]]), gold=text_table([[""]])).official == 0
     assert table_match(text_table([["1"]]), gold=[text_table([["1"]])], condition_cols=[0]).official is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(
+    predicted=LETTERS, gold=LETTERS, column=st.integers(-2, 2), ignore_order=st.booleans(), reference=st.sampled_from(["original", "dbt"])
+)
+def test_a_bare_number_under_the_original_is_the_models(
+    predicted: list[list[str]], gold: list[list[str]], column: int, ignore_order: bool, reference: Any
+) -> None:
+    """The original compares the characters of each gold cell with a column, and dies of what is no text; dbt takes that for unequal."""
+    found = table_match(text_table(predicted), gold=text_table(gold), condition_cols=column, ignore_order=ignore_order, reference=reference)
+    assert (found.official or 0) == of_bare_number(frame_of(predicted), frame_of(gold), column, ignore_order)
+
+
+def test_a_bare_number_is_one_column_for_strict() -> None:
+    """Whatever a reference makes of it, of one gold or of several, and a check with it is judged."""
+    for reference in ("original", "lite", "snow", "dbt"):
+        for golds, alone in ((AB, True), (AB, False)):
+            right, wrong = (judged(answer, [golds], 0, False, alone, reference).strict for answer in (AB[:1], AB[1:]))
+            assert (right, wrong) == (1, 0), reference
+        assert judged(AB[1:], [AB, CD], 1, False, False, reference).strict == 1
+    told = check_parameters(SCORERS.load("table_match"), {"gold": "a.csv", "condition_cols": 0})
+    assert [(problem.blocks, "the reference fails" in problem.message) for problem in told] == [(frozenset(), True)]
 
 
 def test_strict_takes_the_full_list_and_its_own_nulls() -> None:
