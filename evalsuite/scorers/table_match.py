@@ -61,7 +61,7 @@ def table_match(
     prediction: Table,
     *,
     gold: Table | Fault | Sequence[Table | Fault],
-    condition_cols: int | Sequence[int | list[int] | None] | None = (),
+    condition_cols: Sequence[int | list[int] | None] | int | None = (),
     ignore_order: bool | list[bool] = False,
     order_by: Sequence[int | list[int]] = (),
     abs_tol: float | dict[str, float] | None = None,
