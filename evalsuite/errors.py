@@ -161,7 +161,7 @@ FAULTS: dict[str, FaultKind] = {
     "NO_JAIL": FaultKind(
         message="no jail can be had here, so a program is run with --allow-programs only (in Python allow_programs=True)",
         hint="`evalsuite run --allow-programs`, for programs you trust or inside a container: they can read and write what you can, "
-        "and pass any test",
+        "and pass any test; a test that cannot be run in a process apart from the program must be written without what the reason names",
         side="setup",
     ),
     "UNDEFINED": FaultKind(

@@ -21,9 +21,11 @@ _LEAST_SECONDS = 0.05
 class PythonUnitTesting(Metric):
     """1 where the answer is a Python program that passes every test, else 0.
 
-    Each test runs behind the program in a jail of its own (`walls.jail`) with the standard library only; `sys.exit(0)` before the test's
-    end fails. All programs of one answer share the answer's seconds; what they do not reach fails. Where the machine has no jail the
-    answer is `unscored` (NO_JAIL) unless the run has `--allow-programs`.
+    Program and test run in two processes of one jail (`walls.jail`), with the interpreter's installed packages; the test reads the names
+    of the program as if it stood behind it in one file. The program's values reach the asserts as data: an object of the program's own
+    class equals no plain value. All programs of one answer share the answer's seconds; what they do not reach fails. The answer is
+    `unscored` (NO_JAIL) where the machine has no jail, unless the run has `--allow-programs`, and where a test uses what cannot leave
+    its process.
 
     Args:
         gold: the code of one test, or of several.
@@ -52,16 +54,22 @@ class PythonUnitTesting(Metric):
         if not can_jail() and not (self.allow_programs or PROGRAMS_ALLOWED.get()):
             fault = Fault(code="NO_JAIL")
             return Measure(value=None, reason=describe(fault), fault=fault)
+        unknown = ""
         for place, test in enumerate(references):
             try:
                 ended = self._run_program(prediction, test)
             except OSError:
                 # Behind the walls of a worker no process starts, jailed or not.
-                detail = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
-                fault = Fault(code="NO_JAIL", detail=detail)
-                return Measure(value=None, reason=describe(fault), fault=fault)
-            if ended != "passed":
-                return Measure(value=0.0, details={"category": "fail", "ended": ended, "test": place})
+                unknown = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
+                break
+            if ended.how == "unknown":
+                unknown = unknown or f"test {place} cannot be run in a process apart from the program: {ended.why}"
+            elif ended.how != "passed":
+                details = {"category": "fail", "ended": ended.how, "test": place} | ({"why": ended.why} if ended.why else {})
+                return Measure(value=0.0, details=details)
+        if unknown:
+            fault = Fault(code="NO_JAIL", detail=unknown)
+            return Measure(value=None, reason=describe(fault), fault=fault)
         return Measure(value=1.0, details={"category": "pass"})
 
     def _run_program(self, program: str, test: str) -> Ended:
@@ -69,7 +77,7 @@ class PythonUnitTesting(Metric):
         budget = PROGRAM_BUDGET.get()
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
         if seconds < _LEAST_SECONDS:
-            return "timeout"
+            return Ended("timeout")
         begun = time.monotonic()
         try:
             return run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())

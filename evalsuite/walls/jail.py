@@ -1,20 +1,14 @@
-"""A jail for programs: Python that somebody handed in, run to learn one thing, whether its test came to its end.
+"""A jail for programs: Python that somebody submitted, run to learn one thing, whether it passes a test.
 
-Round the program stand, all of them or there is no jail: namespaces of its own for users, processes, network, mounts and IPC; Landlock,
-which leaves it the standard library to read and one empty folder in memory to write; a seccomp filter, under which it starts no process
-and opens no socket; limits on memory, CPU time and file size; a new interpreter with no site packages, no environment, no descriptor but
-two pipes. It is process 1 of its namespace: when it ends, the kernel kills whatever it left.
-
-That the test came to its end is told by a random word, as `jailed_program` has it. An exit, by whatever way, says nothing.
-
-Not promised: an answer whose objects equal everything (`__eq__` that is always true) passes a test that compares by `==`; and byte code
-made by hand, which can corrupt the interpreter that it runs in (the walls round it stand).
+Program and test run in two processes that send each other data (`program_channel`); the asserts are in the test's (`jailed_test`), and
+nothing that the program does to its own interpreter (`jailed_program`) reaches them. Round each of the two stand, all of them or there is
+no jail: namespaces of its own for users, processes, network, mounts and IPC; Landlock, which leaves it the interpreter's packages to read
+and one empty folder in memory to write, from which nothing is executed; a seccomp filter, under which it starts no process, opens no
+socket and has no memory that is written and executed; limits on memory, CPU time and file size (`jail_start`).
 """
 
 import contextlib
-import ctypes
 import os
-import secrets
 import select
 import signal
 import struct
@@ -25,50 +19,67 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from evalsuite.errors import OutputError
-from evalsuite.walls.jailed_program import INSIDE
-from evalsuite.walls.landlock import PACKAGE, landlock_version, parts_without, restrict_files
-from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities
+from evalsuite.walls.landlock import PACKAGE, landlock_version
 from evalsuite.walls.scratch import ScratchFolder
-from evalsuite.walls.seccomp import can_filter, restrict_calls
+from evalsuite.walls.seccomp import can_filter
 
-Ended = Literal["passed", "failed", "timeout"]
-WORD_BYTES: Final = 32
 CHUNK: Final = 4096
 READY: Final = b"!"
 # How long the walls may take to build, on a machine with much else to do.
 START_SECONDS: Final = 30.0
-# Lengths of program and test, MiB, seconds.
-_HEADER: Final = struct.Struct("=IIId")
-_NO_SUID, _NO_DEVICES = 1 << 1, 1 << 2
-# Where the program's own folder is mounted: the first that hides nothing of the interpreter.
-_OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
-_OWN_FOLDER_MIB: Final = 16
+# Lengths of program and test.
+_HEADER: Final = struct.Struct("=II")
 # Interpreter flags: no environment, no user folder, no site packages.
 _BARE: Final = ("-I", "-S", "-X", "utf8")
 
 
-def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool = True) -> Ended:
-    """`passed` where program and test ran to their end without an error, `timeout` where they were killed, else `failed`.
+class Ended(NamedTuple):
+    """How a program's test ended: `unknown` where it cannot be run apart from the program, and why."""
 
-    The test sees the program's names as if it stood behind it in one file. `jailed` False runs it behind limits and an audit hook only,
+    how: Literal["passed", "failed", "timeout", "unknown"]
+    why: str = ""
+
+
+def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool = True) -> Ended:
+    """`passed` where the test ran to its end without an error, `timeout` where it was killed, else `failed`.
+
+    The test sees the program's names as if it stood behind it in one file. `jailed` False runs both behind limits and an audit hook only,
     which a program walks through.
     """
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
-    word = secrets.token_bytes(WORD_BYTES)
-    message = _HEADER.pack(len(source), len(behind), memory_mib, timeout_seconds) + source + behind + word
-    command = _jail_command(memory_mib, timeout_seconds) if jailed else [sys.executable, *_BARE, "-c", INSIDE]
+    message = _HEADER.pack(len(source), len(behind)) + source + behind
     with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
         process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=folder, env={}, start_new_session=True
+            _command(memory_mib, timeout_seconds, jailed=jailed),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd=folder,
+            env={},
+            start_new_session=True,
         )
         try:
-            return _told(process, message, word, timeout_seconds)
+            return _told(process, message, timeout_seconds)
         finally:
             _end(process)
+
+
+def _command(memory_mib: int, seconds: float, *, jailed: bool) -> list[str]:
+    # Only this package and the one that packs messages are put on the path; both are off it again before the program runs.
+    packing = find_spec("msgspec")
+    assert packing is not None
+    own = [str(PACKAGE.parent), str(Path(str(packing.origin)).parent.parent)]
+    installed = sorted({os.path.realpath(sysconfig.get_path(name)) for name in ("purelib", "platlib")})
+    code = (
+        f"import sys; sys.path[:0] = {own}; from evalsuite.walls.jail_start import begin; "
+        f"begin({memory_mib}, {seconds}, {installed}, jailed={jailed})"
+    )
+    return [sys.executable, *_BARE, "-c", code]
 
 
 @cache
@@ -77,83 +88,14 @@ def can_jail() -> bool:
     if not (can_filter() and landlock_version()):
         return False
     try:
-        return run_program("", "", timeout_seconds=20.0, memory_mib=512) == "passed"
+        return run_program("", "", timeout_seconds=20.0, memory_mib=512).how == "passed"
     except OSError:
         # Inside other walls no process can be started.
         return False
 
 
-def _jail_command(memory_mib: int, seconds: float) -> list[str]:
-    # Only this package is put on the path; it is off it again before the program's interpreter starts.
-    code = (
-        f"import sys; sys.path.insert(0, {str(PACKAGE.parent)!r}); from evalsuite.walls.jail import build; build({memory_mib}, {seconds})"
-    )
-    return [sys.executable, *_BARE, "-c", code]
-
-
-def build(memory_mib: int, seconds: float) -> None:
-    """Entry point of the jail's first process: build the walls round a child that becomes the program's interpreter, and wait for it."""
-    die_with_parent()
-    libc = ctypes.CDLL(None, use_errno=True)
-    uid, gid = os.getuid(), os.getgid()
-    _must(libc.unshare(USERS | PROCESSES | NETWORK | MOUNTS | IPC))
-    for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
-        with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
-            file.write(text)
-    child = os.fork()
-    if child == 0:
-        try:
-            _become_program(libc, memory_mib, seconds)
-        finally:
-            os._exit(1)
-    os.close(0)
-    os.close(1)
-    os.waitpid(child, 0)
-    os._exit(0)
-
-
-def _become_program(libc: ctypes.CDLL, memory_mib: int, seconds: float) -> None:
-    import resource
-
-    die_with_parent()
-    # Looked up before a mount may hide the way there: an environment often lies below a folder for temporary files.
-    binary, library = str(Path(sys.executable).resolve()), _standard_library()
-    own = next(
-        folder for folder in _OWN_FOLDERS if not any(Path(path).is_relative_to(folder) for path in library) and Path(folder).is_dir()
-    )
-    _must(libc.mount(b"none", b"/", None, PRIVATE, None))
-    _must(libc.mount(b"none", own.encode(), b"tmpfs", _NO_SUID | _NO_DEVICES, f"size={_OWN_FOLDER_MIB}m,nr_inodes=4096".encode()))
-    os.chdir(own)
-    os.closerange(3, 1 << 16)
-    if not restrict_files(library, listed=[sysconfig.get_path("stdlib")], writable=[own, "/dev/null"], system=["/dev/urandom"]):
-        os._exit(1)
-    limits = {"AS": memory_mib << 20, "CPU": int(seconds) + 1, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256, "NPROC": 256}
-    for name, most in limits.items():
-        resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), (most, most))
-    # No rights of a superuser, not even inside.
-    if not drop_capabilities(libc) or not restrict_calls(own_files=True, may_exec=True):
-        os._exit(1)
-    os.execve(binary, [binary, *_BARE, "-c", INSIDE], {})
-
-
-def _standard_library() -> list[str]:
-    """What a bare interpreter reads: its binary, its standard library without what was installed beside it, the system's libraries."""
-    library, own = Path(sysconfig.get_path("stdlib")), Path(sys.base_prefix).resolve() / "lib"
-    installed = [folder / name for folder in (library, Path("/usr/lib/python3")) for name in ("site-packages", "dist-packages")]
-    hidden = [str(path.resolve()) for path in installed]
-    shared = [str(path) for path in own.glob("*.so*")]
-    system = [path for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo") if Path(path).is_dir()]
-    kept = [part for path in (str(library), *system) for part in parts_without(path, hidden)]
-    return [str(Path(sys.executable).resolve()), *shared, *kept, "/etc/localtime", "/etc/ld.so.cache"]
-
-
-def _must(answer: int) -> None:
-    if answer != 0:
-        os._exit(1)
-
-
-def _told(process: subprocess.Popen[bytes], message: bytes, word: bytes, timeout_seconds: float) -> Ended:
-    """Send the message and read the answer; the program's seconds begin when its interpreter says that it is ready."""
+def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended:
+    """Send the message and read the answer; the program's seconds begin when both processes are ready."""
     assert process.stdin is not None
     assert process.stdout is not None
     to, back = process.stdin.fileno(), process.stdout.fileno()
@@ -165,18 +107,21 @@ def _told(process: subprocess.Popen[bytes], message: bytes, word: bytes, timeout
         if readable:
             piece = os.read(back, CHUNK)
             heard += piece
-            if not piece or len(heard) > len(READY) + WORD_BYTES:
-                return "failed"
             if heard == READY:
                 deadline = time.monotonic() + timeout_seconds
-            if heard == READY + word:
-                return "passed"
+            if not piece or heard.endswith(b"\n"):
+                return _verdict(heard.removeprefix(READY))
         if writable:
             try:
                 left = left[os.write(to, left) :]
             except BrokenPipeError:
                 left = left[:0]
-    return "timeout"
+    return Ended("timeout")
+
+
+def _verdict(line: bytes) -> Ended:
+    how, _, why = line.decode("utf-8", "replace").strip().partition(" ")
+    return Ended("passed") if how == "passed" else Ended("unknown", why) if how == "unknown" else Ended("failed", why)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

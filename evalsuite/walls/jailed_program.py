@@ -1,138 +1,210 @@
-"""What runs inside the jail of programs: the source of an interpreter's first and only file, which is no part of any import path.
+"""The program's side: an interpreter that runs a program and then does what its test asks of the program's names and objects.
 
-It has the program, its test and the limits from standard input, and never a path or a word of the suite's.
-
-That the test came to its end is told by a random word. Program and test run in threads that have no Python frame beneath them, and the
-word stands in no variable: it waits inside C iterators of the first thread, which run no Python between the test's last line and the
-word's way out. What would show it from outside (`gc.get_objects`, `sys._current_frames`, ctypes, `/proc/self/mem`, audit hooks of its own)
-is refused. An exit, by whatever way, says nothing.
+Nothing here is secret and nothing is decided here. Whatever a program does to this interpreter, all that leaves it is data for the test's
+process (`jailed_test`), which has the asserts.
 """
 
-from typing import Final
+import io
+import os
+import sys
+import types
+from importlib import import_module
+from typing import Any, Final, NoReturn
 
-INSIDE: Final = r'''
-import io, os, struct, sys
-def _take(n):
-    got = b""
-    while len(got) < n:
-        piece = os.read(0, min(n - len(got), 1 << 16))
-        if not piece:
-            os._exit(1)
-        got += piece
-    return got
-_program, _test, _mib, _seconds = struct.unpack("=IIId", _take(20))
-_program, _test = _take(_program), _take(_test)
-_back = os.dup(1)
-_null = os.open(os.devnull, os.O_RDWR)
+from evalsuite.walls.program_operators import perform
+
+# Modules of this project's own start, which a program would not find in a new interpreter.
+_OURS: Final = ("evalsuite", "msgspec", "ctypes", "_ctypes", "typing_extensions")
+_ABSENT: Final = object()
+# Events of the audit hook: refused by how they begin, modules that are not imported, and what may be done in the own folder alone.
+_REFUSED: Final = (
+    *("socket.connect", "socket.bind", "socket.send", "socket.get", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn"),
+    *("os.spawn", "os.kill", "pty.", "ctypes.", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.setxattr", "os.utime"),
+    *("shutil.", "ftplib.", "smtplib.", "urllib.", "http.", "sqlite3.", "winreg.", "os.startfile", "resource.", "cpython.", "mmap."),
+    *("syslog.", "signal.pthread_kill"),
+)
+_UNSEEN: Final = ("_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters", "_interpreters")
+_CHANGING: Final = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.listdir", "os.scandir", "os.chdir")
+
+
 class _Nowhere(io.RawIOBase):
-    def writable(self):
+    def writable(self) -> bool:
         return True
-    def write(self, data):
+
+    def write(self, data: Any) -> int:
         return len(data)
-sys.stdin = io.StringIO()
-sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
-sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
-def _limit():
-    try:
-        import resource
-    except ImportError:
-        return
-    cpu = int(_seconds) + 1
-    wanted = {"RLIMIT_AS": _mib << 20, "RLIMIT_CPU": cpu, "RLIMIT_FSIZE": 1 << 20, "RLIMIT_CORE": 0}
-    for name, value in wanted.items():
-        kind = getattr(resource, name, None)
-        if kind is None or (name == "RLIMIT_AS" and sys.platform == "darwin"):
-            continue
-        hard = resource.getrlimit(kind)[1]
-        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
-        try:
-            resource.setrlimit(kind, (value, value))
-        except (OSError, ValueError):
-            pass
-def _build_wall():
-    roots = tuple(os.path.realpath(p) + os.sep for p in {os.path.dirname(os.__file__), *sys.path} if p)
-    own = os.path.realpath(os.getcwd())
-    own = own + os.sep if own != os.sep else None
-    refused = tuple(
-        """socket.connect socket.bind socket.send socket.get subprocess. os.system os.exec os.fork os.posix_spawn os.spawn os.kill
-        pty. ctypes. os.chmod os.chown os.link os.symlink os.truncate os.setxattr os.putenv os.utime shutil. ftplib. smtplib.
-        urllib. http. sqlite3. winreg. os.startfile resource. gc.get_ sys._current_frames sys._current_exceptions sys.addaudithook
-        cpython. mmap. syslog. signal.pthread_kill""".split()
-    )
-    unseen = ("_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters", "_interpreters")
-    changing = ("os.remove", "os.rename", "os.rmdir", "os.mkdir", "os.listdir", "os.scandir", "os.chdir")
-    realpath, fspath, join = os.path.realpath, os.fspath, os.path.join
-    def inside(path, roots):
-        path = realpath(fspath(path))
-        path = path.decode("utf-8", "replace") if isinstance(path, bytes) else path
-        return any((path + os.sep).startswith(root) for root in roots)
-    def wall(event, arguments):
+
+
+class ProgramSide:
+    """Runs the program as the module `__main__`, and answers for it."""
+
+    strict = False
+
+    def __init__(self) -> None:
+        self.space = types.ModuleType("__main__")
+        vars(self.space)["__builtins__"] = sys.modules["builtins"]
+        # Names that the test uses, with the values that it knows; module attributes that the test has replaced, with their own values.
+        self._told: dict[str, Any] = {}
+        self._replaced: dict[tuple[str, str], Any] = {}
+        self._loop: Any = None
+
+    def perform(self, target: Any, operation: str, parts: list[Any]) -> Any:
+        """Carry out an operation on an object of the program."""
+        if operation == "await":
+            return self._awaited(target)
+        if operation == "get" and parts[0] == "__signature__":
+            import inspect
+
+            return inspect.signature(target)
+        return perform(target, operation, parts)
+
+    def _awaited(self, awaitable: Any) -> Any:
+        import asyncio
+
+        async def finish() -> Any:
+            return await awaitable
+
+        if self._loop is None or self._loop.is_running():
+            self._loop = asyncio.new_event_loop()
+        return self._loop.run_until_complete(finish())
+
+    def command(self, name: str, parts: list[Any]) -> Any:
+        """Run the program, or give the values of names that its test uses (of all that it has, where the test may use any)."""
+        if name == "run":
+            sys.modules["__main__"] = self.space
+            exec(compile(parts[0], "<program>", "exec", dont_inherit=True), vars(self.space))
+            return None
+        known = vars(self.space)
+        wanted = [one for one in known if not one.startswith("__")] if parts[0] is None else [one for one in parts[0] if one in known]
+        self._told = {one: known[one] for one in wanted}
+        return tuple(self._told.items())
+
+    def news(self) -> list[tuple[Any, ...]]:
+        """The names that have other values than the test was told."""
+        known = vars(self.space)
+        changed = [(name, known[name]) for name, value in self._told.items() if known.get(name, value) is not value]
+        self._told.update(changed)
+        return changed
+
+    def hear(self, what: str, parts: tuple[Any, ...]) -> None:
+        """Do what the test has done to its own interpreter: replaced an attribute of a module, seeded a generator, set a variable."""
+        if what == "name":
+            setattr(self.space, *parts)
+        elif what == "replace":
+            module, name, value = parts
+            place = import_module(module)
+            self._replaced.setdefault((module, name), getattr(place, name, _ABSENT))
+            setattr(place, name, value)
+        elif what == "restore":
+            own = self._replaced.pop(parts, _ABSENT)
+            delattr(import_module(parts[0]), parts[1]) if own is _ABSENT else setattr(import_module(parts[0]), parts[1], own)
+        elif what == "environ":
+            os.environ.clear()
+            os.environ.update(parts[0])
+        else:
+            _STATES[what](*parts)
+
+    def check(self, value: Any) -> None:
+        """Any object of the program may be sent."""
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Never asked: this side compares as Python does."""
+        raise TypeError(reason)
+
+    def give_up(self, reason: str) -> NoReturn:
+        """A class of the test cannot have children here."""
+        raise TypeError(reason)
+
+
+def _set_decimal(settings: tuple[Any, ...]) -> None:
+    import decimal
+
+    context = decimal.getcontext()
+    context.prec, context.rounding, context.Emin, context.Emax, context.capitals, context.clamp = settings
+
+
+def _set_random(state: tuple[Any, ...]) -> None:
+    import random
+
+    random.setstate(state)
+
+
+def _set_numpy(state: tuple[Any, ...]) -> None:
+    import numpy
+
+    numpy.random.set_state(state)
+
+
+def _forward_warnings(issue: Any) -> None:
+    import warnings
+
+    def show(message: Any, category: Any, *_: Any) -> None:
+        issue(str(message), category)
+
+    warnings.simplefilter("always")
+    warnings.showwarning = show  # type: ignore[assignment]
+
+
+_STATES: Final[dict[str, Any]] = {
+    "decimal": _set_decimal,
+    "random": _set_random,
+    "numpy": _set_numpy,
+    "recursion": sys.setrecursionlimit,
+    "folder": os.chdir,
+    "warnings": _forward_warnings,
+}
+
+
+def prepare() -> ProgramSide:
+    """Give this interpreter no input, output that goes nowhere and no arguments."""
+    sys.stdin = io.StringIO()
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
+    sys.stderr = io.TextIOWrapper(io.BufferedWriter(_Nowhere()), encoding="utf-8", errors="replace")
+    sys.argv = [""]
+    # As deep as in a file of its own.
+    depth, frame = 0, sys._getframe()
+    while frame.f_back is not None:
+        depth, frame = depth + 1, frame.f_back
+    sys.setrecursionlimit(1000 + depth + 10)
+    return ProgramSide()
+
+
+def clear_traces() -> None:
+    """Forget the modules of this project's start, which a program would not find in a new interpreter, and set the hook."""
+    for name in [name for name in sys.modules if name.partition(".")[0] in _OURS]:
+        del sys.modules[name]
+    build_hook()
+
+
+def build_hook() -> None:
+    """Refuse, by an audit hook, what the system's walls refuse too; where there are none it is all that stands."""
+    roots = tuple(os.path.realpath(p) + os.sep for p in {os.path.dirname(os.__file__), "/usr/share/zoneinfo", *sys.path} if p)  # noqa: PTH120
+    own = os.path.realpath(os.getcwd())  # noqa: PTH109
+    own = own + os.sep if own != os.sep else ""
+    refused, unseen, changing = _REFUSED, _UNSEEN, _CHANGING
+    realpath, fspath = os.path.realpath, os.fspath
+
+    def inside(path: Any, roots: tuple[str, ...]) -> bool:
+        place = realpath(fspath(path))
+        place = place.decode("utf-8", "replace") if isinstance(place, bytes) else place
+        return any((place + os.sep).startswith(root) for root in roots if root)
+
+    def wall(event: str, arguments: Any) -> None:
         if event.startswith(refused) or (event == "import" and arguments[0] in unseen):
             raise PermissionError("not allowed here: " + event)
+        if event == "import" and arguments[1] and (inside(arguments[1], (own,)) or not inside(arguments[1], roots)):
+            raise PermissionError("not allowed here: an extension module from a folder that can be written")
         if event == "open":
-            path, mode, flags = arguments
+            path, _, flags = arguments
             if isinstance(path, int):
                 return
             writes = flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND)
-            if not (own and inside(path, (own,))) and (writes or not inside(path, roots)):
+            if not inside(path, (own,)) and (writes or not inside(path, roots)):
                 raise PermissionError("not allowed here: open")
         elif event in changing:
             for path in arguments[:2]:
-                if isinstance(path, (str, bytes, os.PathLike)) and not inside(path, (own,) if own else ()):
-                    if not (event in ("os.listdir", "os.scandir") and inside(path, roots)):
-                        raise PermissionError("not allowed here: " + event)
+                lists = event in ("os.listdir", "os.scandir")
+                if isinstance(path, str | bytes | os.PathLike) and not inside(path, (own, *roots) if lists else (own,)):
+                    raise PermissionError("not allowed here: " + event)
+
     sys.addaudithook(wall)
-def _steps(_thread, partial, deque, weakref, space, codes):
-    steps, watched = deque(), []
-    for code in codes:
-        # One C call runs the code: no Python frame lies beneath it. What it adds to is reached from nowhere, also not from the thread's
-        # function, which `sys.unraisablehook` is handed; only an end without an error adds to it. The lock opens when the thread is gone,
-        # whichever way it went.
-        ended, gone, once = [], _thread.allocate_lock(), deque([code])
-        gone.acquire()
-        watched.append(weakref.ref(once, lambda _, opened=gone.release: opened()))
-        steps += [
-            partial(_thread.start_new_thread, deque, (map(ended.append, map(exec, once, [space.__dict__])), 0)),
-            gone.acquire,
-            ended.pop,
-        ]
-    # What a step holds goes when it is done, so that a thread's own things die with it.
-    steps.append(None)
-    return iter(steps.popleft, None), watched
-def _main():
-    global _program, _test
-    import _thread, gc, types, weakref
-    from collections import deque
-    from functools import partial
-    from itertools import chain
-    from operator import call
-    space = types.ModuleType("__main__")
-    space.__builtins__ = __builtins__
-    try:
-        codes = [compile(text, "<program>", "exec", dont_inherit=True) for text in (_program, _test)]
-    except BaseException:
-        os._exit(1)
-    del _program, _test
-    # What sees or runs inside other threads; later Pythons have more of them.
-    for name in ("_settraceallthreads", "_setprofileallthreads", "monitoring"):
-        if hasattr(sys, name):
-            delattr(sys, name)
-    _limit()
-    os.dup2(_null, 2)
-    os.dup2(_null, 1)
-    sys.modules["__main__"] = space
-    write, leave = partial(os.write, _back), partial(os._exit, 0)
-    parts = [*_steps(_thread, partial, deque, weakref, space, codes)]
-    _build_wall()
-    del codes
-    gc.collect()
-    gc.freeze()
-    os.write(_back, b"!")
-    try:
-        # The word goes from pipe to pipe inside this one expression. Steps and word are in no variable of this frame, which a collection
-        # of garbage in this thread could show.
-        deque(map(call, chain(parts.pop(0), [partial(write, _take(32)), leave], parts.pop())), maxlen=0)
-    finally:
-        os._exit(1)
-_main()
-'''

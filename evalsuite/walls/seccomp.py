@@ -44,7 +44,7 @@ _OWN_FILES: Final = """
 """
 # Allowed for some arguments only.
 _SOME: Final = """
-    clone 56 220 · clone3 435 435 · execve 59 221 · ioctl 16 29 · prctl 157 167 · prlimit64 302 261 · socketpair 53 199 · tgkill 234 131
+    clone 56 220 · clone3 435 435 · ioctl 16 29 · prctl 157 167 · prlimit64 302 261 · socketpair 53 199 · tgkill 234 131
 """
 _MACHINES: Final = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 _PR_SET_NO_NEW_PRIVS, _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER = 38, 22, 2
@@ -57,6 +57,7 @@ _IOCTLS: Final = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451)
 # Names of threads.
 _PRCTLS: Final = (15, 16)
 _NUMBER, _MACHINE = 0, 4
+_PROT_EXEC, _MAP_ANONYMOUS = 4, 0x20
 
 
 def can_filter() -> bool:
@@ -64,14 +65,14 @@ def can_filter() -> bool:
     return sys.platform.startswith("linux") and platform.machine() in _MACHINES and struct.calcsize("P") == 8
 
 
-def restrict_calls(*, own_files: bool = False, may_exec: bool = False) -> bool:
+def restrict_calls(*, own_files: bool = False, native: bool = True) -> bool:
     """Allow this process and its children the listed calls and no other, for good. False where the kernel or machine has no filter.
 
-    `own_files` allows to make, rename and remove files where Landlock lets it; `may_exec` to become another program (never a new process).
+    `own_files` allows to make, rename and remove files where Landlock lets it; without `native` no memory is executed but that of files.
     """
     if not can_filter():
         return False
-    code = b"".join(_program(own_files=own_files, may_exec=may_exec))
+    code = b"".join(_program(own_files=own_files, native=native))
     buffer = ctypes.create_string_buffer(code)
     header = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     libc = ctypes.CDLL(None, use_errno=True)
@@ -85,7 +86,7 @@ def _numbers(table: str) -> dict[str, int]:
     return {name: int(numbers[at]) for name, *numbers in rows if numbers[at] != "-"}
 
 
-def _program(*, own_files: bool, may_exec: bool) -> Iterator[bytes]:
+def _program(*, own_files: bool, native: bool) -> Iterator[bytes]:
     """The filter in classic BPF, 8 bytes an instruction."""
     yield _instruction(_LOAD, _MACHINE)
     yield _instruction(_EQUAL, _MACHINES[platform.machine()][0], yes=1)
@@ -104,7 +105,12 @@ def _program(*, own_files: bool, may_exec: bool) -> Iterator[bytes]:
     # Asking for its own limits, not setting any.
     asks = [*_unless_zero(0), *_unless_zero(2), _instruction(_RETURN, _ALLOW), _refuse()]
     yield from _when(some["prlimit64"], asks)
-    allowed = [*_numbers(_QUIET).values(), *(_numbers(_OWN_FILES).values() if own_files else ()), *([some["execve"]] if may_exec else ())]
+    allowed = [*_numbers(_QUIET).values(), *(_numbers(_OWN_FILES).values() if own_files else ())]
+    if not native:
+        quiet = _numbers(_QUIET)
+        # Executable memory comes from files, which lie where nothing can be written, and stays as it was mapped.
+        yield from _when(quiet["mmap"], [*_unless_both(2, _PROT_EXEC, 3, _MAP_ANONYMOUS), _instruction(_RETURN, _ALLOW)])
+        yield from _when(quiet["mprotect"], [*_unless_bits(2, _PROT_EXEC), _instruction(_RETURN, _ALLOW)])
     for number in allowed:
         yield _instruction(_EQUAL, number, no=1)
         yield _instruction(_RETURN, _ALLOW)
@@ -149,3 +155,19 @@ def _unless_zero(at: int) -> Iterator[bytes]:
         yield _instruction(_LOAD, _argument(at) + half)
         yield _instruction(_EQUAL, 0, yes=1)
         yield _refuse()
+
+
+def _unless_bits(at: int, bits: int) -> Iterator[bytes]:
+    """Refuse where an argument has any of these bits."""
+    yield _instruction(_LOAD, _argument(at))
+    yield _instruction(_ANY_BIT, bits, no=1)
+    yield _refuse()
+
+
+def _unless_both(at: int, bits: int, other: int, others: int) -> Iterator[bytes]:
+    """Refuse where two arguments have bits of these."""
+    yield _instruction(_LOAD, _argument(at))
+    yield _instruction(_ANY_BIT, bits, no=3)
+    yield _instruction(_LOAD, _argument(other))
+    yield _instruction(_ANY_BIT, others, no=1)
+    yield _refuse()

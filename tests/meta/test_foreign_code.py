@@ -374,6 +374,10 @@ BROAD = {
     "workers/called.py": "a fault of the tool: no file ends a command",
     "workers/isolated.py": "the worker's end, which the parent sees",
     "audit/clone_functions.py": "what a clone's function raised, which is compared; a clone that does not run is named",
+    "walls/program_channel.py": "the answer to the other process, which raises it there",
+    "walls/program_errors.py": "an exception of the program made again from its arguments alone",
+    "walls/program_state.py": "a module of the test that cannot be imported here: the test's own import says so",
+    "walls/jailed_test.py": "a test that failed",
     "sql/execute.py": "nothing: the statement counts as cut off already",
 }
 

@@ -130,7 +130,7 @@ def test_a_plain_run_stands_on_the_core_alone(tmp_path: Path) -> None:
 
 
 # Functions that tell objects apart by identity, all of which they hold for as long as they look.
-BY_IDENTITY = {"_by_loop", "_distinct", "annotate_xeval", "_candidates", "refuse_twice", "_pairs"}
+BY_IDENTITY = {"_by_loop", "_distinct", "annotate_xeval", "_candidates", "refuse_twice", "_pairs", "_identity"}
 
 
 def _called(node: ast.AST) -> str:

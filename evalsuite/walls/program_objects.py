@@ -1,0 +1,187 @@
+"""Objects that are no data, on the two sides of a channel: numbers for one's own, proxies for the other side's.
+
+A class of the other side becomes a class here with the same name and bases, so that `isinstance`, `except` and `type(x) is C` hold.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+from weakref import WeakValueDictionary
+
+from evalsuite.walls.program_containers import ByIdentity, MessageError
+from evalsuite.walls.program_errors import is_known, known_exception, native_name, new_exception
+from evalsuite.walls.program_operators import FORMS, FORWARDED, ORDERING
+from evalsuite.walls.program_proxies import Reference, Remote, RemoteClass, forward, is_remote, reads, reference_of, send_to, wait_for
+from evalsuite.walls.program_values import SAFE_CLASSES
+
+# A class of these keeps its data on both sides, where it does not say itself what equals it.
+_READ: Final[dict[type, Callable[[Any], Any]]] = {
+    int: int.__pos__,
+    float: float.__pos__,
+    complex: complex.__pos__,
+    str: str.__str__,
+    bytes: lambda value: bytes.__getitem__(value, slice(None)),
+    tuple: lambda value: tuple.__getitem__(value, slice(None)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}
+_DATA: Final = tuple(_READ)
+_DECIDES: Final = (*ORDERING, "__eq__", "__ne__", "__hash__", "__contains__", "__getitem__", "__iter__", "__len__")
+
+
+def _data_class(kind: type) -> type | None:
+    """The class of plain data that a class derives from and whose comparisons it leaves as they are."""
+    data = next((base for base in _DATA if issubclass(kind, base)), None)
+    return data if data is not None and all(_method(kind, name) is _method(data, name) for name in _DECIDES) else None
+
+
+def _method(kind: type, name: str) -> Any:
+    """What a class has of that name for its objects; what it has itself from its own class is another thing."""
+    return next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
+
+
+class Proxies:
+    """The objects that one side has sent and the proxies for those that it received.
+
+    Args:
+        first: 0 or 1, so that the two sides number their objects apart.
+        strict: whether this side holds the asserts.
+        ask: sends an operation on an object of the other side and gives its answer.
+        refuse: ends the test, which failed.
+        give_up: ends the test, of which nothing is known.
+    """
+
+    def __init__(
+        self, first: int, *, strict: bool, ask: Callable[..., Any], refuse: Callable[[str], NoReturn], give_up: Callable[[str], NoReturn]
+    ) -> None:
+        self.strict, self.ask, self.refuse, self.give_up = strict, ask, refuse, give_up
+        self.released: list[tuple[int, int]] = []
+        self._next = first
+        # number -> [object, how often it was sent].
+        self._own: dict[int, list[Any]] = {}
+        self._numbers = ByIdentity()
+        self._proxies: WeakValueDictionary[int, Any] = WeakValueDictionary()
+        self._kept: dict[int, Any] = {}
+        # Values made here for one of the other side, to which they go back as that.
+        self._borrowed = ByIdentity()
+
+    def number(self, value: Any) -> int:
+        """The number of an object of this side, which is sent once more."""
+        number: int | None = self._numbers.get(value)
+        if number is None:
+            number, self._next = self._next, self._next + 2
+            self._own[number] = [value, 0]
+            self._numbers.put(value, number)
+        self._own[number][1] += 1
+        return number
+
+    def release(self, counts: list[Any]) -> None:
+        """Forget objects whose proxies are gone on the other side."""
+        for number, count in counts:
+            entry = self._own.get(number)
+            if entry is not None and not isinstance(entry[0], type):
+                entry[1] -= count
+                if entry[1] <= 0:
+                    self._numbers.drop(entry[0])
+                    del self._own[number]
+
+    def own(self, number: int) -> Any:
+        """The object of this side with a number that the other side was sent."""
+        return self._own[number][0]
+
+    def borrow(self, number: int, value: Any) -> Any:
+        """A value made here that stands for one of the other side."""
+        self._borrowed.put(value, number)
+        return value
+
+    def wire_of_known(self, value: Any) -> list[Any] | None:
+        """The wire form of what the other side has: its own object, or one that a value was borrowed for."""
+        if is_remote(value):
+            return ["yours", reference_of(value).number]
+        if isinstance(value, RemoteClass):
+            return ["yours", value._class_.number]
+        borrowed = self._borrowed.get(value)
+        return None if borrowed is None else ["yours", borrowed]
+
+    def data_of(self, value: Any) -> Any:
+        """The plain data of an object whose class keeps some, else None."""
+        data = _data_class(type(value))
+        return None if data is None else _READ[data](value)
+
+    def class_wire(self, kind: type) -> list[Any]:
+        """A class: by its name where both sides have it, else by a number, with its description the first time."""
+        if SAFE_CLASSES.get(kind.__name__) is kind:
+            return ["safe", kind.__name__]
+        known = self.wire_of_known(kind)
+        if known is not None:
+            return known
+        if is_known(kind):
+            return ["exception", kind.__module__, kind.__qualname__, native_name(kind)]
+        was_sent = self._numbers.get(kind) is not None
+        number = self.number(kind)
+        if was_sent:
+            return ["class", number]
+        names = {name for one in kind.__mro__ if one not in (object, BaseException, Exception) for name in vars(one)}
+        keeps = _data_class(kind) is not None
+        bases = [self.class_wire(base) for base in kind.__bases__ if base is not object and (keeps or not issubclass(base, _DATA))]
+        doc = kind.__doc__ if isinstance(kind.__doc__, str) else None
+        return ["class", number, [kind.__name__, kind.__qualname__, kind.__module__, doc], bases, sorted(names & FORWARDED)]
+
+    def class_of(self, wire: list[Any]) -> Any:
+        """The class that `class_wire` told of on the other side."""
+        tag, number, *description = wire
+        if tag == "safe":
+            return SAFE_CLASSES[number]
+        if tag == "yours":
+            return self.own(number)
+        if tag == "exception":
+            return known_exception(number, *description)
+        if description and number not in self._kept:
+            self._kept[number] = self._new_class(number, *description)
+        return self._kept[number]
+
+    def _new_class(self, number: int, words: list[Any], bases: list[Any], operations: list[str]) -> type:
+        """A class as described, from Python's own parts and forwarding methods; the data that it keeps decides itself."""
+        parents = [base for base in map(self.class_of, bases) if isinstance(base, RemoteClass) or issubclass(base, (BaseException, *_DATA))]
+        raised = any(issubclass(base, BaseException) for base in parents)
+        keeps = any(issubclass(base, _DATA) for base in parents)
+        if not any(isinstance(base, RemoteClass) for base in parents):
+            parents.insert(0 if raised else len(parents), Remote)
+        native = {one for base in parents if keeps for one in dir(base) if getattr(base, one) is not getattr(object, one, None)}
+        wanted = FORWARDED.intersection(operations) - (native - {"__str__", "__repr__"}) - {"__eq__", "__ne__", "__hash__"}
+        space: dict[str, Any] = {one: wait_for if one == "__await__" else forward(one) for one in wanted}
+        name, qualname, module, doc = words
+        space |= {"__module__": module, "__qualname__": qualname, "__doc__": doc, "_operations_": frozenset(operations)}
+        if module in ("builtins", "re") and name in FORMS:
+            space["__class__"] = property(_always(FORMS[name]))
+            space |= {one: property(reads(one)) for one in ("__doc__", "__module__")}
+            space |= {"send": send_to} if name == "coroutine" else {}
+        made = type.__new__(RemoteClass, name, tuple(parents), space)
+        type.__setattr__(made, "_class_", Reference(self, number))
+        return made
+
+    def proxy(self, number: int, kind: Any, data: Any) -> Any:
+        """The proxy for an object of the other side; as long as one lives it is the only one."""
+        found = self._kept.get(number)
+        found = self._proxies.get(number) if found is None else found
+        if found is not None:
+            reference_of(found).count += 1
+            return found
+        if not isinstance(kind, RemoteClass):
+            raise MessageError("an object whose class is not the other side's")
+        native: Any = next((one for one in kind.__mro__ if not isinstance(one, RemoteClass) and one is not Remote), object)
+        if native is object:
+            made: Any = object.__new__(kind)  # type: ignore[arg-type]
+        elif issubclass(native, BaseException):
+            made = new_exception(native, kind, data)  # type: ignore[arg-type]
+        else:
+            made = native.__new__(kind, data)
+        made._reference_ = Reference(self, number)
+        if issubclass(native, _DATA):
+            # No weak reference to these can be had.
+            self._kept[number] = made
+        else:
+            self._proxies[number] = made
+        return made
+
+
+def _always(value: Any) -> Callable[[Any], Any]:
+    return lambda _: value
