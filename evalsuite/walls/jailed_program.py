@@ -190,7 +190,10 @@ def build_hook() -> None:
         return any((place + os.sep).startswith(root) for root in roots if root)
 
     def wall(event: str, arguments: Any) -> None:
-        if event.startswith(refused) or (event == "import" and arguments[0] in unseen):
+        if event == "import" and arguments[0] in unseen:
+            # A library that can do without asks for this error.
+            raise ImportError("not allowed here: " + arguments[0])
+        if event.startswith(refused):
             raise PermissionError("not allowed here: " + event)
         if event == "import" and arguments[1] and (inside(arguments[1], (own,)) or not inside(arguments[1], roots)):
             raise PermissionError("not allowed here: an extension module from a folder that can be written")

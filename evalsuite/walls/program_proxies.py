@@ -64,7 +64,8 @@ class RemoteClass(type):
         return made
 
     def __getattr__(cls, name: str) -> Any:
-        return cls._class_.ask("get", name)
+        found = cls._class_.ask("get", name)
+        return _fields(found) if name == "__dataclass_fields__" else found
 
     def __setattr__(cls, name: str, value: Any) -> None:
         cls._class_.ask("set", name, value)
@@ -92,6 +93,8 @@ class Remote:
 
     def __getattr__(self, name: str) -> Any:
         reference = reference_of(self)
+        if name == "__dataclass_fields__":
+            return getattr(type(self), name)
         if name in PREDICATES and not reference.known:
             reference.proxies.refuse(f"calls {name} of an object of the program's own class")
         elif name not in PLAIN_NAMES and not name.startswith("__"):
@@ -129,6 +132,18 @@ class Remote:
         # A pickle is a copy: one is made now, and one of that each time it is read.
         _PICKLED.append(self.__deepcopy__(None))
         return _unpickled, (len(_PICKLED) - 1,)
+
+
+def _fields(names: Any) -> Any:
+    """The fields of a dataclass as this side's `dataclasses` knows them."""
+    import dataclasses
+
+    made = {name: dataclasses.field() for name in names}
+    for name, field in made.items():
+        vars_of = {"name": name, "_field_type": dataclasses._FIELD}  # type: ignore[attr-defined]
+        for one, value in vars_of.items():
+            setattr(field, one, value)
+    return made
 
 
 _PICKLED: Final[list[Any]] = []

@@ -79,6 +79,32 @@ def test_every_wall_refuses(name: str, tmp_path: Path) -> None:
     assert file.read_text(encoding="utf-8") == "secret"
 
 
+NATIVE = """
+import ctypes, glob, mmap, os, sysconfig
+source = glob.glob(sysconfig.get_path("platstdlib") + "/lib-dynload/*.so")[0]
+with open("own.so", "wb") as file:
+    file.write(open(source, "rb").read())
+own, page, libc = os.open("own.so", os.O_RDONLY), mmap.mmap(-1, 4096), ctypes.CDLL(None)
+def refused(act):
+    try:
+        act()
+    except OSError:
+        return True
+assert refused(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC))
+assert refused(lambda: mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+assert refused(lambda: mmap.mmap(own, 4096, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_EXEC))
+assert libc.mprotect(ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(page))), 4096, 5) == -1
+assert refused(lambda: ctypes.CDLL(os.path.abspath("own.so")))
+assert refused(lambda: os.execv("/bin/true", ["true"]))
+ctypes.CDLL(source)
+"""
+
+
+def test_no_native_code_but_what_is_installed() -> None:
+    """The system itself, no hook, refuses code in memory and in the folder that can be written; the interpreter's own modules load."""
+    assert ended("", NATIVE) == "passed"
+
+
 def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
