@@ -27,7 +27,7 @@ from evalsuite.run.plan import plan
 from evalsuite.run.rescoring import place_of
 from evalsuite.stats.units import units_of
 from evalsuite.store.history import RunEntry
-from evalsuite.types import METADATA, Result, Rule
+from evalsuite.types import METADATA_ARRAY, Result, Rule
 from evalsuite.workers.pool import Pool
 from evalsuite.workers.requests import settle_early
 
@@ -241,7 +241,7 @@ def _answers(
     said, options = entry.run.get("gold", {}), entry.run.get("options", {})
     try:
         gold_folder = place_of(entry, said.get("folder"), gold, SPEC_PATTERN, "gold")
-        pattern = METADATA if said.get("layout", "original") == "original" else "*"
+        pattern = f"{METADATA_ARRAY}*" if said.get("layout", "original") == "original" else "*"
         folder = place_of(entry, entry.run.get("submission", {}).get("folder"), None, pattern, "submission")
         read = read_gold(gold_folder, layout=said.get("layout"))
         limits = resolve_limits(read.suite.limits, options.get("limits") or {})

@@ -23,7 +23,7 @@ from evalsuite.run.scoring import Progress, run
 from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import result_line
 from evalsuite.store.signing import read_public_key, why_not_signed
-from evalsuite.types import METADATA, Gold, Result, Submission
+from evalsuite.types import METADATA_ARRAY, Gold, Result, Submission
 
 # What the grader's side may lack when a row is scored again: then nobody can say whether the row is right.
 _ABSENT: Final = frozenset({"NEEDS_CONNECTION", "NEEDS_EXTRA"})
@@ -110,7 +110,7 @@ def verify(
     if claims is None:
         return Verified(name=name, findings=tuple(found), notes=("nothing else was looked at: what the run says is nothing to go by",))
     gold_folder = place_of(claims.entry, claims.run["gold"]["folder"], gold, SPEC_PATTERN, "gold")
-    pattern = METADATA if claims.run["gold"]["layout"] == "original" else "*"
+    pattern = f"{METADATA_ARRAY}*" if claims.run["gold"]["layout"] == "original" else "*"
     handed_in = place_of(claims.entry, claims.run["submission"]["folder"], submission, pattern, "submission")
     if (said := claims.run["options"].get("questions")) and questions is None:
         raise UsageError(f"the run was made with the questions of {said}", hint="--questions FILE: one that you trust")

@@ -5,7 +5,6 @@ A layout is a module or object with `detect(spec, entry)` (does this spec file, 
 so is everything after them. One whose spec is no file of JSON objects also has `read_entries(handle, limits=, layout=)`.
 """
 
-import os
 import re
 from collections.abc import Collection
 from dataclasses import replace
@@ -21,8 +20,8 @@ from evalsuite.readers.gold_files import find_spec, is_alone
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.jsonl import read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import open_trusted
-from evalsuite.types import EVALUATORS, METADATA, Gold, Submission
+from evalsuite.readers.paths import metadata_like, open_trusted
+from evalsuite.types import EVALUATORS, Gold, Submission
 
 # The mode of one sample of several: the i-th of the k lines of each id.
 SAMPLE = re.compile(r"sample ([1-9]\d*) of ([1-9]\d*)")
@@ -150,7 +149,7 @@ class Original:
             return read_metadata(folder, limits, ids, sample=(int(sample[1]), int(sample[2])))
         if mode is not None:
             raise UsageError(f"--mode {mode} is for the layouts lite and snow", hint="results_metadata.jsonl gives each answer its type")
-        if not os.path.lexists(folder / METADATA):
+        if not metadata_like(folder):
             from evalsuite.readers.dbt_projects import read_projects
 
             if (projects := read_projects(folder, limits, ids)) is not None:

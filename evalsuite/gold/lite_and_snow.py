@@ -17,8 +17,8 @@ from evalsuite.errors import SubmissionError, UsageError
 from evalsuite.gold.spec import MakeInstance, check_of, groups_of, id_of
 from evalsuite.readers.json_text import Obj
 from evalsuite.readers.limits import Limits
-from evalsuite.readers.paths import FromRoot, why_no_folder
-from evalsuite.types import METADATA, Answer, GoldInstance, Problem, Rule, Submission, Suite
+from evalsuite.readers.paths import FromRoot, metadata_like, why_no_folder
+from evalsuite.types import Answer, GoldInstance, Problem, Rule, Submission, Suite
 
 # What the answers of a submission without metadata are: queries, or tables that queries gave.
 MODES = ("sql", "exec_result")
@@ -62,7 +62,7 @@ class ResultsLayout:
             raise SubmissionError(f"{folder}: {why}", hint="give the folder that holds the <id>.csv or <id>.sql files")
         names = sorted(place.name for place in folder.iterdir())
         found = [kind for kind, ending in ENDINGS.items() if any(_is_answer(name, ending) for name in names)]
-        if METADATA in names and mode is None and not found:
+        if metadata_like(folder) and mode is None and not found:
             from evalsuite.readers.submission import read_metadata
 
             return read_metadata(folder, limits, ids)

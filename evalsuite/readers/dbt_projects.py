@@ -38,6 +38,7 @@ def read_projects(folder: Path, limits: Limits, ids: Collection[str] | None) -> 
         notes=(f"no {METADATA}: the database in an instance's folder is taken for its answer",),
         n_objects=len(answers) + len(unknown),
         limit_bytes=limits["file_bytes"],
+        metadata="",
     )
 
 

@@ -102,6 +102,12 @@ def read_objects(
     yield from _scan(pending.take(), numbers, limits, layout)
 
 
+def read_array(text: str, *, limits: Limits, numbers: str, layout: Layout) -> Iterator[Entry]:
+    """The objects of a text that is one JSON array, wherever its lines break."""
+    layout.array = layout.begun = True
+    yield from _scan(_Pending(lines=[text.replace("[", " ", 1)], first=1), numbers, limits, layout)
+
+
 def _lines(
     handle: BinaryIO, cap: int, plain: PlainLines | None, is_between: Callable[[], bool]
 ) -> Iterator[tuple[int, str | Block, Fault | None]]:

@@ -12,6 +12,7 @@ from typing import BinaryIO
 from urllib.parse import quote
 
 from evalsuite.errors import FaultError, reason_of
+from evalsuite.types import METADATA, METADATA_ARRAY
 
 Inode = tuple[int, int]
 
@@ -56,6 +57,19 @@ def why_no_folder(path: Path, what: str) -> str:
     except OSError as error:
         return f"cannot be read: {reason_of(error)}"
     return ""
+
+
+def metadata_like(folder: Path) -> list[str]:
+    """The names in a folder that begin as that of the metadata file does, in any case of letters; none where it cannot be read."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.casefold().startswith("results_metadata"))  # noqa: PTH208 - a name each
+    except OSError:
+        return []
+
+
+def metadata_name(folder: Path) -> str:
+    """The name of the folder's metadata file: `results_metadata.json` where nothing else is like it, else what it should be."""
+    return METADATA_ARRAY if metadata_like(folder) == [METADATA_ARRAY] else METADATA
 
 
 def open_confined(root: Path, path: str, *, limit_bytes: float, gold_inodes: frozenset[Inode] = frozenset()) -> BufferedReader:

@@ -3,9 +3,10 @@
 Exactly three keys are read. Whatever else a line says (its own `evaluation`, its own `score`) is named in a note and never used.
 """
 
+import codecs
 import os
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -15,16 +16,17 @@ from evalsuite.errors import FAULTS, FaultError, SubmissionError, describe, list
 from evalsuite.readers.answer_files import Seen, watched
 from evalsuite.readers.answer_store import SHOWN_LINES, Collected, KnownAnswers, SampledAnswers
 from evalsuite.readers.json_text import Number, Obj, shown
-from evalsuite.readers.jsonl import Entry, Layout, read_objects
+from evalsuite.readers.jsonl import Entry, Layout, read_array, read_objects
 from evalsuite.readers.limits import DEFAULT_LIMITS, Limits
-from evalsuite.readers.paths import SPEC_PATTERN, open_confined, own_path, why_no_folder
+from evalsuite.readers.paths import SPEC_PATTERN, metadata_like, metadata_name, open_confined, own_path, why_no_folder
 from evalsuite.readers.plain_lines import Block, PlainLines
 from evalsuite.readers.plain_lines import place as _where
-from evalsuite.types import METADATA, Answer, Fault, Submission
+from evalsuite.types import METADATA, METADATA_ARRAY, Answer, Fault, Submission
 
 KEYS = ("instance_id", "answer_type", "answer_or_path")
 ANSWER_TYPES = ("answer", "file", "files")
 _SHOWN_KEYS = 5
+_BLOCK = 1 << 16
 
 
 def read_metadata(
@@ -36,40 +38,70 @@ def read_metadata(
 
     Raises SubmissionError as `read_submission` does.
     """
-    seen = Seen()
-    with watched(_open(folder, limits), seen) as handle:
-        submission = _Reading(folder, limits, ids, sample).read(handle)
+    seen, name = Seen(), metadata_name(folder)
+    with watched(_open(folder, limits, name), seen) as handle:
+        submission = _Reading(folder, limits, ids, sample).read(handle, is_array=name == METADATA_ARRAY)
     # What changed while it was read is like nothing else: no two of them are taken for the same.
-    return replace(submission, digest=seen.digest or secrets.token_hex())
+    submission = replace(submission, digest=seen.digest or secrets.token_hex())
+    return submission if name == METADATA else _renamed(submission, name)
 
 
-def _open(folder: Path, limits: Limits) -> BinaryIO:
+def _renamed(submission: Submission, name: str) -> Submission:
+    """The submission of a metadata file of another name. Raises `SubmissionError` where nothing in it is an answer."""
+    folder = submission.folder
+    if submission.n_objects and not (submission.answers or submission.n_unknown):
+        raise SubmissionError(f"{folder.name}/{name}: no object in it has an instance_id", hint=f"write {METADATA}: one object a line")
+
+    def own(where: str) -> str:
+        return where.replace(METADATA, name, 1)
+
+    def moved(answer: Answer) -> Answer:
+        fault = answer.fault and replace(answer.fault, where=own(answer.fault.where), detail=own(answer.fault.detail))
+        return replace(answer, where=own(answer.where), fault=fault)
+
+    return replace(
+        submission,
+        metadata=name,
+        answers={id_: moved(answer) for id_, answer in submission.answers.items()},
+        unknown=tuple((own(where), id_) for where, id_ in submission.unknown),
+        notes=(f"{name} is read as {METADATA}, each of its objects as a line", *map(own, submission.notes)),
+    )
+
+
+def _open(folder: Path, limits: Limits, name: str) -> BinaryIO:
     """The open metadata file."""
     if why := why_no_folder(folder, "submission folder"):
         other = f"; a file of answers is run against a suite: `evalsuite suite run SUITE --from {folder.name}`"
         raise SubmissionError(f"{folder}: {why}", hint=f"give the folder that holds {METADATA}{other if why == 'not a folder' else ''}")
     try:
-        handle = open_confined(folder, METADATA, limit_bytes=limits["metadata_bytes"])
+        handle = open_confined(folder, name, limit_bytes=limits["metadata_bytes"])
     except FaultError as error:
-        if not os.path.lexists(folder / METADATA):
-            raise SubmissionError(f"no {METADATA} in {folder} ({error.fault.code})", hint=_what_there_is(folder)) from None
-        raise _unreadable(folder, error.fault) from None
+        if not os.path.lexists(folder / name):
+            raise no_metadata(folder, f" ({error.fault.code})") from None
+        raise _unreadable(folder, name, error.fault) from None
     if handle.read(2) in (b"\xff\xfe", b"\xfe\xff"):
         handle.close()
-        raise _unreadable(folder, Fault(code="BAD_ENCODING", detail="the text is UTF-16, not UTF-8"))
+        raise _unreadable(folder, name, Fault(code="BAD_ENCODING", detail="the text is UTF-16, not UTF-8"))
     handle.seek(0)
     return handle
 
 
-def _unreadable(folder: Path, fault: Fault) -> SubmissionError:
+def _unreadable(folder: Path, name: str, fault: Fault) -> SubmissionError:
     hint = FAULTS[fault.code].hint
     if fault.code == "MISSING_FILE":
-        hint = f"{METADATA} must be a file that you may read"
+        hint = f"{name} must be a file that you may read"
     elif fault.code == "TOO_LARGE":
         hint = "raise the limit metadata_bytes"
     elif fault.code == "BAD_PATH":
-        hint = f"{METADATA} must be a plain file, no link"
-    return SubmissionError(f"{folder.name}/{METADATA}: {describe(fault)}", hint=hint)
+        hint = f"{name} must be a plain file, no link"
+    return SubmissionError(f"{folder.name}/{name}: {describe(fault)}", hint=hint)
+
+
+def no_metadata(folder: Path, why: str = "") -> SubmissionError:
+    """The error of a folder without metadata, which names what lies there in its place."""
+    if like := metadata_like(folder):
+        return SubmissionError(f"{folder}: found {listed(like)}, expected {METADATA}", hint=f"name the file of answers {METADATA}")
+    return SubmissionError(f"no {METADATA} in {folder}{why}", hint=_what_there_is(folder))
 
 
 def _what_there_is(folder: Path) -> str:
@@ -77,7 +109,7 @@ def _what_there_is(folder: Path) -> str:
     names = sorted(item.name for item in folder.iterdir())
     if any(fnmatchcase(name, SPEC_PATTERN) for name in names):
         return f"{folder} holds {SPEC_PATTERN}, so it is gold: name the folder of answers in its place"
-    if inner := [name for name in names if os.path.lexists(folder / name / METADATA)]:
+    if inner := [name for name in names if metadata_like(folder / name)]:
         return f"did you mean {' or '.join(repr(str(folder / name)) for name in inner[:3])}?"
     return f"a submission is a folder with {METADATA} and one folder an instance; here is {listed(names) or 'nothing'}"
 
@@ -100,17 +132,17 @@ class _Reading:
         self.unknown_keys: dict[str, list[int]] = {}
         self.n_objects = 0
 
-    def read(self, handle: BinaryIO) -> Submission:
-        """The submission of an open metadata file."""
+    def read(self, handle: BinaryIO, *, is_array: bool = False) -> Submission:
+        """The submission of an open metadata file; of one that may be an array, how its objects are laid out is no note."""
         layout = Layout()
-        for entry in read_objects(handle, limits=self.limits, numbers="text", layout=layout, plain=PlainLines(self.limits)):
+        for entry in self._entries(handle, layout, is_array=is_array):
             if isinstance(entry, Block):
                 self.n_objects += len(entry)
                 self.collected.add_block(entry)
             else:
                 self.n_objects += 1
                 self._take(entry)
-        for text, line in layout.notes.items():
+        for text, line in () if is_array else layout.notes.items():
             self._note(line, text)
         for key, (line, count) in self.unknown_keys.items():
             self._note(line, f"key {key} is not read ({count} {'entry' if count == 1 else 'entries'})")
@@ -131,6 +163,16 @@ class _Reading:
             n_objects=self.n_objects,
             limit_bytes=self.limits["file_bytes"],
         )
+
+    def _entries(self, handle: BinaryIO, layout: Layout, *, is_array: bool) -> Iterator[Entry | Block]:
+        if is_array and _begins_with_bracket(handle):
+            try:
+                yield from read_array(handle.read().decode("utf-8-sig"), limits=self.limits, numbers="text", layout=layout)
+            except UnicodeDecodeError as error:
+                fault = Fault(code="BAD_ENCODING", detail=f"byte {error.start + 1} is not UTF-8")
+                raise _unreadable(self.folder, METADATA_ARRAY, fault) from None
+            return
+        yield from read_objects(handle, limits=self.limits, numbers="text", layout=layout, plain=PlainLines(self.limits))
 
     def _take(self, entry: Entry) -> None:
         """Keep one entry as an answer, or as a note where it has no usable id."""
@@ -178,6 +220,14 @@ class _Reading:
             self.notes.append(f"{_where(line)}: {text}")
         else:
             self.n_more_notes += 1
+
+
+def _begins_with_bracket(handle: BinaryIO) -> bool:
+    """Whether the first character of an open file that is no blank opens an array; what was looked at is read again."""
+    while (block := handle.read(_BLOCK)) and not block.removeprefix(codecs.BOM_UTF8).strip():
+        pass
+    handle.seek(0)
+    return block.removeprefix(codecs.BOM_UTF8).lstrip()[:1] == b"["
 
 
 def read_answer(instance_id: str, entry: Obj, *, where: str, limits: Limits) -> Answer:

@@ -21,7 +21,7 @@ from evalsuite.errors import FaultError, MissingExtraError, SubmissionError
 from evalsuite.memo import Memo
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import Inode, content_digest, inside, open_confined
-from evalsuite.types import METADATA, Result, Submission, Task
+from evalsuite.types import METADATA, METADATA_ARRAY, Result, Submission, Task
 from evalsuite.walls.scratch import ScratchFolder
 
 # A file changed this shortly before it was read may change again without its times showing it: clocks of file systems are coarse.
@@ -34,7 +34,7 @@ _DIGITS = 64
 
 def submission_files(submission: Submission) -> list[str]:
     """The paths below the submission folder that its score hangs on: the metadata file, then each file an answer names, in its order."""
-    names = {METADATA: None}
+    names = {submission.metadata or METADATA: None}
     for answer in submission.answers.values():
         if answer.answer_type != "answer" and answer.fault is None:
             for name in [answer.value] if isinstance(answer.value, str) else answer.value:
@@ -70,13 +70,13 @@ def file_contents(
     Of the metadata file it is that of the bytes that were read as answers, whatever lies there now; so it is of those in `known`, what
     `read_of` a run's results.
     """
-    known = {**(known or {}), **({METADATA: submission.digest} if submission.digest is not None else {})}
+    known = {**(known or {}), **({submission.metadata: submission.digest} if submission.digest is not None else {})}
     return {name: known.get(name) or _content(submission, name, gold_inodes) for name in submission_files(submission)}
 
 
 def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = frozenset()) -> str:
     # The metadata file has a limit of its own, within which it was read.
-    most = math.inf if name == METADATA else submission.limit_bytes
+    most = math.inf if name == submission.metadata else submission.limit_bytes
     try:
         with open_confined(submission.folder, name, limit_bytes=most, gold_inodes=gold_inodes) as handle:
             return content_digest(handle).hexdigest()
@@ -88,7 +88,7 @@ def _content(submission: Submission, name: str, gold_inodes: frozenset[Inode] = 
 
 def named_hash(submission: Submission) -> str:
     """32 hex digits over what is known of a submission before a file is opened: its metadata, and which files its answers name."""
-    return hash_of({**dict.fromkeys(submission_files(submission), ""), METADATA: submission.digest or ""})
+    return hash_of({**dict.fromkeys(submission_files(submission), ""), submission.metadata or METADATA: submission.digest or ""})
 
 
 def read_of(tasks: Sequence[Task], results: Mapping[str, Result]) -> dict[str, str]:
@@ -225,10 +225,10 @@ def copied(url: str, limits: Limits, *, read: Callable[[Path], Iterable[Submissi
         folder = scratch / "submission"
         folder.mkdir()
         try:
-            if not _copy(remote, METADATA, folder, int(limits["metadata_bytes"])):
+            if not any(_copy(remote, name, folder, int(limits["metadata_bytes"])) for name in (METADATA, METADATA_ARRAY)):
                 raise SubmissionError(f"{url}: no {METADATA} there", hint=f"name the folder that holds {METADATA}")
             for name in dict.fromkeys(name for submission in read(folder) for name in submission_files(submission)):
-                if name != METADATA:
+                if name not in (METADATA, METADATA_ARRAY):
                     _copy(remote, name, folder, int(limits["file_bytes"]))
         except (OSError, ValueError, EOFError) as error:
             raise SubmissionError(

@@ -9,7 +9,7 @@ from evalsuite.errors import UsageError
 from evalsuite.gold.exchanges import NOTHING, Exchange, Exchanges, exchanges_of
 from evalsuite.store.run_folder import labels_beside
 from evalsuite.summary import Summary, summarise
-from evalsuite.types import METADATA, Result, Rule
+from evalsuite.types import METADATA_ARRAY, Result, Rule
 
 if TYPE_CHECKING:
     from evalsuite.run.scoring import Run
@@ -143,6 +143,6 @@ def revealed(record: Record, level: str | None = None) -> Record:
 
 def _own_warnings(record: Record, level: str) -> list[str]:
     """The warnings about the submission, and how many more there are: those about gold quote it."""
-    own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA)]
+    own = [text for text in record.run.get("warnings", ()) if text.startswith(METADATA_ARRAY)]
     n_more = len(record.run.get("warnings", ())) - len(own)
     return [*own, f"{n_more} about gold, not shown at --reveal {level}"] if n_more else own

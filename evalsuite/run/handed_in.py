@@ -13,12 +13,13 @@ from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, OutputError, Su
 from evalsuite.gold.exchanges import Exchanges, question_of
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import Limits, resolve_limits
-from evalsuite.readers.paths import FromRoot, open_confined
+from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
+from evalsuite.readers.submission import no_metadata
 from evalsuite.registry import fits
 from evalsuite.store.history import CONTEXTS, LONGEST, RunEntry, submission_folder
 from evalsuite.store.run_folder import RUN
 from evalsuite.store.unit_files import Row
-from evalsuite.types import METADATA, Answer, Fault, Gold, Submission
+from evalsuite.types import Answer, Fault, Gold, Submission
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.start import Zygote, forking
 
@@ -55,7 +56,7 @@ def read_handed_in(
     here, there = folder.resolve(), [place.resolve() for place in hidden]
     inside = any(here.is_relative_to(place) for place in there)
     around = any(place.is_relative_to(here) for place in there)
-    if (inside or around) and not os.path.lexists(folder / METADATA) and folder.is_dir():
+    if (inside or around) and not metadata_like(folder) and folder.is_dir():
         # What is no submission at all is told as such; in a worker one side could not be looked at.
         read_submission(folder, limits, layout=layout, mode=mode, ids=known)
     if inside:
@@ -64,10 +65,10 @@ def read_handed_in(
     if isolation == "none":
         if zygote is not None:
             zygote.load(modules)
-        return read_submission(folder, limits, layout=layout, mode=mode, ids=known)
+        return _as_gold_has_it(read_submission(folder, limits, layout=layout, mode=mode, ids=known), gold)
     place, answers, rest = folder.absolute(), dict[str, Answer](), dict[str, Any]()
     try:
-        n_bytes = min((place / METADATA if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
+        n_bytes = min((place / metadata_name(place) if folder.is_dir() else place).stat().st_size, int(limits["metadata_bytes"]))
     except OSError:
         n_bytes = 0
     names = None if known is None else sorted(known)
@@ -82,10 +83,20 @@ def read_handed_in(
     except FaultError as error:
         raises_it = "--limit NAME=VALUE, or `limits` in suite.yaml, raises it"
         hint = raises_it if error.fault.code in ("TIMEOUT", "LIMIT") else FAULTS[error.fault.code].hint
-        raise SubmissionError(f"{folder.name}{'/' + METADATA if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint) from None
+        raise SubmissionError(
+            f"{folder.name}{'/' + metadata_name(folder) if folder.is_dir() else ''}: {describe(error.fault)}", hint=hint
+        ) from None
     except SubmissionError as error:
         raise SubmissionError(error.message.replace(str(place), str(folder)), hint=error.hint.replace(str(place), str(folder))) from None
-    return Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest)
+    return _as_gold_has_it(Submission(folder=folder, answers=answers, limit_bytes=limits["file_bytes"], **rest), gold)
+
+
+def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
+    """The submission. Raises `SubmissionError` for databases without metadata where gold asks for anything but databases."""
+    checks = [] if submission.metadata or gold is None else [check for instance in gold.instances for check in instance.checks]
+    if any(check.scorer != "duckdb_match" for check in checks):
+        raise no_metadata(submission.folder)
+    return submission
 
 
 def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str]) -> Submission | None:
@@ -95,7 +106,7 @@ def read_unchanged(run: Mapping[str, Any], run_folder: Path, ids: Collection[str
     """
     folder = submission_folder(run_folder, run)
     try:
-        if (folder / METADATA).stat().st_mtime_ns > (run_folder / RUN).stat().st_mtime_ns:
+        if (folder / metadata_name(folder)).stat().st_mtime_ns > (run_folder / RUN).stat().st_mtime_ns:
             return None
         options, gold = run["options"], Path(str(run["gold"]["folder"]))
         limits = resolve_limits(options.get("limits") or {})

@@ -16,7 +16,7 @@ from evalsuite.run.handed_in import read_handed_in
 from evalsuite.run.scoring import Options, Progress, Run, run
 from evalsuite.run.shards import parse_shard
 from evalsuite.store.history import RunEntry
-from evalsuite.types import METADATA, Result, Rule
+from evalsuite.types import METADATA_ARRAY, Result, Rule
 
 FROM = "rescored_from"
 _STAMPED = re.compile(r"\d{8}-\d{6}-(.+)")
@@ -56,7 +56,7 @@ def rescore(
     own_limits = {**(entry.run.get("options", {}).get("limits") or {}), **options.limits}
     said, notes = entry.run.get("submission", {}), []
     layout, mode = entry.run.get("gold", {}).get("layout", "original"), entry.run.get("options", {}).get("mode")
-    handed_in = place_of(entry, said.get("folder"), submission, METADATA if layout == "original" else "*", "submission")
+    handed_in = place_of(entry, said.get("folder"), submission, f"{METADATA_ARRAY}*" if layout == "original" else "*", "submission")
     gold_folder = place_of(entry, entry.run.get("gold", {}).get("folder"), gold, SPEC_PATTERN, "gold")
     spec = find_spec(gold_folder)
     if not as_it_lies:

@@ -19,7 +19,14 @@ def tell_handed_in(folder: str, limits: Limits, layout: str, mode: str | None, i
     rows = [_row(answer) for answer in read.answers.values()]
     for at in range(0, len(rows), _AT_ONCE):
         yield rows[at : at + _AT_ONCE]
-    yield {"notes": read.notes, "n_objects": read.n_objects, "digest": read.digest, "n_unknown": read.n_unknown, "unknown": read.unknown}
+    yield {
+        "notes": read.notes,
+        "n_objects": read.n_objects,
+        "digest": read.digest,
+        "metadata": read.metadata,
+        "n_unknown": read.n_unknown,
+        "unknown": read.unknown,
+    }
 
 
 def _row(answer: Answer) -> tuple[Any, ...]:

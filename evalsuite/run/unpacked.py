@@ -13,8 +13,7 @@ from evalsuite.errors import FaultError, OutputError, SubmissionError, describe
 from evalsuite.memo import Memo
 from evalsuite.readers.archives import Contents, tell_files
 from evalsuite.readers.duckdb_connections import private_copy, unnamed_copy
-from evalsuite.readers.paths import content_digest, open_confined
-from evalsuite.types import METADATA
+from evalsuite.readers.paths import content_digest, metadata_like, open_confined
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.calls import Calls
 from evalsuite.workers.start import Zygote, forking
@@ -96,7 +95,7 @@ def _key(digest: str) -> str:
 def _submission_in(folder: Path) -> Path:
     """The folder with the answers: the one that all lies in, else this one. Raises OSError where there is none."""
     inner = list(folder.iterdir())
-    alone = len(inner) == 1 and inner[0].is_dir() and not (folder / METADATA).exists()
+    alone = len(inner) == 1 and inner[0].is_dir() and not metadata_like(folder)
     return inner[0] if alone else folder
 
 

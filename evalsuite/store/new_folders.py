@@ -5,8 +5,7 @@ from pathlib import Path
 
 from evalsuite.errors import OutputError
 from evalsuite.store.run_files import keep_out_of_git
-from evalsuite.store.run_folder import RESULTS, RUN, STARTED, cannot_write_run, half_written
-from evalsuite.types import METADATA
+from evalsuite.store.run_folder import RESULTS, RUN, STARTED, cannot_write_run, half_written, is_submission
 
 
 def claim(out: Path) -> Path:
@@ -14,7 +13,7 @@ def claim(out: Path) -> Path:
     try:
         if out.is_dir():
             held = {entry.name for entry in set(out.iterdir()) - set(half_written(out))}
-            if METADATA in held:
+            if is_submission(out):
                 raise OutputError(f"{out} is a submission, not a run folder", hint="name a new folder, or one that holds an earlier run")
             if held and not held & {RUN, RESULTS, STARTED}:
                 raise OutputError(f"{out} is not empty and not a run folder", hint="name a new folder, or one that holds an earlier run")

@@ -9,9 +9,10 @@ from typing import Any, BinaryIO
 
 from evalsuite.errors import OutputError, cannot_write
 from evalsuite.outcome import is_left_open
+from evalsuite.readers.paths import metadata_like
 from evalsuite.store.run_files import read_json, result_line, result_of, sealed, whole_line, write_atomically
 from evalsuite.store.unit_files import UNITS, set_apart, units_digest, whole_units
-from evalsuite.types import METADATA, Result
+from evalsuite.types import Result
 from evalsuite.walls.scratch import lock
 
 RESULTS, RUN = "results.jsonl", "run.json"
@@ -34,8 +35,11 @@ def labels_beside(run_folder: Path) -> Path:
 
 
 def is_submission(folder: Path) -> bool:
-    """Whether a folder holds a submission's metadata, be it a file, a folder or a dead link: then it is a submission and nothing else."""
-    return os.path.lexists(folder / METADATA)
+    """Whether a folder holds a submission's metadata, under that or a like name, be it a file, a folder or a dead link.
+
+    Then it is a submission and nothing else.
+    """
+    return bool(metadata_like(folder))
 
 
 def holds_run(folder: Path) -> bool:

@@ -23,6 +23,8 @@ EVALUATORS = ("bird-ex", "test-suite")
 SQLITE_CELLS = "SQLITE"
 # The file whose presence makes a folder a submission.
 METADATA = "results_metadata.jsonl"
+# What is read in its place where nothing else begins with the same name.
+METADATA_ARRAY = "results_metadata.json"
 # The one key of what stands in an answer for a record that could not be read: {"line", "cause"}, and "repaired" where it can be mended.
 BROKEN_RECORD = "x-eval-broken"
 
@@ -194,7 +196,8 @@ class Submission:
     """A submission folder, read: answers by instance id, and notes (bad lines, unknown keys).
 
     No file of it above `limit_bytes` is ever read, not even to hash it: a file can say that it holds a terabyte. `digest` is the SHA-256
-    of the metadata file whose lines these answers are, None where they do not come from one. Where it was read for a gold, answers to ids
+    of the metadata file whose lines these answers are, None where they do not come from one; `metadata` is its name, empty where databases
+    alone lay there. Where it was read for a gold, answers to ids
     that gold lacks are not among `answers`: there are `n_unknown` of them, the first few with their place and id in `unknown`.
     """
 
@@ -204,6 +207,7 @@ class Submission:
     n_objects: int = 0
     limit_bytes: float = float("inf")
     digest: str | None = None
+    metadata: str = METADATA
     n_unknown: int = 0
     unknown: tuple[tuple[str, str], ...] = ()
 

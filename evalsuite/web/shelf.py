@@ -10,10 +10,11 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, Literal, TypeVar
 
+from evalsuite.readers.paths import metadata_name
 from evalsuite.reports.record import Record
 from evalsuite.store.history import CONTEXTS, LONGEST, submission_folder
 from evalsuite.store.run_folder import RUN
-from evalsuite.types import METADATA, Result
+from evalsuite.types import Result
 from evalsuite.web.query import STAMP
 
 Kind = Literal["suite", "gold", "bench"]
@@ -176,7 +177,7 @@ def handed_in_texts(record: Record) -> Mapping[str, str]:
     recorded = {r.instance_id: out[:LONGEST] for r in record.results if isinstance(out := r.details.get("output"), str)}
     if recorded or (folder := record.folder) is None:
         return recorded
-    stamp = stamp_of(submission_of(record) / METADATA, folder / RUN)
+    stamp = stamp_of(submission_of(record) / metadata_name(submission_of(record)), folder / RUN)
     return _outputs_kept.get(folder, stamp, lambda: _read_outputs(record, folder))
 
 
