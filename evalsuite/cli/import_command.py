@@ -3,7 +3,6 @@
 import json
 import shlex
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +13,7 @@ from evalsuite.cli.showing import Reveal
 from evalsuite.errors import EXIT_OK, UsageError, cannot_write
 from evalsuite.reports.clean import clean
 from evalsuite.reports.words import counted
-from evalsuite.store.history import one_run
+from evalsuite.store.history import find_runs, one_run
 from evalsuite.store.run_files import write_atomically
 
 _MOST_LOST = 5
@@ -31,15 +30,14 @@ def import_command(
 ) -> int:
     """Read a log of promptfoo, Inspect or lm-eval into a suite with a run for each provider, log or filter.
 
-    A run keeps their verdicts: `compare` holds two of them to each other, `agree` theirs to ours.
+    A run keeps their verdicts: `compare` holds two of them to each other, `agree` theirs to ours. The same bytes are imported once,
+    whatever the file is called; another log of the same suite gives runs of its own, named after the file where a name is taken.
     """
     from evalsuite.suites.foreign_logs import read_log
     from evalsuite.suites.logged_runs import save_log
     from evalsuite.suites.test_suite import TestSuite
 
-    log = read_log(path)
-    log = replace(log, suite=name) if name else log
-    folders = save_log(log, scorer or "string_match")
+    log, folders = save_log(read_log(path), scorer or "string_match", name=name)
     for lost in log.lost[:_MOST_LOST]:
         print(clean(f"warning: {path}: {lost} cannot be read and is left out"), file=sys.stderr)
     if log.lost[_MOST_LOST:]:
@@ -59,6 +57,10 @@ def import_command(
         theirs = "not judged" if row["theirs"] is None else f"{100 * row['theirs']:.1f} %"
         print(clean(f" {row['name']}: {counted(row['n'], 'sample')}, {theirs} by {log.format}"))
     names = [run.name for run in log.runs]
+    if folders and not names[1:]:
+        # What was imported into the suite before is what one wants beside it.
+        others = [str(one.metadata.get("run_name")) for one in find_runs(suite=log.suite)]
+        names = [*[name for name in others if name not in (*names, *ours)][:1], *names]
     step = ["compare", *names[:2]] if names[1:] else ["report", f"{log.suite}/{names[0]}"]
     step = ["agree", *(f"{log.suite}/{name}" for name in (names[0], ours[0]))] if ours else step
     print(clean(f"next: evalsuite {shlex.join(step)}"))

@@ -3,10 +3,14 @@
 A broken sample costs itself alone and is named; a file that is cut, or none of these, is refused.
 """
 
+import contextlib
+import hashlib
 import json
 import math
 import zipfile
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,20 +27,26 @@ _ZSTD: Final = "`inspect log convert LOG.eval --to json --output-dir DIR` writes
 
 
 def read_log(path: Path) -> ForeignLog:
-    """The log in a file, told by what is in it. Raises `UsageError` that names it."""
+    """The log in a file, told by what is in it, with the digest of its bytes. Raises `UsageError` that names it."""
     try:
         if not path.is_file():
             raise UsageError(f"{path}: {'a folder' if path.is_dir() else 'no such file'}", hint=_KNOWN)
-        if zipfile.is_zipfile(path):
-            return _inspect_archive(path)
-        if path.suffix == ".eval":
-            raise UsageError(f"{path}: not a whole Inspect log: it is cut, or no archive", hint="copy it again")
-        text = path.read_text(encoding="utf-8-sig")
-        return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
+        with path.open("rb") as handle:
+            digest = hashlib.file_digest(handle, "sha256").hexdigest()
+        return replace(_log_in(path), digest=digest, file=path.stem)
     except UnicodeDecodeError:
         raise UsageError(f"{path}: not UTF-8", hint=_KNOWN) from None
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or 'cannot be read'}", hint=_KNOWN) from None
+
+
+def _log_in(path: Path) -> ForeignLog:
+    if zipfile.is_zipfile(path):
+        return _inspect_archive(path)
+    if path.suffix == ".eval":
+        raise UsageError(f"{path}: not a whole Inspect log: it is cut, or no archive", hint="copy it again")
+    text = path.read_text(encoding="utf-8-sig")
+    return read_samples(path, text) if path.suffix == ".jsonl" else _log_of_json(path, text)
 
 
 def _log_of_json(path: Path, text: str) -> ForeignLog:
@@ -56,19 +66,27 @@ def _log_of_json(path: Path, text: str) -> ForeignLog:
 
 
 def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str, Any]]) -> ForeignLog:
-    """A run for each provider, by its label. With several prompts each row is a case; the test's index stays its `source_id`."""
-    several = len({row.get("promptIdx", 0) for row in rows}) > 1
+    """A run for each provider, by its label, and a case for each test, whose index is its `source_id`; of several prompts for each of them.
+
+    promptfoo counts prompts provider by provider: the same prompt has another `promptIdx` under each of them.
+    """
+    prompts = _prompts_of(rows)
+    several = any(len(own) > 1 for own in prompts.values())
+    numbers = {prompt: at for at, prompt in enumerate(dict.fromkeys(prompt for own in prompts.values() for prompt in own.values()))}
     runs: dict[str, list[Logged]] = {}
+    times: Counter[tuple[str, str]] = Counter()
+    tests: dict[str, int] = {}
     lost = []
     for at, row in enumerate(rows):
         try:
-            provider = row["provider"]
-            label = str(provider.get("label") or provider["id"]) if isinstance(provider, Mapping) else str(provider)
-            test, prompt = row.get("testIdx", at), row["prompt"]
+            label = _provider_of(row)
+            test, prompt = row.get("testIdx", _number_of(row, at, tests)), row["prompt"]
             response = row.get("response") or {}
             raw = prompt["raw"] if isinstance(prompt, Mapping) else prompt
+            key = f"{test}.{numbers[prompts[label][row.get('promptIdx', 0)]]}" if several else str(test)
+            times[label, key] += 1
             entry = Logged(
-                key=f"{test}.{row.get('promptIdx', 0)}" if several else str(test),
+                key=key if times[label, key] == 1 else f"{key}.repeat{times[label, key]}",
                 source_id=str(test),
                 input=text_or_json(raw),
                 reference=_promptfoo_reference(row),
@@ -82,6 +100,31 @@ def _promptfoo(path: Path, value: Mapping[str, Any], rows: Sequence[Mapping[str,
     config = value.get("config")
     name = str(config.get("description") or "") if isinstance(config, Mapping) else ""
     return ForeignLog.of("promptfoo", name or path.stem, [LoggedRun(label, tuple(found)) for label, found in runs.items()], lost, path)
+
+
+def _number_of(row: Mapping[str, Any], at: int, tests: dict[str, int]) -> int:
+    """The test's number in a log that counts none: its variables tell it from the others, without any each row is one."""
+    variables = row.get("vars")
+    return tests.setdefault(json.dumps(variables or at, sort_keys=True), len(tests))
+
+
+def _provider_of(row: Mapping[str, Any]) -> str:
+    provider = row["provider"]
+    return str(provider.get("label") or provider["id"]) if isinstance(provider, Mapping) else str(provider)
+
+
+def _prompts_of(rows: Sequence[Mapping[str, Any]]) -> dict[str, dict[Any, str]]:
+    """For each provider its prompts by `promptIdx`: named by what promptfoo calls them, else counted."""
+    found: dict[str, dict[Any, str]] = {}
+    for row in rows:
+        # Of a row that cannot be read it is told elsewhere.
+        with contextlib.suppress(KeyError, TypeError):
+            own, prompt = found.setdefault(_provider_of(row), {}), row["prompt"]
+            label = prompt.get("label") if isinstance(prompt, Mapping) else None
+            # A label may be the prompt as it was filled in, which is another for each test.
+            named = row.get("promptId") or (label if isinstance(prompt, Mapping) and label != prompt.get("raw") else None)
+            own.setdefault(row.get("promptIdx", 0), str(named or len(own)))
+    return found
 
 
 def _promptfoo_verdict(row: Mapping[str, Any]) -> float | None:

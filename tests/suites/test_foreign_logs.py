@@ -1,6 +1,8 @@
 """Logs of promptfoo, Inspect and lm-eval become suites and runs: n, ids, texts and totals as they wrote them; broken ones are named."""
 
 import json
+import random
+import shlex
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -191,3 +193,115 @@ def test_a_compression_that_cannot_be_read_names_the_way_round(
     (place / "log.eval").write_bytes(bytes(data))
     assert main(["import", "log.eval"]) == EXIT_USAGE
     assert "inspect log convert" in capsys.readouterr().err
+
+
+def lm_eval_log(wrong: int) -> str:
+    """Samples of three documents under one filter, of a model that is wrong on one."""
+    rows = [row for row in lm_eval() if row["filter"] == "flexible"]
+    rows[wrong] = {**rows[wrong], "filtered_resps": ["Milan"], "exact_match": 0.0}
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def inspect_log(wrong: int) -> str:
+    """A log of Inspect of three samples, one of them wrong."""
+    samples = [inspect_sample(at, "Milan" if at == wrong else QUESTIONS[at][1]) for at in range(3)]
+    return json.dumps({**ABOUT, "samples": samples})
+
+
+def promptfoo_log(wrong: int) -> str:
+    """Results of one provider of promptfoo on three tests, one of them wrong, in an order of their own."""
+    value = promptfoo()
+    rows = [row for row in value["results"]["results"] if row["provider"]["label"] == "small"]
+    rows[wrong] = {**rows[wrong], "response": {"output": "Milan"}, "success": False, "score": 0.0}
+    value["results"]["results"] = rows[wrong:] + rows[:wrong]
+    return json.dumps(value)
+
+
+@pytest.mark.parametrize(
+    ("make", "name"),
+    [(lm_eval_log, "samples_geo.jsonl"), (inspect_log, "log.json"), (promptfoo_log, "r.json")],
+    ids=["lm-eval", "inspect", "promptfoo"],
+)
+def test_another_log_is_another_run(place: Path, capsys: pytest.CaptureFixture[str], make: Any, name: str) -> None:
+    """A second log under the same names is not dropped; the same bytes are there already, whatever the file is called."""
+    names = []
+    for folder, wrong in (("a", 1), ("b", 2), ("c", 0)):
+        (place / folder).mkdir()
+        (place / folder / name).write_text(make(wrong))
+        found = imported(capsys, f"{folder}/{name}")
+        names.append(found["runs"][0]["name"])
+        assert [case["theirs"] for case in found["runs"][0]["cases"]].count(0.0) == 1
+    assert len(set(names)) == 3
+    assert main(["compare", *names[:2]]) == EXIT_OK
+    assert "1 / 1 / 1" in capsys.readouterr().out
+    (place / "copy of it.jsonl" if name.endswith("l") else place / "copy of it.json").write_text(make(2))
+    copied = imported(capsys, "copy of it.jsonl" if name.endswith("l") else "copy of it.json")
+    assert (copied["runs"][0]["name"], len(list((place / ".evalsuite/runs").iterdir()))) == (names[1], 3)
+    assert main(["import", f"a/{name}"]) == EXIT_OK
+    said = capsys.readouterr().out
+    assert "all of it was there already" in said
+    assert names[0] in said
+
+
+def test_the_next_step_of_a_second_log_compares_it_with_the_first(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The line names both runs as `compare` takes them."""
+    for folder, wrong in (("a", 1), ("b", 2)):
+        (place / folder).mkdir()
+        (place / folder / "samples_geo.jsonl").write_text(lm_eval_log(wrong))
+        assert main(["import", f"{folder}/samples_geo.jsonl"]) == EXIT_OK
+    step = next(line for line in capsys.readouterr().out.splitlines()[::-1] if line.startswith("next: "))
+    assert step.startswith("next: evalsuite compare geo-flexible 'geo-flexible (samples_geo)'")
+    assert main(shlex.split(step)[2:]) == EXIT_OK
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_test_under_several_providers_is_one_instance(place: Path, capsys: pytest.CaptureFixture[str], seed: int) -> None:
+    """Whatever the number of providers and prompts and the order of results, no run misses an instance that its provider answered."""
+    draw = random.Random(seed)
+    n_tests, n_prompts, providers = draw.randint(1, 8), draw.randint(1, 3), [f"model {n}" for n in range(draw.randint(2, 4))]
+    is_named, rows = draw.random() < 0.5, []
+    for at, provider in enumerate(providers):
+        for prompt in range(n_prompts):
+            for test in range(n_tests):
+                row = {
+                    # As promptfoo counts them: every prompt of every provider has a number of its own.
+                    "promptIdx": at * n_prompts + prompt,
+                    "testIdx": test,
+                    "provider": {"id": provider, "label": provider},
+                    "prompt": {"raw": f"{prompt}: question {test}", "label": f"{prompt}: {{{{q}}}}"},
+                    "vars": {"q": f"question {test}", "reference": "x"},
+                    "response": {"output": draw.choice("xy")},
+                    "success": True,
+                    "score": draw.choice([0.0, 1.0]),
+                }
+                rows.append({**row, "promptId": f"sha {prompt}"} if is_named else row)
+    if draw.random() < 0.5:
+        draw.shuffle(rows)
+    if draw.random() < 0.3:
+        # Older logs count no tests.
+        rows = [{key: value for key, value in row.items() if key != "testIdx"} for row in rows]
+    (place / "r.json").write_text(json.dumps({"results": {"version": 3, "results": rows}}))
+    found = imported(capsys, "r.json")
+    assert sorted(run["name"] for run in found["runs"]) == providers
+    for run in (place / ".evalsuite/runs").iterdir():
+        results = [json.loads(line) for line in (run / "results.jsonl").read_text().splitlines()]
+        assert len(results) == n_tests * n_prompts
+        assert [row["status"] for row in results] == ["scored"] * len(results)
+    assert main(["compare", *providers[:2]]) == EXIT_OK
+
+
+def test_a_test_that_was_repeated_loses_no_result(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same test, prompt and provider once more is an instance of its own."""
+    value = promptfoo()
+    value["results"]["results"] *= 2
+    (place / "r.json").write_text(json.dumps(value))
+    assert [run["n"] for run in imported(capsys, "r.json")["runs"]] == [6, 6]
+    results = next((place / ".evalsuite/runs").iterdir()) / "results.jsonl"
+    assert [json.loads(line)["instance_id"] for line in results.read_text().splitlines()] == [
+        "0",
+        "1",
+        "2",
+        "0.repeat2",
+        "1.repeat2",
+        "2.repeat2",
+    ]
