@@ -186,7 +186,7 @@ def be_program(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes
         _see_installed(limits)
         if walls is not None:
             walls.enter()
-        clear_traces()
+        clear_traces(walled=walls is not None)
         channel.serve()
     finally:
         os._exit(1)

@@ -20,7 +20,21 @@ _ABSENT: Final = object()
 _REFUSED: Final = (
     *("socket.connect", "socket.bind", "socket.send", "socket.get", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn"),
     *("os.spawn", "os.kill", "pty.", "ctypes.", "os.chmod", "os.chown", "os.link", "os.symlink", "os.truncate", "os.setxattr", "os.utime"),
-    *("shutil.", "ftplib.", "smtplib.", "urllib.", "http.", "sqlite3.", "winreg.", "os.startfile", "resource.", "cpython.", "mmap."),
+    *(
+        "shutil.",
+        "ftplib.",
+        "smtplib.",
+        "urllib.",
+        "http.",
+        "sqlite3.",
+        "sqlite3.load_extension",
+        "sqlite3.enable_load_extension",
+        "winreg.",
+        "os.startfile",
+        "resource.",
+        "cpython.",
+        "mmap.",
+    ),
     *("syslog.", "signal.pthread_kill"),
 )
 _UNSEEN: Final = ("_ctypes", "_testcapi", "_testinternalcapi", "_xxsubinterpreters", "_interpreters")
@@ -169,19 +183,20 @@ def prepare() -> ProgramSide:
     return ProgramSide()
 
 
-def clear_traces() -> None:
+def clear_traces(*, walled: bool) -> None:
     """Forget the modules of this project's start, which a program would not find in a new interpreter, and set the hook."""
     for name in [name for name in sys.modules if name.partition(".")[0] in _OURS]:
         del sys.modules[name]
-    build_hook()
+    # Databases are files, and SQL opens them past a hook.
+    build_hook(_REFUSED if not walled else tuple(event for event in _REFUSED if event != "sqlite3."))
 
 
-def build_hook() -> None:
+def build_hook(refused: tuple[str, ...]) -> None:
     """Refuse, by an audit hook, what the system's walls refuse too; where there are none it is all that stands."""
     roots = tuple(os.path.realpath(p) + os.sep for p in {os.path.dirname(os.__file__), "/usr/share/zoneinfo", *sys.path} if p)  # noqa: PTH120
     own = os.path.realpath(os.getcwd())  # noqa: PTH109
     own = own + os.sep if own != os.sep else ""
-    refused, unseen, changing = _REFUSED, _UNSEEN, _CHANGING
+    unseen, changing = _UNSEEN, _CHANGING
     realpath, fspath = os.path.realpath, os.fspath
 
     def inside(path: Any, roots: tuple[str, ...]) -> bool:

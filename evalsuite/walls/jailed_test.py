@@ -77,6 +77,8 @@ class TestSide:
 
     def _take(self, name: str, value: Any) -> None:
         """Let a name of the program stand among the test's, unless it would stand for one of Python's own."""
+        if name.startswith("__"):
+            return
         module = self.names.own_module(name)
         if module is not None:
             value = sys.modules[module]

@@ -5,11 +5,13 @@ import sys
 from typing import Any, Final
 
 STANDARD: Final = sys.stdlib_module_names | {"builtins"}
+# Their exceptions say how a test ended, as `unittest.SkipTest` does.
+_OF_TESTS: Final = frozenset({"unittest", "doctest", "bdb"})
 
 
 def is_known(kind: type) -> bool:
     """Whether a class of exceptions is Python's own."""
-    return issubclass(kind, BaseException) and kind.__module__.partition(".")[0] in STANDARD and kind.__module__ != "__main__"
+    return issubclass(kind, BaseException) and kind.__module__.partition(".")[0] in STANDARD
 
 
 def native_name(kind: type) -> str:
@@ -19,7 +21,7 @@ def native_name(kind: type) -> str:
 
 def known_exception(module: str, qualname: str, native: str) -> type[BaseException]:
     """The class of that name where its module was imported here, else the built-in one that it derives from; nothing is imported."""
-    found = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD else None
+    found = getattr(sys.modules.get(module), qualname, None) if module.partition(".")[0] in STANDARD - _OF_TESTS else None
     for one in (found, getattr(builtins, native, None)):
         if isinstance(one, type) and issubclass(one, BaseException):
             return one

@@ -11,6 +11,8 @@ from typing import Any, Final
 _WORD: Final = re.compile(r"[^\W\d]\w*")
 _ANY_NAME: Final = re.compile(r"\b(?:globals|vars|locals|dir|getmembers|__main__|__dict__)\b")
 _BUILTINS: Final = frozenset(vars(builtins))
+# With these a test finds a program's names that it does not say.
+_LOOKS_UP: Final = frozenset({"eval", "exec", "compile", "globals", "locals", "vars", "getattr", "__import__"})
 # Short names under which everybody imports a package.
 _ALIASES: Final = {"np": "numpy", "pd": "pandas", "plt": "matplotlib.pyplot", "dt": "datetime"}
 
@@ -34,9 +36,10 @@ class TestNames:
     def tested_builtin(self) -> str | None:
         """The one name of a built-in that this test is about, as `sum` in `assert sum(1, 2) == 3`; None where it is about other names."""
         used = self.free & _BUILTINS
-        own = self.free - _BUILTINS
-        if own or not used:
+        if not used or used & _LOOKS_UP or self.free - _BUILTINS:
             return None
+        if len(used) == 1:
+            return next(iter(used))
         passed = [one.id for call in self._calls_of_own() for one in call.args if isinstance(one, ast.Name) and one.id in used]
         if passed:
             return passed[0]

@@ -3,6 +3,7 @@
 A class of the other side becomes a class here with the same name and bases, so that `isinstance`, `except` and `type(x) is C` hold.
 """
 
+import collections.abc
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 from weakref import WeakValueDictionary
@@ -155,6 +156,8 @@ class Proxies:
             space |= {one: property(reads(one)) for one in ("__doc__", "__module__")}
             space |= {"send": send_to} if name == "coroutine" else {}
         made = type.__new__(RemoteClass, name, tuple(parents), space)
+        if module == "collections.abc" and hasattr(collections.abc, name):
+            getattr(collections.abc, name).register(made)
         type.__setattr__(made, "_class_", Reference(self, number))
         return made
 

@@ -64,6 +64,7 @@ class RemoteClass(type):
         return made
 
     def __getattr__(cls, name: str) -> Any:
+        _refuse_numpy(cls._class_, name)
         found = cls._class_.ask("get", name)
         return _fields(found) if name == "__dataclass_fields__" else found
 
@@ -93,6 +94,7 @@ class Remote:
 
     def __getattr__(self, name: str) -> Any:
         reference = reference_of(self)
+        _refuse_numpy(reference, name)
         if name == "__dataclass_fields__":
             return getattr(type(self), name)
         if name in PREDICATES and not reference.known:
@@ -132,6 +134,12 @@ class Remote:
         # A pickle is a copy: one is made now, and one of that each time it is read.
         _PICKLED.append(self.__deepcopy__(None))
         return _unpickled, (len(_PICKLED) - 1,)
+
+
+def _refuse_numpy(reference: Reference, name: str) -> None:
+    """Raise `AttributeError` for what numpy asks an object for that then does the comparing itself."""
+    if reference.proxies.strict and name.startswith("__array"):
+        raise AttributeError(name)
 
 
 def _fields(names: Any) -> Any:
