@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Set
 from typing import Any, Final
 
+from evalsuite.sql.clock import asks_time
 from evalsuite.sql.session import OUTSIDE, not_allowed
 from evalsuite.sql.statement import POSTGRES, blanked, called_names, calls, only_statement
 
@@ -46,7 +47,7 @@ _VOLATILE: Final = (
 )
 # `U&"..."` before a bracket, perhaps with its UESCAPE.
 _HIDDEN_NAME: Final = re.compile(r"\bu&\s*_\s*(?:uescape\s*_\s*)?\(", re.IGNORECASE)
-_LITERAL: Final = re.compile(r"'((?:[^']|'')*)'|(\$(?:[A-Za-z_]\w*)?\$)(.*)\2", re.DOTALL)
+_LITERAL: Final = re.compile(r"(?:'((?:[^']|'')*)'|(\$(?:[A-Za-z_]\w*)?\$)((?:(?!\2).)*+)\2)(?:\s*::\s*text)?", re.DOTALL | re.IGNORECASE)
 
 
 def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) -> None:
@@ -59,6 +60,9 @@ def refuse_side_effects(connection: Any, sql: str, functions: frozenset[str]) ->
         raise not_allowed(f'{OUTSIDE}: names in U&"..." hide what is called')
     names = called_names(sql, POSTGRES) - functions
     for text in _texts_run(sql, blank, names):
+        if asks_time(text, "postgres"):
+            # A frozen clock, and whoever keeps results, looks at the statement itself alone.
+            raise not_allowed(f"{OUTSIDE}: a text that it runs as SQL asks the time")
         refuse_side_effects(connection, only_statement(text, POSTGRES, fenced=False), functions)
     asked = sorted(names - _HARMLESS - set(_RUN_TEXTS))
     if asked and (found := connection.execute(_VOLATILE, (asked, list(_MAKE_SQL))).fetchone()):
