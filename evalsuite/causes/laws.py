@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
+from evalsuite.causes.lost_digits import lost_digits
 from evalsuite.causes.value_pairs import Pair, decorated_number, instant, is_null, nearly, write_number
 
 Plant = Callable[[Any, bool], Any]
@@ -28,13 +29,17 @@ class Fixed:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A cause by name: `says` is its sentence; `fix` undoes it; `plant` makes gold wrong; a `partial` one leaves some cells right."""
+    """A cause by name: `says` is its sentence; `fix` undoes it; `plant` makes gold wrong; a `partial` one leaves some cells right.
+
+    `scope` gets the pairs of a column that are right, and says which of its cells were made wrong, empty where that has no name.
+    """
 
     name: str
     says: str
     fix: Callable[[Sequence[Pair]], Fixed | None]
     plant: Plant | None = None
     partial: bool = False
+    scope: Callable[[Sequence[Pair]], str] | None = None
 
 
 def each(one: Callable[[Pair], Any]) -> Callable[[Sequence[Pair]], Fixed | None]:
@@ -55,13 +60,18 @@ def each(one: Callable[[Pair], Any]) -> Callable[[Sequence[Pair]], Fixed | None]
 NO: Final = object()
 
 
-def null_and_zero(pair: Pair) -> Any:
-    gold, predicted = is_null(pair.gold, native=pair.native), is_null(pair.predicted, native=pair.native)
-    if gold and (pair.predicted_number == 0 or pair.predicted is False):
-        return pair.gold
-    if predicted and pair.gold_number == 0:
-        return pair.gold
-    return NO
+def null_and_zero(pairs: Sequence[Pair]) -> Fixed | None:
+    """0 or false where gold is NULL, or NULL where gold is 0."""
+    words = dict[str, None]()
+    for pair in pairs:
+        gold, predicted = is_null(pair.gold, native=pair.native), is_null(pair.predicted, native=pair.native)
+        if gold and (pair.predicted_number == 0 or pair.predicted is False):
+            words[f"{'false' if pair.predicted is False else '0'} stands where gold is NULL"] = None
+        elif predicted and pair.gold_number == 0:
+            words["NULL stands where gold is 0"] = None
+        else:
+            return None
+    return Fixed(tuple(pair.gold for pair in pairs), ", ".join(words))
 
 
 def null_word(pair: Pair) -> Any:
@@ -85,6 +95,7 @@ def default_value(pairs: Sequence[Pair]) -> Fixed | None:
 
 def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
     values, ways = [], dict[str, None]()
+    exact, shown = list[Decimal](), list[Decimal]()
     for pair in pairs:
         gold = pair.gold_number
         if gold is None or not isinstance(pair.predicted, str) or pair.predicted_number is not None:
@@ -96,20 +107,34 @@ def number_in_text(pairs: Sequence[Pair]) -> Fixed | None:
             return None
         values.append(write_number(read[0], pair.gold))
         ways[read[1]] = None
-    return Fixed(tuple(values), f"the numbers are written with {' and '.join(ways)}")
+        exact.append(gold)
+        shown.append(read[0])
+    says = f"the numbers are written {' or '.join(ways)}"
+    if all(nearly(a, b) for a, b in zip(exact, shown, strict=True)):
+        return Fixed(tuple(values), says)
+    lost = lost_digits(exact, shown)
+    return Fixed(tuple(values), f"{says}, and are {lost}") if lost else None
 
 
-def stored_as_text(pair: Pair) -> Any:
-    texts = isinstance(pair.predicted, str), isinstance(pair.gold, str)
-    if not pair.native or texts[0] == texts[1] or pair.gold is None or pair.predicted is None:
-        return NO
+def stored_as_text(pairs: Sequence[Pair]) -> Fixed | None:
+    """Values of a database as their texts, or texts as values."""
+    sides = {(isinstance(pair.gold, str), isinstance(pair.predicted, str)) for pair in pairs}
+    if len(sides) != 1 or not all(map(_is_same_as_text, pairs)):
+        return None
+    says = "values are stored as text" if sides == {(False, True)} else "texts are stored as values of another type"
+    return Fixed(tuple(pair.gold for pair in pairs), says)
+
+
+def _is_same_as_text(pair: Pair) -> bool:
+    if not pair.native or isinstance(pair.predicted, str) == isinstance(pair.gold, str) or pair.gold is None or pair.predicted is None:
+        return False
     a, b = (Pair(str(value), str(value)) for value in (pair.gold, pair.predicted))
     if a.gold_number is not None and b.gold_number is not None:
-        return pair.gold if nearly(a.gold_number, b.gold_number) else NO
+        return nearly(a.gold_number, b.gold_number)
     moments = instant(str(pair.gold), native=False), instant(str(pair.predicted), native=False)
     if moments[0] is not None and moments[0] == moments[1]:
-        return pair.gold
-    return pair.gold if str(pair.gold).casefold() == str(pair.predicted).casefold() else NO
+        return True
+    return str(pair.gold).casefold() == str(pair.predicted).casefold()
 
 
 def truth(value: Any) -> bool | None:

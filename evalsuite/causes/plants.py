@@ -1,6 +1,7 @@
 """How each law of wrong values is planted: one gold value -> the wrong value the law makes of it, `NOTHING` where it makes none."""
 
 from collections.abc import Callable
+from datetime import datetime
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any, Final
 
@@ -48,6 +49,16 @@ def plant_date_form(gold: Any, native: bool) -> Any:
         return NOTHING
     text: str = write_instant(at, "2000-01-01")
     return f"{text[8:10]}/{text[5:7]}/{text[:4]}" if len(gold.strip()) == 10 else NOTHING
+
+
+def plant_day_and_month(gold: Any, native: bool) -> Any:
+    """A date with its month for its day, where that is another date."""
+    at = instant(gold, native=native)
+    moment = None if at is None else write_instant(at, datetime(1970, 1, 1))
+    if at is None or moment is None or moment.day > 12 or moment.day == moment.month:
+        return NOTHING
+    turned = moment.replace(day=moment.month, month=moment.day)
+    return write_instant(at + int((turned - moment).total_seconds()) * 10**9, gold)
 
 
 def plant_epoch(gold: Any, native: bool) -> Any:

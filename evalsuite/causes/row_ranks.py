@@ -27,7 +27,7 @@ def _step_of_text(text: str) -> tuple[int, float, str]:
     if any(map(str.isdigit, text)):
         moment = next(instants(text), None)
         if moment is not None:
-            return 1, float(moment), ""
+            return 1, float(moment[0]), ""
         number = next(decorated_number(text), None)
         if number is not None:
             return 0, abs(float(number[0])), ""

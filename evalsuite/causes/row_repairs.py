@@ -68,7 +68,7 @@ def wrong_order(a: Alignment) -> Iterator[Repaired]:
     if not a.ordered or a.gold.n_rows != a.prediction.n_rows:
         return
     free = any_order(a)
-    if free.n_wrong or free.missing or free.extra:
+    if free.n_wrong or free.missing or free.extra or all(g == p for g, p in free.pairs):
         return
     table, cells = pick(a.prediction, [p for _, p in free.pairs]), a.columns
     for j, k in enumerate(a.partners):
@@ -164,16 +164,24 @@ def repeated_keys(a: Alignment) -> Iterator[Repaired]:
         return
     for j, k in enumerate(a.partners):
         bag = a.columns.gold_bags[j]
-        if k is None or len(bag) < a.gold.n_rows:
+        # A key is a name or a whole number.
+        if k is None or len(bag) < a.gold.n_rows or any(map(_is_fraction, bag)):
             continue
         if not all(a.columns.predicted_keys[k][row] in bag for row in a.extra):
             return
         n = len(a.extra)
         long = all(len(str(a.gold.columns[a.needed[j]][row])) >= 4 for row in range(min(20, a.gold.n_rows)))
         chance = min(MOST_CHANCE, (_SAME_LONG_KEY if long else _SAME_KEY) ** n)
-        says = f"{n} rows are repeated with other values: those of column {k + 1} stand once in gold, as after a join that fans out"
+        rows, values = ("1 row is", "the value") if n == 1 else (f"{n} rows are", "the values")
+        says = (
+            f"{rows} repeated with other cells: {values} of gold's column {a.needed[j] + 1} stand once there, as after a join that fans out"
+        )
         yield Repaired(pick(a.prediction, sorted(p for _, p in a.pairs)), says, gold_header(a, j), chance=chance, name="rows duplicated")
         return
+
+
+def _is_fraction(name: Any) -> bool:
+    return (isinstance(name, tuple) and name[0] == "decimal") or (isinstance(name, float) and not name.is_integer())
 
 
 def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
@@ -193,9 +201,10 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
         if any(a.columns.gold_keys[j][row] != last for row in rows[0]):
             continue
         where = f"{gold_header(a, j)} is {a.gold.columns[a.needed[j]][-1]!r} in all of them"
+        n_tied = f"{len(rows[1])} row{'s tie' if len(rows[1]) > 1 else ' ties'}"
         yield Repaired(
             _with_gold_rows(a, rows[0], rows[1]),
-            f"{len(rows[1])} rows tie with gold's last place, and another of the tied was taken",
+            f"{n_tied} with gold's last place, and {'others of the tied were taken' if rows[0] else 'there are more rows than gold has'}",
             where,
             puts_gold_in=bool(rows[0]),
         )

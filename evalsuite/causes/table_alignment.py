@@ -195,6 +195,7 @@ def _with_rows(start: Alignment) -> Alignment:
     if start.ordered and n_gold == n_predicted:
         return replace(start, pairs=tuple((row, row) for row in range(n_gold)), missing=(), extra=())
     pairs, left, spare = _equal_rows(start)
+    pairs += _rows_of_one_key(start, left, spare)
     pairs += _alike_rows(start, left, spare)
     if len(left) == len(spare):
         golds = sorted(left, key=lambda row: _rank(start, row, gold=True))
@@ -252,6 +253,21 @@ def _equal_rows(start: Alignment) -> tuple[list[tuple[int, int]], list[int], lis
         else:
             left.append(row)
     return pairs, left, sorted(row for rows in waiting.values() for row in rows)
+
+
+def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:
+    """Pairs of rows with the same value in the column that most of both sides share, where it stands once on each; out of the two lists."""
+    best: list[tuple[int, int]] = []
+    for j, k in enumerate(start.partners):
+        if k is None or max(start.columns.gold_bags[j].values()) > 1 or max(start.columns.predicted_bags[k].values()) > 1:
+            continue
+        there = {start.columns.predicted_keys[k][row]: row for row in spare}
+        found = [(row, there[name]) for row in left if (name := start.columns.gold_keys[j][row]) in there and name is not None]
+        if 2 * len(found) > len(left) and len(found) > len(best):
+            best = found
+    own, others = {row for row, _ in best}, {row for _, row in best}
+    left[:], spare[:] = [row for row in left if row not in own], [row for row in spare if row not in others]
+    return best
 
 
 def _alike_rows(start: Alignment, left: list[int], spare: list[int]) -> list[tuple[int, int]]:

@@ -3,28 +3,59 @@
 import html
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import combinations
 from typing import Any, Final
 
-from evalsuite.causes.laws import NO, Fixed, each
+from evalsuite.causes.laws import NO, Fixed
 from evalsuite.causes.value_pairs import Pair
 
 # Between letters or digits only: a hyphen in front of a number is its sign.
 _SPACES: Final = re.compile(r"(?<=\w)[\s_\-\u00a0]+(?=\w)|\s+|_")
 _FIGURES: Final = re.compile(r"[+-]?\d+(?:[.,:]\d+)*")
+# Marks that are neither inside a number nor its sign.
+_MARKS: Final = re.compile(r"(?<!\d)[^\w\s+-]|[^\w\s](?!\d)")
+_PARTS: Final = {"spaces": "spaces, hyphens or underscores", "case": "upper and lower case", "accents": "accents or forms of letters",
+                 "punctuation": "punctuation"}  # fmt: skip
 _QUOTES: Final = "\"'`\u201c\u201d\u2018\u2019\u00ab\u00bb"
 
 
-def same_text(normal: Callable[[str], str]) -> Callable[[Sequence[Pair]], Fixed | None]:
-    """A law by which two texts are one: where they are the same in normal form, the prediction becomes gold's text."""
+def same_text(part: str) -> Callable[[Sequence[Pair]], Fixed | None]:
+    """A law by which texts differ in one part of their form, and in no more of the parts before it than are needed.
 
-    def undone(pair: Pair) -> Any:
-        gold, predicted = pair.gold_text, pair.predicted_text
-        if gold is None or predicted is None or gold == predicted or not normal(gold):
-            return NO
-        return pair.gold if normal(gold) == normal(predicted) else NO
+    Parts are `spaces`, `case`, `accents` and `punctuation`. A prediction becomes gold's text.
+    """
+    before = list(_PARTS)[: list(_PARTS).index(part)]
 
-    return each(undone)
+    def fix(pairs: Sequence[Pair]) -> Fixed | None:
+        texts = [(pair.gold_text, pair.predicted_text) for pair in pairs]
+        if not texts or any(gold is None or predicted is None or gold == predicted for gold, predicted in texts):
+            return None
+        for parts in (set(some) | {part} for n in range(len(before) + 1) for some in combinations(before, n)):
+            if all(gold and predicted and _same_without(parts, gold, predicted) for gold, predicted in texts):
+                words = [_PARTS[name] for name in _PARTS if name in parts]
+                listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+                return Fixed(tuple(pair.gold for pair in pairs), f"{listed} differ{'s' if words == ['punctuation'] else ''}")
+        return None
+
+    return fix
+
+
+def _same_without(parts: Collection[str], gold: str, predicted: str) -> bool:
+    """Whether two texts are the same, and not empty, but for some parts of their form."""
+    a, b = (_without(parts, text) for text in (gold, predicted))
+    return a == b != ""
+
+
+def _without(parts: Collection[str], text: str) -> str:
+    if "accents" in parts:
+        text = bare(text)
+    if "case" in parts:
+        text = text.casefold()
+    if "punctuation" in parts:
+        text = _MARKS.sub(" ", text)
+        return "".join(text.split()) if "spaces" in parts else " ".join(text.split())
+    return squeezed(text) if "spaces" in parts else text
 
 
 def squeezed(text: str) -> str:
@@ -32,21 +63,23 @@ def squeezed(text: str) -> str:
     return _SPACES.sub(" ", text).strip()
 
 
-def caseless(text: str) -> str:
-    """The text without case and with plain spaces."""
-    return squeezed(text).casefold()
+def quotes(pairs: Sequence[Pair]) -> Fixed | None:
+    """Gold's text, or number, in quotation marks; or gold's quotation marks are missing."""
+    for says, marked, plain in (
+        ("quotation marks stand around the text", "predicted", "gold"),
+        ("quotation marks around the text are missing", "gold", "predicted"),
+    ):
+        sides = [(getattr(pair, marked), getattr(pair, plain)) for pair in pairs]
+        if sides and all(_is_quoted(quoted, text) for quoted, text in sides):
+            return Fixed(tuple(pair.gold for pair in pairs), says)
+    return None
 
 
-def unquoted(text: str) -> str:
-    return text.strip().strip(_QUOTES).strip()
-
-
-def quotes(pair: Pair) -> Any:
-    """Gold's text, or number, in quotation marks."""
-    texts = pair.gold, pair.predicted
-    if not all(isinstance(text, str) for text in texts) or texts[0] == texts[1]:
-        return NO
-    return pair.gold if unquoted(texts[0]) == unquoted(texts[1]) != "" else NO
+def _is_quoted(quoted: Any, text: Any) -> bool:
+    if not isinstance(quoted, str) or not isinstance(text, str):
+        return False
+    outer = quoted.strip()
+    return len(outer) >= 2 and outer[0] in _QUOTES and outer[-1] in _QUOTES and outer[1:-1].strip() == text.strip() != ""
 
 
 def bare(text: str) -> str:
@@ -77,20 +110,25 @@ def alphanumeric(text: str) -> str:
     return f"{letters} {' '.join(_FIGURES.findall(text))}" if letters else ""
 
 
-def _decoded(text: str) -> str:
-    for name in ("cp1252", "latin-1"):
-        try:
-            return html.unescape(text).encode(name).decode("utf-8")
-        except UnicodeError:
-            continue
-    return html.unescape(text)
+def encoding(pairs: Sequence[Pair]) -> Fixed | None:
+    """Texts that were read in another encoding than they were written in, or whose characters stand as HTML entities."""
+    texts = [(pair.gold_text, pair.predicted_text) for pair in pairs]
+    golds = tuple(pair.gold for pair in pairs)
+    if not texts or any(gold is None or predicted is None or gold == predicted for gold, predicted in texts):
+        return None
+    if all(html.unescape(str(predicted)) == gold for gold, predicted in texts):
+        return Fixed(golds, "characters stand as HTML entities")
+    for name, shown in (("cp1252", "Windows-1252"), ("latin-1", "Latin-1")):
+        if all(_decoded(str(predicted), name) == gold for gold, predicted in texts):
+            return Fixed(golds, f"the text was read in the wrong encoding, UTF-8 as {shown}")
+    return None
 
 
-def encoding(pair: Pair) -> Any:
-    gold, predicted = pair.gold_text, pair.predicted_text
-    if gold is None or predicted is None or gold == predicted:
-        return NO
-    return pair.gold if _decoded(predicted) == gold else NO
+def _decoded(text: str, name: str) -> str | None:
+    try:
+        return text.encode(name).decode("utf-8")
+    except UnicodeError:
+        return None
 
 
 def leading_zeros(pair: Pair) -> Any:

@@ -15,9 +15,11 @@ from evalsuite.texts.numbers import Number
 DAY: Final = 86_400 * 10**9
 _EPOCH: Final = datetime(1970, 1, 1)
 _COMPACT: Final = re.compile(r"(\d{4})(\d{2})(\d{2})")
-_SLASHED: Final = re.compile(r"(\d{1,4})[/.-](\d{1,2})[/.-](\d{1,4})(.*)")
+_SLASHED: Final = re.compile(r"(\d{1,4})([/.-])(\d{1,2})\2(\d{1,4})(.*)")
 _MONTH: Final = re.compile(r"(?i)(?<![a-z])(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)")
+_NAMED_MONTHS: Final = {"Mon D, YYYY": "%b %d, %Y", "D Mon YYYY": "%d %b %Y", "Month D, YYYY": "%B %d, %Y", "D Month YYYY": "%d %B %Y"}
 _ISO_HEAD: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
+_SCALES: Final = {3: "thousands", 6: "millions", 9: "billions"}
 _DECORATED: Final = re.compile(
     r"\s*(?P<front>[^\d+\-.\u2212'\"]{0,12})(?P<number>[+\-\u2212]?[.,]?\d(?:[\d.,' \u00a0\u202f]*\d)?)(?P<back>[^\d]{0,24})", re.ASCII
 )
@@ -132,34 +134,35 @@ def instant(value: Any, *, native: bool) -> int | None:
     return int(found[1]) if isinstance(found, tuple) and found[0] == "instant" else None
 
 
-def instants(value: Any) -> Iterator[int]:
-    """Each instant that a date in another form can mean: compact digits, year, month and day in any usual order."""
+def instants(value: Any) -> Iterator[tuple[int, str]]:
+    """Each (instant, form) that a date in another form can mean: compact digits, year, month and day in any usual order."""
     if isinstance(value, date):
-        yield from filter(None, [instant(value, native=True)])
+        yield from _moments(value.isoformat(), "a date", native=False)
         return
     text = str(value).strip()
+    yield from _moments(text, "ISO text", native=False)
     if text.endswith(" UTC"):
-        yield from filter(None, [instant(text.removesuffix(" UTC"), native=False)])
+        yield from _moments(text.removesuffix(" UTC"), "UTC", native=False)
     compact = _COMPACT.fullmatch(text)
     if compact is not None:
-        yield from _moments(*compact.groups(), rest="")
+        yield from _moments("-".join(compact.groups()), "YYYYMMDD", native=False)
     slashed = _SLASHED.fullmatch(text)
     if slashed is not None:
-        a, b, c, rest = slashed.groups()
-        for year, month, day in ((a, b, c), (c, a, b), (c, b, a)):
-            yield from _moments(year, month, day, rest=rest)
-    for form in ("%b %d, %Y", "%d %b %Y", "%B %d, %Y", "%d %B %Y") if _MONTH.search(text) else ():
+        a, mark, b, c, rest = slashed.groups()
+        for year, month, day, form in ((a, b, c, "YYYY?MM?DD"), (c, a, b, "MM?DD?YYYY"), (c, b, a, "DD?MM?YYYY")):
+            if len(year) == 4:
+                yield from _moments(f"{year}-{month.zfill(2)}-{day.zfill(2)}{rest}", form.replace("?", mark), native=False)
+    for name, form in _NAMED_MONTHS.items() if _MONTH.search(text) else ():
         try:
-            yield from filter(None, [instant(datetime.strptime(text, form), native=True)])
+            yield from _moments(datetime.strptime(text, form), name, native=True)
         except ValueError:
             continue
 
 
-def _moments(year: str, month: str, day: str, *, rest: str) -> Iterator[int]:
-    if len(year) == 4:
-        found = instant(f"{year}-{month.zfill(2)}-{day.zfill(2)}{rest}", native=False)
-        if found is not None:
-            yield found
+def _moments(value: Any, form: str, *, native: bool) -> Iterator[tuple[int, str]]:
+    found = instant(value, native=native)
+    if found is not None:
+        yield found, form
 
 
 def write_instant(nanoseconds: int, like: Any) -> Any:
@@ -183,27 +186,27 @@ def decorated_number(text: str) -> Iterator[tuple[Decimal, str]]:
         return
     digits = match["number"].replace("\u2212", "-")
     back = match["back"].strip().lower()
-    way = "a unit or currency" if match["front"].strip() or back else "another form"
+    way = "with a unit or currency"
     for body, kind in _readings(digits):
         try:
             value = Decimal(body)
         except ArithmeticError:
             continue
         if back.startswith("%"):
-            yield value, "a percent sign"
-            yield value / 100, "a percent sign"
+            yield value, "with a percent sign"
+            yield value / 100, "with a percent sign"
         else:
             yield value, kind if not match["front"].strip() and not back else way
             scale = {"k": 3, "thousand": 3, "m": 6, "mn": 6, "million": 6, "b": 9, "bn": 9, "billion": 9}.get(back)
             if scale:
-                yield value.scaleb(scale), "a unit or currency"
+                yield value.scaleb(scale), f"in {_SCALES[scale]}"
 
 
 def _readings(digits: str) -> Iterator[tuple[str, str]]:
     spaceless = re.sub(r"[ '\u00a0\u202f]", "", digits)
-    yield spaceless.replace(",", ""), "thousands separators" if "," in digits or spaceless != digits else "another form"
+    yield spaceless.replace(",", ""), "with thousands separators" if "," in digits or spaceless != digits else "in another form"
     if "," in spaceless:
-        yield spaceless.replace(".", "").replace(",", "."), "a decimal comma"
+        yield spaceless.replace(".", "").replace(",", "."), "with a decimal comma"
 
 
 def finite(value: Any) -> bool:

@@ -1,8 +1,8 @@
 """How often a law would fit values that have nothing to do with each other: what keeps a coincidence from being called a proof.
 
 Gold's values are exchanged for others of the same kind: those of its column, and made ones with as many digits and the same exponent
-(of years: years nearby; of days: days nearby; of times: others as round). Where only one or two values are wrong any law that would fit
-counts, for any would have been named. Of two truths each is met by accident in every second try.
+(of years: years nearby; of days: days nearby; of times: others as round). Where up to three values are wrong any law that would fit counts,
+for any would have been named. Of two truths each is met by accident in every second try.
 """
 
 import random
@@ -17,19 +17,23 @@ from evalsuite.causes.laws import Law
 from evalsuite.causes.value_pairs import Pair, write_number
 
 TRIES, TRIES_OF_MANY = 1000, 150
+# Of so few wrong values any law that fits would have been named.
+MOST_OF_ANY: Final = 3
 MOST_PAIRS: Final = 8
 FEWEST_VALUES: Final = 5
 # A cause is proved below the first share of tries, fits up to the second, and is not named above it.
-PROVED, FITS = 0.01, 0.2
+PROVED, FITS = 0.001, 0.005
 _YEARS: Final = range(1900, 2101)
 _NEAR: Final = 20
 _TWO_DAYS: Final = 2 * 24 * 3600
-# One whole number off by one, or one small one in another unit, is a coincidence too often to be a proof.
-_SMALL: Final = 1000
-_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "leading zeros")
+# A single number of fewer digits is met by accident too often for a proof, and so is one of any digits by these laws.
+FEWEST_DIGITS: Final = 5
+_NEVER_OF_ONE: Final = ("off by one", "unit", "fan-out")
+_NUMBER_LAWS: Final = ("number in text", "sign", "times 100", "unit", "off by one", "rounding", "fan-out", "constant factor",
+                        "leading zeros")  # fmt: skip
 _NULL_LAWS: Final = ("null and zero", "null word")
 _TRUTH_LAWS: Final = ("true and false", "inverted")
-_TIME_LAWS: Final = ("off by one day", "time zone", "time cut off")
+_TIME_LAWS: Final = ("off by one day", "day and month", "time zone", "time cut off")
 _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?")
 
 
@@ -42,19 +46,17 @@ def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     if law.name in _TRUTH_LAWS:
         # A wrong truth is always the other one: only where all of a column are wrong it is turned around.
         some_right = law.name == "inverted" and n_wrong < sum(value is not None for value in column)
-        return max(PROVED if some_right else 0.0, min(FITS, 0.5**n_wrong))
+        return 1.0 if some_right else 0.5**n_wrong
     chance = _chance([law], pairs, column)
-    if chance < PROVED and len(pairs) <= 2 and law.name in _NUMBER_LAWS:
-        # It would have been named by any other name, but that it is named at all is no accident.
-        chance = min(FITS, _chance([one for one in LAWS if one.name in _NUMBER_LAWS], pairs, column))
-    if chance < PROVED and len(pairs) == 1 and law.name in _TIME_LAWS:
-        chance = min(FITS, _chance([one for one in LAWS if one.name in _TIME_LAWS], pairs, column))
+    for family in (_NUMBER_LAWS, _TIME_LAWS):
+        if chance <= FITS and len(pairs) <= MOST_OF_ANY and law.name in family:
+            # It would have been named by any other name too.
+            chance = max(chance, _chance([one for one in LAWS if one.name in family], pairs, column))
     if law.name in _NULL_LAWS:
         # What stands where gold has NULL is a habit of the writer, however many NULLs there are.
         return min(chance, FITS)
-    gold = pairs[0].gold_number
-    one_integer = len(pairs) == 1 and gold is not None and gold == gold.to_integral_value()
-    if one_integer and (law.name == "off by one" or (law.name == "unit" and abs(gold or Decimal(0)) < _SMALL)):
+    predicted = pairs[0].predicted_number if len(pairs) == 1 else None
+    if predicted is not None and (law.name in _NEVER_OF_ONE or len(predicted.normalize().as_tuple().digits) < FEWEST_DIGITS):
         return max(chance, PROVED)
     return chance
 
@@ -62,7 +64,7 @@ def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
 def _chance(laws: Sequence[Law], pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     """The share of tries in which any of the laws fits, of the two ways of drawing the one that it fits more often."""
     random_ = random.Random(f"{laws[0].name} {len(pairs)} {pairs[0].gold!r}")
-    shares, n_tries = [0.0], TRIES if len(pairs) <= 2 else TRIES_OF_MANY
+    shares, n_tries = [0.0], TRIES if len(pairs) <= MOST_OF_ANY else TRIES_OF_MANY
     others = [[value for value in column if str(value) != str(pair.gold)] for pair in pairs]
     if all(len(set(map(str, values))) >= FEWEST_VALUES for values in others):
         shares.append(_share(laws, pairs, ([random_.choice(values) for values in others] for _ in range(n_tries))))

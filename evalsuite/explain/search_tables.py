@@ -10,6 +10,7 @@ from evalsuite.causes.row_repairs import with_column
 from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.causes.value_pairs import is_null
+from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
@@ -125,7 +126,8 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         for repair in tried:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
-                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=repaired.chance)
+                # What is said of rows is so, however likely: it is no proof, but it is named.
+                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=min(repaired.chance, FITS))
                 if passes(repaired.table):
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
@@ -208,11 +210,13 @@ def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
     assert k is not None
     first = a.values(j, rows[:1])[0]
     place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
+    wrong = set(rows)
+    scope = law.scope(a.values(j, [pair for pair in a.pairs if pair not in wrong])) if law.scope is not None else ""
     at = f"column {k + 1} {show(a.prediction.header[k])}, first at row {rows[0][1] + 1}"
     where = f"{at}: gold {show(first.gold)}, handed in {show(first.predicted)}"
     return Cause(
         law.name,
-        f"{fixed.says or law.says}, in {place}",
+        f"{fixed.says or law.says}{' ' if scope else ''}{scope}, in {place}",
         f"{fixed.where}; {where}" if fixed.where else where,
         law=None if law.name == _FACT else law,
         pairs=a.values(j, rows),

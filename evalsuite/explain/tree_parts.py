@@ -176,8 +176,7 @@ class _Parts:
                 if after is None or after.score <= state.score + _RISE:
                     continue
                 first = some[0].pair
-                form = f", as {written}" if (written := _written(law, some)) else ""
-                says = f"{fixed.says or law.says}{form}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
+                says = f"{fixed.says or law.says}, in {len(some)} of {plural(counts[path], 'value')} of {path!r}"
                 where = f"gold {show(first.gold)}, handed in {show(first.predicted)}"
                 where = f"{fixed.where}; {where}" if fixed.where else where
                 golds = [item.pair.gold for item in items]
@@ -254,20 +253,6 @@ def _holding(items: Sequence[_Wrong]) -> Iterator[tuple[Law, Sequence[_Wrong], F
         some = [item for item in items if law.fix([item.pair]) is not None]
         if max(FEWEST, _SHARE * len(items)) <= len(some) < len(items) and (fixed := law.fix([item.pair for item in some])) is not None:
             yield law, some, fixed
-
-
-_FORMS: Final = (
-    (re.compile(r"\d{1,2}\.\d{1,2}\.\d{4}"), "DD.MM.YYYY"),
-    (re.compile(r"\d{4}/\d{1,2}/\d{1,2}"), "YYYY/MM/DD"),
-    (re.compile(r"\d{1,2}/\d{1,2}/\d{4}"), "DD/MM/YYYY or MM/DD/YYYY"),
-    (re.compile(r"\d{8}"), "YYYYMMDD"),
-)
-
-
-def _written(law: Law, items: Sequence[_Wrong]) -> str:
-    """How all these dates are written, empty where that has no short name."""
-    texts = [str(item.pair.predicted) for item in items]
-    return next((name for form, name in _FORMS if law.name == "date form" and all(form.fullmatch(text) for text in texts)), "")
 
 
 def _short(score: float) -> str:

@@ -78,7 +78,7 @@ def test_the_search_says_when_it_ended_early() -> None:
 @pytest.mark.parametrize(
     ("gold", "answer", "cause"),
     [
-        ({"total": 12.5, "name": "Ada"}, {"total": 1250.0, "name": "Ada"}, "times 100"),
+        ({"total": 1254.75, "name": "Ada"}, {"total": 125475.0, "name": "Ada"}, "times 100"),
         ({"total": 12.5, "name": "Ada"}, {"total": 12.5, "name": "ADA"}, "case"),
         ({"total": 12, "name": "Ada"}, {"total": "12", "name": "Ada"}, "stored as text"),
         ({"total": 12, "name": "Ada"}, {"name": "Ada"}, "field missing"),
@@ -136,7 +136,7 @@ def test_words_may_be_joined() -> None:
 
 def test_rules_that_refuse_gold_leave_it_to_the_others() -> None:
     """Official rules see no sign, so that no answer is right to a negative gold; the strict ones prove the cause, and both are named."""
-    found = explain(SCORERS.load("number_match"), "-3500", {"gold": -35}, rules="official")
+    found = explain(SCORERS.load("number_match"), "-351725", {"gold": -3517.25}, rules="official")
     assert (found["cause"], found["rules"]) == ("times 100", "strict")
     assert found["notes"] == ["official rules refuse gold itself"]
 

@@ -62,11 +62,13 @@ def test_unrelated_numbers_in_texts_are_not_proved() -> None:
 @pytest.mark.parametrize(
     ("law", "gold", "answer", "standing"),
     [
-        ("times 100", "12.57", "1257", "proved"),
-        ("rounding", "3.14159", "3.14", "proved"),
-        ("rounding", "3.7", "4", "fits"),
+        ("times 100", "48215.75", "4821575", "proved"),
+        ("times 100", "12.57", "1257", "fits"),
+        ("rounding", "48215.7532", "48215.75", "proved"),
+        ("rounding", "3.14159", "3.14", "fits"),
+        ("rounding", "3.7", "4", "none"),
         ("off by one", "4711", "4712", "fits"),
-        ("unit", "24", "1", "fits"),
+        ("unit", "24", "1", "none"),
         ("rounding", "0.301", "0", "none"),
     ],
 )
