@@ -7,7 +7,18 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from evalsuite.causes import file_repairs, filter_repairs, grouping_repairs, laws, number_laws, plants, row_repairs, text_laws, time_laws
+from evalsuite.causes import (
+    file_repairs,
+    filter_repairs,
+    grouping_repairs,
+    laws,
+    number_laws,
+    plants,
+    row_repairs,
+    text_laws,
+    time_laws,
+    total_rows,
+)
 from evalsuite.causes.laws import Law
 from evalsuite.causes.row_repairs import Repair
 from evalsuite.causes.value_pairs import DAY
@@ -69,6 +80,7 @@ TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
     TableCause("transposed", "rows stand for columns", file_repairs.transposed, "file"),
     TableCause("no header row", "the header line is missing", file_repairs.no_header, "file"),
     TableCause("wrong order", "the rows stand in another order", row_repairs.wrong_order, "rows"),
+    TableCause("total rows", "rows are totals or subtotals of the others", total_rows.total_rows, "rows"),
     TableCause("rows duplicated", "rows stand several times, as after a join that fans out", row_repairs.duplicated, "rows"),
     TableCause("wrong grouping level", "the numbers are grouped more finely or more coarsely", grouping_repairs.wrong_level, "rows"),
     TableCause("tie at the cut", "rows tie with the last place", row_repairs.tie_at_the_cut, "rows"),
@@ -83,7 +95,7 @@ TABLE_CAUSES: Final[tuple[TableCause, ...]] = (
 
 OTHER_CAUSES: Final[dict[str, str]] = {
     "ties in another order": "rows that tie stand in another order",
-    "NULL group": "the group of NULL is missing, or one too many",
+    "NULL group": "a row whose key is NULL is missing, or one too many",
     "join lost": "all rows of some keys are missing, or too many: a join was lost or is of another kind",
     "tables swapped": "the tables are handed in in another order",
     "extra text": "text beside the answer keeps it from being accepted",

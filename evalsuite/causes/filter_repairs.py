@@ -17,7 +17,9 @@ def missing_filter(a: Alignment) -> Iterator[Repaired]:
     table = pick(a.prediction, kept)
     keys = a.columns.predicted_keys
     if (group := _null_group(keys, a.prediction.header, a.extra, kept)) is not None:
-        yield Repaired(table, "one row too many: the group of NULL, which gold does not have", group, chance=MOST_CHANCE, name="NULL group")
+        yield Repaired(
+            table, "one row too many, whose key is NULL: a group of NULL, or a total", group, chance=MOST_CHANCE, name="NULL group"
+        )
         return
     if n < 2:
         return
@@ -64,7 +66,7 @@ def _why_missing(a: Alignment) -> tuple[str, str, str]:
     """(what was found, where, the name of a cause of its own) of the rows that are missing; empty where they have nothing in common."""
     n, there = len(a.missing), [g for g, _ in a.pairs]
     if (group := _null_group(a.columns.gold_keys, [a.gold.header[i] for i in a.needed], a.missing, there)) is not None:
-        return "one row of gold is missing: the group of NULL", group, "NULL group"
+        return "one row of gold is missing, whose key is NULL: a group of NULL, or a total", group, "NULL group"
     if n < 2:
         return "", "", ""
     found = predicate_of(a.gold, a.missing, there)

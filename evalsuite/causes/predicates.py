@@ -5,8 +5,9 @@ or what they hold), one that compares two columns, then two such joined by `and`
 that two of them tell the rest apart wherever any two of their forms do.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from math import exp, lgamma, log
 from typing import Any, Final
@@ -42,15 +43,16 @@ class Predicate:
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """A condition that all rows in question meet: `meets` (bool, one a row of the table), `words` of it where it shuts out some others.
+    """A condition that all rows in question meet: `meets` (bool, one a row of the table), as tight as it can be.
 
-    `beside` is the column that is compared with `column`, -1 where values are.
+    `loosened` gives, for the others that it has to shut out, its words and which rows of the table meet what they say. `beside` is the
+    column that is compared with `column`, -1 where values are.
     """
 
     column: int
     size: int
     meets: Any
-    words: Callable[[Any], str]
+    loosened: Callable[[Any], tuple[str, Any]]
     beside: int = -1
 
 
@@ -86,12 +88,14 @@ def predicate_of(table: Table, rows: Sequence[int], others: Sequence[int]) -> Pr
         all_conditions.append(conditions)
         for one in conditions:
             if not one.meets[rest].any():
-                found.append((one.size, of_others, columns[one.column].n_values, one.column, one.words(rest)))
+                words, meets = one.loosened(rest)
+                if meets[own].all() and not meets[rest].any():
+                    found.append((one.size, of_others, columns[one.column].n_values, one.column, words))
     # About as many conditions of each form as there are values that n rows can share, on either side.
     n_tried = 2.0 * len(columns) * (n_rows // n + n_rows // max(1, n_rows - n) + 4)
     if not found:
-        for (of_others, _, rest), conditions in zip(sides, all_conditions, strict=True):
-            found += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, rest))
+        for (of_others, own, rest), conditions in zip(sides, all_conditions, strict=True):
+            found += ((size, of_others, 0, k, words) for size, k, words in _joined(conditions, own, rest))
         # Each pair of bounds or values of two columns.
         n_tried = (sum(column.n_values * (column.n_values + 1.0) for column in columns)) ** 2
     if not found:
@@ -126,22 +130,21 @@ def _conditions(k: int, column: _Column, rows: Any, others: Any) -> Iterator[_Co
     values, firsts = np.unique(codes[rows], return_index=True)
     # A few values of rows that have one each are no condition.
     if len(values) == 1 or 2 * len(values) <= min(len(rows), 2 * MOST_VALUES):
-        shown = ", ".join(_shown(raw[row]) for row in rows[np.sort(firsts)])
+        shown = _listed(raw[row] for row in rows[np.sort(firsts)])
         words = f"{name} is {shown}" if len(values) == 1 else f"{name} is one of {shown}"
-        yield _Condition(k, 1 if len(values) == 1 else len(values) + 1, np.isin(codes, values), _as_it_is(words))
+        yield from _as_it_is(k, 1 if len(values) == 1 else len(values) + 1, np.isin(codes, values), shown and words)
     if column.null >= 0 and column.null not in values:
-        yield _Condition(k, 2, codes != column.null, _as_it_is(f"{name} is not NULL"))
+        yield from _as_it_is(k, 2, codes != column.null, f"{name} is not NULL")
     shut_out, first, counts = np.unique(codes[others], return_index=True, return_counts=True)
     absent = ~np.isin(shut_out, values) & (shut_out != column.null)
     if absent.sum() == 1 or 0 < 2 * absent.sum() <= min(counts[absent].sum(), 2 * MOST_VALUES):
-        texts = ", ".join(_shown(raw[row]) for row in others[np.sort(first[absent])])
-        many = int(absent.sum())
-        lacking = f"{name} is not {texts}" if many == 1 else f"{name} is none of {texts}"
-        yield _Condition(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), _as_it_is(lacking))
+        shown, many = _listed(raw[row] for row in others[np.sort(first[absent])]), int(absent.sum())
+        words = f"{name} is not {shown}" if many == 1 else f"{name} is none of {shown}"
+        yield from _as_it_is(k, many + (1 if many == 1 else 2), ~np.isin(codes, shut_out[absent]), shown and words)
     elif absent.any():
         for at in [int(at) for at in np.argsort(-counts) if absent[at]][:_EXCLUDED]:
-            text = _shown(raw[others[first[at]]])
-            yield _Condition(k, 2, codes != shut_out[at], _as_it_is(f"{name} is not {text}"))
+            shown = _listed([raw[others[first[at]]]])
+            yield from _as_it_is(k, 2, codes != shut_out[at], shown and f"{name} is not {shown}")
     yield from _bounds(k, column, rows)
     if column.null not in values:
         yield from _text_conditions(k, column, rows)
@@ -158,17 +161,30 @@ def _bounds(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
     low_row, high_row = int(rows[own.argmin()]), int(rows[own.argmax()])
     above, below = places >= places[low_row], places <= places[high_row]
 
-    def side(rest: Any, *, up: bool) -> str:
+    if not (_listed([column.raw[low_row]]) and _listed([column.raw[high_row]])):
+        return
+
+    def side(rest: Any, *, up: bool) -> tuple[str, Any]:
         beyond = places[rest]
         beyond = beyond[~np.isnan(beyond)]
         beyond = beyond[beyond < places[low_row]] if up else beyond[beyond > places[high_row]]
         nearest = None if not len(beyond) else float(beyond.max() if up else beyond.min())
         row = low_row if up else high_row
-        return bound(float(places[row]), nearest, _shown(column.raw[row]), up=up, dated=column.dated)
+        words, edge, inclusive = bound(float(places[row]), nearest, _listed([column.raw[row]]), up=up, dated=column.dated)
+        further = places > edge if up else places < edge
+        return words, further | (places == edge) if inclusive else further
 
-    yield _Condition(k, 2, above, lambda rest: f"{name} is {side(rest, up=True)}")
-    yield _Condition(k, 2, below, lambda rest: f"{name} is {side(rest, up=False)}")
-    yield _Condition(k, 4, above & below, lambda rest: f"{name} is {side(rest, up=True)} and {side(rest, up=False)}")
+    def one(rest: Any, *, up: bool) -> tuple[str, Any]:
+        words, meets = side(rest, up=up)
+        return f"{name} is {words}", meets
+
+    def both(rest: Any) -> tuple[str, Any]:
+        (low, least), (high, most) = side(rest, up=True), side(rest, up=False)
+        return f"{name} is {low} and {high}", least & most
+
+    yield _Condition(k, 2, above, partial(one, up=True))
+    yield _Condition(k, 2, below, partial(one, up=False))
+    yield _Condition(k, 4, above & below, both)
 
 
 def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]:
@@ -191,7 +207,7 @@ def _text_conditions(k: int, column: _Column, rows: Any) -> Iterator[_Condition]
     candidates += [(word, "holds", str.__contains__) for word in words[:MOST_WORDS]]
     for part, verb, test in candidates:
         meets = np.fromiter((test(text, part) for text in texts), dtype=bool, count=len(texts))
-        yield _Condition(k, 3, meets, _as_it_is(f"{name} {verb} {_shown(part)}"))
+        yield from _as_it_is(k, 3, meets, f"{name} {verb} {part!r}" if len(part) <= LONGEST else "")
 
 
 def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
@@ -213,10 +229,10 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
         }
         for verb, meets in tests.items():
             if meets[rows].all():
-                yield _Condition(k, 3, meets, _as_it_is(f"{a.name!r} {verb} {b.name!r}"), m)
+                yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} {b.name!r}", m)
 
 
-def _joined(conditions: Sequence[_Condition], others: Any) -> Iterator[tuple[int, int, str]]:
+def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:
     """(size, first column, words) of the smallest pair of conditions that none of the others meets."""
     left = [one.meets[others] for one in conditions]
     best: tuple[int, int, int] | None = None
@@ -225,17 +241,24 @@ def _joined(conditions: Sequence[_Condition], others: Any) -> Iterator[tuple[int
         apart = (conditions[i].column, conditions[i].beside) != (conditions[j].column, conditions[j].beside)
         if apart and (best is None or size < best[0]) and not (left[i] & left[j]).any():
             best = size, i, j
-    if best is not None:
-        size, i, j = best
-        words = conditions[i].words(others[left[j]]), conditions[j].words(others[left[i]])
-        yield size, conditions[i].column, " and ".join(words)
+    if best is None:
+        return
+    size, i, j = best
+    # The second has to shut out whatever the words of the first let in.
+    first, meets = conditions[i].loosened(others[left[j]])
+    second, also = conditions[j].loosened(others[meets[others]])
+    meets = meets & also
+    if meets[rows].all() and not meets[others].any():
+        yield size, conditions[i].column, f"{first} and {second}"
 
 
-def _as_it_is(words: str) -> Callable[[Any], str]:
-    """The words of a condition that does not depend on what it shuts out."""
-    return lambda _: words
+def _as_it_is(k: int, size: int, meets: Any, words: str, beside: int = -1) -> Iterator[_Condition]:
+    """A condition whose words do not depend on what it shuts out; none where there are no words."""
+    if words:
+        yield _Condition(k, size, meets, lambda _: (words, meets), beside)
 
 
-def _shown(value: Any) -> str:
-    text = "NULL" if value in (None, "") else repr(str(value))
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
+def _listed(values: Iterable[Any]) -> str:
+    """The values one by one, empty where one is too long to be written out."""
+    texts = ["NULL" if value in (None, "") else repr(str(value)) for value in values]
+    return "" if any(len(text) > LONGEST for text in texts) else ", ".join(texts)
