@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.causes import general_sentence
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.explain.likeness import ROOM
-from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause
 from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.limits import CLOCK
@@ -313,21 +312,45 @@ def _try(
         found.notes.append(f"{whose} query cannot be taken apart")
         return
     edits = {f"e{i}": QueryEdit(*edit) for i, edit in enumerate(made)}
-    names, n_tried = list(edits), 0
+    names, n_tried, judged = list(edits), 0, "strict" if of_gold else rules
+    idle = _idle_kinds(sides, pool, own, judged) if of_gold else frozenset[bool]()
     while names and sides.n_runs < MOST_RUNS:
         some, names = {name: edits[name] for name in names[:_AT_ONCE]}, names[_AT_ONCE:]
         tasks = list(sides.tasks(some, of_gold=of_gold))
         n_tried += len(tasks)
-        right = _right(pool, tasks, "strict" if of_gold else rules)
+        right = [name for name in _right(pool, tasks, judged) if (edits[name].kind == "order") not in idle]
         if right:
             first = min(right, key=list(edits).index)
-            edit = edits[first]
             n_before = max(1, n_tried - len(some) + 1 + list(some).index(first))
+            edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=judged)
             name = _NAMES[edit.kind][not of_gold]
             where = f"{whose} query {edit.words} gives exactly {wanted}"
-            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=min(FITS, n_before / room)))
+            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=n_before / room))
             return
     found.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
+
+
+def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:
+    """For which edits, of the order or others, gold's query gives the answer as it stands: there an edit that changes nothing would fit."""
+    found = set()
+    for kind in ("order", "condition"):
+        tasks = list(sides.tasks({"as it stands": QueryEdit(kind, "", own)}, of_gold=True))
+        if _right(pool, tasks, rules):
+            found.add(kind == "order")
+    return frozenset(found)
+
+
+def _necessary_parts(
+    sides: "_Pair | _Queried", pool: Pool, edits: Mapping[str, QueryEdit], edit: QueryEdit, *, of_gold: bool, rules: Rule
+) -> QueryEdit:
+    """The edit without the parts that can be left out: as long as it is right without one of them, it is taken without."""
+    left = {one.sql: name for name, one in edits.items() if one.sql != edit.sql}
+    while True:
+        fewer = {name: edits[name] for text in edit.fewer if (name := left.pop(text, None)) is not None}
+        right = _right(pool, list(sides.tasks(fewer, of_gold=of_gold)), rules) if fewer else []
+        if not right:
+            return edit
+        edit = edits[min(right, key=list(edits).index)]
 
 
 def _right(pool: Pool, tasks: Sequence[Task], rules: Rule) -> list[str]:

@@ -1,24 +1,28 @@
 """What may be changed in the clauses of a SELECT: filters, joins, DISTINCT, groups, order and limit."""
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
 
+# Parts of a clause that are changed together, in every choice of them.
+MOST_PARTS: Final = 4
 _SHOWN: Final = 120
 _SIDES: Final = {"": ("LEFT",), "LEFT": ("", "FULL"), "RIGHT": ("", "LEFT"), "FULL": ("", "LEFT", "RIGHT")}
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Arguments of a node to be set."""
+    """Arguments of a node to be set; `fewer` are the changes that are this one but for one of its parts."""
 
     kind: str
     words: str
     node: "Expr"
     arguments: Mapping[str, Any]
+    fewer: Sequence["Change"] = ()
 
 
 def shown(node: "Expr", dialect: str) -> str:
@@ -51,10 +55,23 @@ def filter_changes(select: "Expr", dialect: str) -> Iterator[Change]:
         if clause is None:
             continue
         parts = _parts(clause.this)
-        for part in parts if len(parts) > 1 else ():
-            rest = exp.and_(*(other for other in parts if other is not part))
-            yield Change("filter removed", f"without {shown(part, dialect)} in its {key.upper()}", clause, {"this": rest})
-        yield Change("filter removed", f"without {shown(clause, dialect)}", select, {key: None})
+        whole = Change("filter removed", f"without {shown(clause, dialect)}", select, {key: None})
+        if len(parts) == 1:
+            yield whole
+            continue
+        made: dict[tuple[int, ...], Change] = {}
+        for n in range(1, len(parts) if len(parts) <= MOST_PARTS else 2):
+            for gone in combinations(range(len(parts)), n):
+                rest = exp.and_(*(part.copy() for i, part in enumerate(parts) if i not in gone))
+                words = f"without {' and '.join(shown(parts[i], dialect) for i in gone)} in its {key.upper()}"
+                made[gone] = Change("filter removed", words, clause, {"this": rest}, one_less(gone, made))
+        yield from made.values()
+        yield replace(whole, fewer=one_less(tuple(range(len(parts))), made))
+
+
+def one_less(some: tuple[int, ...], made: Mapping[tuple[int, ...], Change]) -> list[Change]:
+    """The changes that leave one of some parts as it is."""
+    return [made[fewer] for left in some if (fewer := tuple(i for i in some if i != left)) in made]
 
 
 def join_changes(select: "Expr", dialect: str) -> Iterator[Change]:

@@ -8,12 +8,23 @@ The same edits prove why an answer is wrong (`explain.query_proofs`) and try a c
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.errors import FaultError
-from evalsuite.sql.clause_changes import Change, distinct_changes, filter_changes, group_changes, join_changes, limit_changes, shown
+from evalsuite.sql.clause_changes import (
+    MOST_PARTS,
+    Change,
+    distinct_changes,
+    filter_changes,
+    group_changes,
+    join_changes,
+    limit_changes,
+    one_less,
+    shown,
+)
 from evalsuite.sql.session import sql_error
 from evalsuite.sql.value_changes import condition_changes, expression_changes
 
@@ -34,12 +45,16 @@ _CLAUSES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class QueryEdit:
-    """A query with one change: its kind, `words` that finish "the query ...", the statement, and whether it comes nearer to another."""
+    """A query with one change: its kind, `words` that finish "the query ...", the statement, and whether it comes nearer to another.
+
+    `fewer` are the statements of the edits that are this one but for one of its parts, where it has several.
+    """
 
     kind: str
     words: str
     sql: str
     nearer: bool = False
+    fewer: Sequence[str] = ()
 
 
 def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") -> list[QueryEdit]:
@@ -54,16 +69,22 @@ def edits(sql: str, dialect: str, other: str = "", whose: str = "the answer's") 
     away = _apart(_tokens(own), goal)
     changes = [*_changes(tree, dialect), *(_taken_over(tree, wanted, dialect, whose) if wanted is not None else ())]
     for change in changes:
-        before = {key: change.node.args.get(key) for key in change.arguments}
-        for key, value in change.arguments.items():
-            change.node.set(key, value)
-        text = tree.sql(dialect)
-        for key, value in before.items():
-            change.node.set(key, value)
+        text = _text_with(tree, change, dialect)
         if text != own and text not in found:
             nearer = wanted is not None and _apart(_tokens(text), goal) < away
-            found[text] = QueryEdit(change.kind, change.words, text, nearer)
+            fewer = [_text_with(tree, other, dialect) for other in change.fewer]
+            found[text] = QueryEdit(change.kind, change.words, text, nearer, fewer)
     return sorted(found.values(), key=lambda edit: not edit.nearer)
+
+
+def _text_with(tree: "Expr", change: Change, dialect: str) -> str:
+    before = {key: change.node.args.get(key) for key in change.arguments}
+    for key, value in change.arguments.items():
+        change.node.set(key, value)
+    text = str(tree.sql(dialect))
+    for key, value in before.items():
+        change.node.set(key, value)
+    return text
 
 
 def one_row_short(sql: str, dialect: str) -> list[QueryEdit]:
@@ -93,7 +114,7 @@ def edits_as_data(sql: str, dialect: str, other: str = "", whose: str = "the ans
         if not other:
             raise
         found = edits(sql, dialect)
-    return [[edit.kind, edit.words, edit.sql, edit.nearer] for edit in found]
+    return [[edit.kind, edit.words, edit.sql, edit.nearer, list(edit.fewer)] for edit in found]
 
 
 def _parsed(sql: str, dialect: str) -> "Expr":
@@ -140,16 +161,80 @@ def _changes(tree: "Expr", dialect: str) -> Iterator[Change]:
 
 
 def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterator[Change]:
-    """The clauses of the other query that differ, each in the place of the own one."""
+    """The parts of the other query's clauses that differ, each in the place of the own one, then several of a clause together."""
     from sqlglot import exp
 
     if not (isinstance(tree, exp.Select) and isinstance(other, exp.Select)):
         return
     for key, kind in _CLAUSES.items():
-        own, new = tree.args.get(key), other.args.get(key)
-        if own == new or (not own and not new):
+        own, new = _clause_parts(tree, key), _clause_parts(other, key)
+        if key == "expressions" and len(own) != len(new):
+            text = ", ".join(shown(one, dialect) for one in new)
+            yield Change(kind, f"with {whose} columns {text}", tree, {key: [one.copy() for one in new]})
             continue
-        put = [one.copy() for one in new] if isinstance(new, list) else new.copy() if new is not None else None
-        text = ", ".join(shown(one, dialect) for one in new) if isinstance(new, list) else shown(new, dialect) if new is not None else ""
-        word = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
-        yield Change(kind, f"with {whose} {word} {text}" if text else f"with no {word}, as {whose}", tree, {key: put})
+        parts = _different_parts(own, new, in_place=key == "expressions")
+        if not 0 < len(parts) <= MOST_PARTS:
+            continue
+        made: dict[tuple[int, ...], Change] = {}
+        for n in range(1, len(parts) + 1):
+            for some in combinations(range(len(parts)), n):
+                arguments = {key: _clause_of(key, _with_parts(own, [parts[i] for i in some]))}
+                words = _in_words([parts[i] for i in some], key, dialect, whose)
+                made[some] = Change(kind, words, tree, arguments, one_less(some, made))
+        yield from made.values()
+
+
+_Part = tuple["Expr | None", "Expr | None"]
+
+
+def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
+    """The conditions, columns, joins or keys of a clause; of an ORDER BY and a LIMIT the whole."""
+    from sqlglot import exp
+
+    clause = select.args.get(key)
+    if isinstance(clause, exp.Where | exp.Having):
+        return list(clause.this.flatten()) if isinstance(clause.this, exp.And) else [clause.this]
+    if key == "group" and clause is not None and not set(clause.args) - {"expressions"}:
+        return list(clause.expressions)
+    return list(clause) if isinstance(clause, list) else [] if clause is None else [clause]
+
+
+def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: bool) -> list[_Part]:
+    """(part that goes, part that comes) for each part of a clause that differs but by its alias."""
+    if in_place and len(own) == len(new):
+        return [(a, b) for a, b in zip(own, new, strict=True) if a.unalias() != b.unalias()]
+    gone, come = [a for a in own if a not in new], [b for b in new if b not in own]
+    if len(gone) == len(come) == 1:
+        return [(gone[0], come[0])]
+    return [*((a, None) for a in gone), *((None, b) for b in come)]
+
+
+def _with_parts(own: Sequence["Expr"], parts: Sequence[_Part]) -> list["Expr"]:
+    exchanged = {id(a): b for a, b in parts if a is not None}
+    kept = [exchanged.get(id(a), a) for a in own]
+    return [a.copy() for a in (*kept, *(b for a, b in parts if a is None)) if a is not None]
+
+
+def _clause_of(key: str, parts: list["Expr"]) -> Any:
+    """What a SELECT holds under a key: the parts as its clause, None where there are none."""
+    from sqlglot import exp
+
+    if key in ("joins", "expressions"):
+        return parts or None
+    if not parts:
+        return None
+    if key in ("where", "having"):
+        return (exp.Where if key == "where" else exp.Having)(this=exp.and_(*parts))
+    if key == "group" and not isinstance(parts[0], exp.Group):
+        return exp.Group(expressions=parts)
+    return parts[0]
+
+
+def _in_words(parts: Sequence[_Part], key: str, dialect: str, whose: str) -> str:
+    """`with `b` for `a` in its WHERE, as the answer's`: what finishes "the query ..."."""
+    words = []
+    for gone, come in parts:
+        new = f"with {shown(come, dialect)}" if come is not None else ""
+        words.append(f"{new} for {shown(gone, dialect)}" if new and gone is not None else new or f"without {shown(gone, dialect)}")  # type: ignore[arg-type]
+    clause = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
+    return f"{' and '.join(words)} in its {clause}, as {whose}"
