@@ -171,19 +171,29 @@ def _values_in(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None
     for attempt in range(MOST_ALTERNATIVES):
         if attempt and all(attempt >= len(found) for found in fitting.values()):
             return None
-        table, causes = a.prediction, []
-        for j in wrong:
-            law, fixed = fitting[j][min(attempt, len(fitting[j]) - 1)]
-            k = a.partners[j]
-            assert k is not None
-            cells = list(table.columns[k])
-            for (_, row), value in zip(a.wrong[j], fixed.values, strict=True):
-                cells[row] = value
-            table = with_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
-            causes.append(_cause(a, j, law, fixed))
-        if passes(table):
-            return causes, table
+        chosen = {j: fitting[j][min(attempt, len(fitting[j]) - 1)] for j in wrong}
+        if not passes(_undone(a, chosen)):
+            continue
+        # A column that the scorer takes as it stands is no part of the cause.
+        for j in wrong if len(wrong) > 1 else ():
+            rest = {other: found for other, found in chosen.items() if other != j}
+            if rest and passes(_undone(a, rest)):
+                chosen = rest
+        return [_cause(a, j, law, fixed) for j, (law, fixed) in chosen.items()], _undone(a, chosen)
     return None
+
+
+def _undone(a: Alignment, chosen: Mapping[int, tuple[Law, Fixed]]) -> Table:
+    """The prediction with a law undone in some columns."""
+    table = a.prediction
+    for j, (_, fixed) in chosen.items():
+        k = a.partners[j]
+        assert k is not None
+        cells = list(table.columns[k])
+        for (_, row), value in zip(a.wrong[j], fixed.values, strict=True):
+            cells[row] = value
+        table = with_column(table, k, cells, like=a.gold.types[a.needed[j]] if a.gold.types else "")
+    return table
 
 
 def _fitting(a: Alignment, j: int) -> Iterator[tuple[Law, Fixed]]:

@@ -50,7 +50,12 @@ def explain_text(judge: Judge, answer: str) -> list[Cause] | None:
         return None
     gold = judge.parameters.get("gold", judge.parameters.get("reference", []))
     golds = list(gold) if isinstance(gold, list | tuple) else [gold]
-    tries = [_without_excluded(judge.parameters, answer), *_by_number(golds, answer), _alone(answer), _by_phrase(judge, golds, answer)]
+    tries = [
+        _without_excluded(judge.parameters, answer),
+        *_by_number(judge, golds, answer),
+        _alone(answer),
+        _by_phrase(judge, golds, answer),
+    ]
     for candidates in (*tries, _completed(judge, golds, answer)):
         for causes, text in candidates:
             if text != answer and judge.passes(text):
@@ -72,7 +77,7 @@ def _without_excluded(parameters: Mapping[str, Any], answer: str) -> Tries:
         yield [Cause("excluded text", f"the answer holds {len(found)} of the texts that exclude it", where)], text
 
 
-def _by_number(golds: Sequence[Any], answer: str) -> list[Tries]:
+def _by_number(judge: Judge, golds: Sequence[Any], answer: str) -> list[Tries]:
     numbers = [number for number in map(read_gold_number, golds) if number is not None]
     tokens = []
     for match in islice(_TOKEN.finditer(answer), MOST_TOKENS):
@@ -82,7 +87,7 @@ def _by_number(golds: Sequence[Any], answer: str) -> list[Tries]:
     if not numbers or not tokens:
         return []
     one_by_one = [_token_alone(tokens, answer), _in_place(numbers, tokens, answer)]
-    together = _all_at_once(numbers, tokens, answer)
+    together = _all_at_once(judge, numbers, tokens, answer)
     # Of many numbers it is likelier that all are wrong, and 12 of them by 6 laws are more tries than there are.
     return [together, *one_by_one] if len(numbers) > 1 else [*one_by_one, together]
 
@@ -117,23 +122,47 @@ def _in_place(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str)
                         yield causes, answer[: token.start] + fixed[0] + answer[token.end :]
 
 
-def _all_at_once(numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
-    """Every gold number found by the same law, where all of them are asked for."""
+@dataclass(frozen=True, slots=True)
+class _Mended:
+    """A number of the answer, what stands in its place once a law is undone, and what the law says of it."""
+
+    token: _Token
+    text: str
+    says: str
+    pair: Pair
+
+
+def _all_at_once(judge: Judge, numbers: Sequence[Decimal], tokens: Sequence[_Token], answer: str) -> Tries:
+    """Every gold number found by the same law, where all of them are asked for; none is touched that is right as it stands."""
     for law in _laws(_NUMBER_LAWS):
-        text, causes, shift, pairs = answer, list[Cause](), 0, list[Pair]()
+        mended = []
         for i, token in enumerate(tokens):
             # A number in gold's place is more likely to be that one than another that is alike.
             likely = numbers[i : i + 1] if len(tokens) == len(numbers) else []
             golds = (*likely, *numbers)
             fixed, gold = next(((f, number) for number in golds if (f := _fix_number(law, number, token.text)) is not None), (None, None))
             if fixed is not None and gold is not None:
-                pairs += [Pair(plain(gold), reading) for reading in _readings(law, token.text)[:1]]
-                text = text[: token.start + shift] + fixed[0] + text[token.end + shift :]
-                shift += len(fixed[0]) - len(token.text)
-                cause = Cause(law.name, fixed[1], law=law, pairs=pairs)
-                causes = list(dict.fromkeys([cause, *causes[1:], *_grouped(law, token.text)]))
-        if causes:
-            yield causes, text
+                mended.append(_Mended(token, *fixed, Pair(plain(gold), _readings(law, token.text)[0])))
+        if not mended:
+            continue
+        if len(mended) > 1 and judge.passes(_with_mended(answer, mended)):
+            for one in tuple(mended):
+                rest = [other for other in mended if other is not one]
+                if rest and judge.passes(_with_mended(answer, rest)):
+                    mended = rest
+        pairs = [one.pair for one in mended]
+        together = law.fix(pairs)
+        says = mended[0].says if len(mended) == 1 else together.says or law.says if together is not None else ""
+        if says:
+            grouped = [cause for one in mended for cause in _grouped(law, one.token.text)]
+            yield list(dict.fromkeys([Cause(law.name, says, law=law, pairs=pairs), *grouped])), _with_mended(answer, mended)
+
+
+def _with_mended(answer: str, mended: Sequence[_Mended]) -> str:
+    text = answer
+    for one in reversed(mended):
+        text = text[: one.token.start] + one.text + text[one.token.end :]
+    return text
 
 
 def _grouped(law: Law, token: str) -> list[Cause]:
@@ -184,7 +213,7 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
     """A phrase of the answer that is gold's but for one law, made gold's in its place; then each gold in turn, all at once."""
     texts = [gold for gold in golds if isinstance(gold, str) and gold.strip()]
     one_is_enough = judge.parameters.get("conj") != "and"
-    everything, found = answer, list[Cause]()
+    found = list[tuple[str, str, Cause]]()
     for gold in texts:
         bare = alphanumeric(gold)
         for start, stop in _windows(answer, gold):
@@ -198,10 +227,22 @@ def _by_phrase(judge: Judge, golds: Sequence[Any], answer: str) -> Tries:
             cause = Cause(law.name, fixed.says or law.says, where, law=law, pairs=[Pair(gold, window)])
             if one_is_enough:
                 yield [cause], answer[:start] + gold + answer[stop:]
-            everything, found = everything.replace(window, gold), [*found, cause]
+            found.append((window, gold, cause))
             break
-    if len(found) > one_is_enough:
-        yield found, everything
+    if len(found) <= one_is_enough:
+        return
+    if len(found) > 1 and judge.passes(_with_phrases(answer, found)):
+        for one in tuple(found):
+            rest = [other for other in found if other is not one]
+            if rest and judge.passes(_with_phrases(answer, rest)):
+                found = rest
+    yield [cause for _, _, cause in found], _with_phrases(answer, found)
+
+
+def _with_phrases(answer: str, found: Sequence[tuple[str, str, Cause]]) -> str:
+    for window, gold, _ in found:
+        answer = answer.replace(window, gold)
+    return answer
 
 
 def _windows(answer: str, gold: str) -> Iterator[tuple[int, int]]:

@@ -64,15 +64,24 @@ def explain_whole(judge: Judge, form: Any) -> list[Cause] | None:
         if len(leaves) > MOST_LEAVES:
             judge.budget.note(f"more than {MOST_LEAVES} values differ and were not searched")
             return None
-    causes, repaired = list[Cause](), copy.deepcopy(form)
-    for leaves_of_field in _by_field(leaves):
-        found = _cause_of_field(leaves_of_field)
-        if found is None:
-            return None
-        causes.append(found[0])
-        for path, value in found[1]:
-            repaired = with_value_put(repaired, path, value)
-    return causes if causes and judge.passes(repaired) else None
+    found = [_cause_of_field(leaves_of_field) for leaves_of_field in _by_field(leaves)]
+    whole = [one for one in found if one is not None]
+    if not whole or len(whole) < len(found) or not judge.passes(_undone(form, whole)):
+        return None
+    for one in whole if len(whole) > 1 else ():
+        rest = [other for other in whole if other is not one]
+        if rest and judge.passes(_undone(form, rest)):
+            whole = rest
+    return [cause for cause, _ in whole]
+
+
+def _undone(form: Any, found: Sequence[tuple[Cause, list[tuple[Path, Any]]]]) -> Any:
+    """The tree with the values of some causes put."""
+    tree = copy.deepcopy(form)
+    for _, values in found:
+        for path, value in values:
+            tree = with_value_put(tree, path, value)
+    return tree
 
 
 _GONE: Final = object()
