@@ -229,7 +229,7 @@ def _comparisons(columns: Sequence[_Column], rows: Any) -> Iterator[_Condition]:
         }
         for verb, meets in tests.items():
             if meets[rows].all():
-                yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} {b.name!r}", m)
+                yield from _as_it_is(k, 3, meets, f"{a.name!r} {verb} column {b.name!r}", m)
 
 
 def _joined(conditions: Sequence[_Condition], rows: Any, others: Any) -> Iterator[tuple[int, int, str]]:

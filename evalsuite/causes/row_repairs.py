@@ -139,7 +139,7 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
     times, rest = divmod(table.n_rows, gold.n_rows)
     n_more = table.n_rows - gold.n_rows
     if not rest and all(n % times == 0 for n in seen.values()):
-        kept, used = [], Counter[Any]()
+        kept, used, often = [], Counter[Any](), "" if max(seen.values()) == times else " as often as in gold"
         for row in range(table.n_rows):
             name = a.predicted_row(row)
             used[name] += 1
@@ -147,14 +147,15 @@ def duplicated(a: Alignment) -> Iterator[Repaired]:
                 kept.append(row)
         yield Repaired(
             pick(table, kept),
-            f"every row stands {times} times: {n_more} rows are repeated, as after a join that fans out",
+            f"every row stands {times} times{often}: {n_more} rows are repeated, as after a join that fans out",
         )
     golds: Counter[Any] = Counter(a.gold_row(row) for row in range(gold.n_rows))
     if all(name in golds for name in seen):
         kept = sorted(p for _, p in a.pairs)
         yield Repaired(
             pick(table, kept),
-            f"{n_more} rows are repeated: they stand more often than in gold, as after a join that fans out",
+            f"{'1 row is' if n_more == 1 else f'{n_more} rows are'} repeated: {'it stands' if n_more == 1 else 'they stand'} more often"
+            " than in gold, as after a join that fans out",
         )
 
 

@@ -38,6 +38,9 @@ class TablePair:
 def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rule) -> list[TablePair]:
     """The pairs of tables that a check compares; of several accepted golds each is one. Faults stand for no table and are left out."""
     gold = parameters["gold"]
+    terms = Terms(
+        abs_tol=parameters.get("abs_tol"), rel_tol=parameters.get("rel_tol"), percentage=bool(parameters.get("percentage", False))
+    )
     if reads == "table":
         golds = [gold] if isinstance(gold, Table | Fault) else list(gold)
         order = parameters.get("ignore_order", False)
@@ -55,5 +58,5 @@ def table_pairs(form: Any, parameters: Mapping[str, Any], reads: str, rules: Rul
         if isinstance(p, Table) and isinstance(g, Table):
             free = bool(order) if rules == "official" and reads == "table" else order_for(order, i)
             needed = tuple(columns_for(parameters.get("condition_cols"), i, len(golds)))
-            found.append(TablePair(p, g, needed, not free, name))
+            found.append(TablePair(p, g, needed, not free, name, terms))
     return found

@@ -101,7 +101,8 @@ def characters_lost(pair: Pair) -> Any:
     gold, predicted = pair.gold_text, pair.predicted_text
     if gold is None or predicted is None or gold.isascii() or not predicted.isascii():
         return NO
-    return pair.gold if in_ascii(gold).strip() == predicted.strip() else NO
+    lost = {in_ascii(gold).strip(), gold.encode("ascii", "ignore").decode("ascii").strip()}
+    return pair.gold if predicted.strip() in lost else NO
 
 
 def alphanumeric(text: str) -> str:

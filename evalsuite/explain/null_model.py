@@ -5,6 +5,7 @@ Gold's values are exchanged for others of the same kind: those of its column, an
 for any would have been named. Of two truths each is met by accident in every second try.
 """
 
+import math
 import random
 import re
 from collections.abc import Iterator, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Final
 
 from evalsuite.causes import LAWS
 from evalsuite.causes.laws import Law
+from evalsuite.causes.table_alignment import Alignment
 from evalsuite.causes.value_pairs import Pair, write_number
 
 TRIES, TRIES_OF_MANY = 1000, 150
@@ -59,6 +61,35 @@ def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
     if predicted is not None and (law.name in _NEVER_OF_ONE or len(predicted.normalize().as_tuple().digits) < FEWEST_DIGITS):
         return max(chance, PROVED)
     return chance
+
+
+def chance_of_rows(a: Alignment) -> float:
+    """How likely tables that have nothing to do with each other have as many rows in common, 0 to 1.
+
+    A cell is met as often as it stands in its column on both sides, a number at most as often as there are numbers of its digits.
+    """
+    if not a.pairs:
+        return 1.0
+    wrong, shares = {pair for rows in a.wrong for pair in rows}, list[dict[Any, float]]()
+    places = [(j, k) for j, k in enumerate(a.partners) if k is not None]
+    for j, k in places:
+        counts = a.columns.gold_bags[j] + a.columns.predicted_bags[k]
+        shares.append({name: min(n / counts.total(), _share_of_kind(name)) for name, n in counts.items()})
+    n, logarithm = max(a.gold.n_rows, a.prediction.n_rows), 0.0
+    for g, p in a.pairs:
+        if (g, p) not in wrong:
+            met = sum(math.log(share[a.columns.gold_keys[j][g]]) for share, (j, _) in zip(shares, places, strict=True))
+            logarithm += min(0.0, met + math.log(n))
+    return math.exp(logarithm)
+
+
+def _share_of_kind(name: Any) -> float:
+    """How often a value is met among its like: a number by its digits, anything else in one of two."""
+    value = name[1] if isinstance(name, tuple) and name[0] == "decimal" else name
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool):
+        digits = len(Decimal(str(value)).normalize().as_tuple().digits) if math.isfinite(value) else 1
+        return 10.0**-digits
+    return 0.5
 
 
 def _chance(laws: Sequence[Law], pairs: Sequence[Pair], column: Sequence[Any]) -> float:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from evalsuite.causes import general_sentence
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.explain.likeness import ROOM
+from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Cause
 from evalsuite.readers.answer_forms import read_gold_query
 from evalsuite.readers.limits import CLOCK
@@ -39,6 +40,8 @@ MOST_RUNS, _AT_ONCE = 160, 8
 _MOST_ROWS: Final = 100_000
 # Engines that somebody pays for by the query: nobody asked for dozens.
 _BILLED: Final = ("bigquery", "snowflake")
+# A fact that was seen by running is named up to this chance.
+_MOST_CHANCE: Final = 0.2
 # What a float loses when it is written and read.
 _NOISE: Final = 1e-9
 # By kind of edit the cause where gold's query is edited (the answer did it), and where the answer's is (that undoes it).
@@ -325,9 +328,15 @@ def _try(
             edit = _necessary_parts(sides, pool, edits, edits[first], of_gold=of_gold, rules=judged)
             name = _NAMES[edit.kind][not of_gold]
             where = f"{whose} query {edit.words} gives exactly {wanted}"
-            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=n_before / room))
+            found.causes.append(Cause(name, _SAYS.get(name) or general_sentence(name), where, chance=_chance(n_before, room)))
             return
     found.notes.append(f"none of {n_tried} edits of {whose} query gives {wanted}")
+
+
+def _chance(n_before: int, room: float) -> float:
+    """How likely an unrelated edit gives as much; what one in five would give is named, and is no proof."""
+    chance = n_before / room
+    return min(FITS, chance) if chance <= _MOST_CHANCE else chance
 
 
 def _idle_kinds(sides: "_Pair | _Queried", pool: Pool, own: str, rules: Rule) -> frozenset[bool]:

@@ -10,7 +10,7 @@ from evalsuite.causes.row_repairs import with_column
 from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.causes.value_pairs import is_null
-from evalsuite.explain.null_model import FITS
+from evalsuite.explain.null_model import FITS, chance_of_rows
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
@@ -126,8 +126,9 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         for repair in tried:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
-                # What is said of rows is so, however likely: it is no proof, but it is named.
-                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=min(repaired.chance, FITS))
+                # What is said of rows is so: it is named even where it is no proof, but not of tables with hardly a row in common.
+                chance = max(min(repaired.chance, FITS), chance_of_rows(start) if phase == "rows" else 0.0)
+                cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=chance)
                 if passes(repaired.table):
                     return [cause], repaired.table
                 if len(half_way) < MOST_ALTERNATIVES:
@@ -218,6 +219,11 @@ def _some_are_right(a: Alignment, j: int) -> bool:
 def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
     k, rows = a.partners[j], a.wrong[j]
     assert k is not None
+    if a.rules == "strict" and law.name != _FACT:
+        # What a tolerance takes was changed too: where the same is to be said of it, all changed cells are counted.
+        changed = tuple((g, p) for g, p in a.pairs if a.columns.gold_keys[j][g] != a.columns.predicted_keys[k][p])
+        also = law.fix(a.values(j, changed)) if len(changed) > len(rows) else None
+        rows, fixed = (changed, also) if also is not None else (rows, fixed)
     first = a.values(j, rows[:1])[0]
     place = f"{len(rows)} of {plural(a.gold.n_rows, 'cell')} of gold column {a.needed[j] + 1}"
     wrong = set(rows)
@@ -229,7 +235,7 @@ def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
         f"{fixed.says or law.says}{' ' if scope else ''}{scope}, in {place}",
         f"{fixed.where}; {where}" if fixed.where else where,
         law=None if law.name == _FACT else law,
-        pairs=a.values(j, rows),
+        pairs=a.values(j, a.wrong[j]),
         column=a.gold.columns[a.needed[j]],
         puts_gold_in=law.name == _FACT,
     )
