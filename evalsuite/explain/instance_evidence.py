@@ -285,7 +285,7 @@ def takes_gold(judge: Judge) -> bool:
 def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
     """The data of an explanation from the causes that the scorer confirmed: `proved` where each of them is a proof.
 
-    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values in more than 20 % of
+    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values in more than 0.5 % of
     tries are not named.
     """
     weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]

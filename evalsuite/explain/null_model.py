@@ -70,17 +70,29 @@ def chance_of_rows(a: Alignment) -> float:
     """
     if not a.pairs:
         return 1.0
-    wrong, shares = {pair for rows in a.wrong for pair in rows}, list[dict[Any, float]]()
-    places = [(j, k) for j, k in enumerate(a.partners) if k is not None]
-    for j, k in places:
-        counts = a.columns.gold_bags[j] + a.columns.predicted_bags[k]
-        shares.append({name: min(n / counts.total(), _share_of_kind(name)) for name, n in counts.items()})
+    wrong = [set(rows) for rows in a.wrong]
+    places = [(j, k, _shares(a, j, k)) for j, k in enumerate(a.partners) if k is not None]
     n, logarithm = max(a.gold.n_rows, a.prediction.n_rows), 0.0
     for g, p in a.pairs:
-        if (g, p) not in wrong:
-            met = sum(math.log(share[a.columns.gold_keys[j][g]]) for share, (j, _) in zip(shares, places, strict=True))
-            logarithm += min(0.0, met + math.log(n))
+        met = sum(math.log(shares[a.columns.gold_keys[j][g]]) for j, _, shares in places if (g, p) not in wrong[j])
+        logarithm += min(0.0, met + math.log(n))
     return math.exp(logarithm)
+
+
+def chance_of_columns(a: Alignment) -> float:
+    """How likely the columns whose cells stand in other rows than gold's hold the same cells by accident."""
+    logarithm = 0.0
+    for j, k in enumerate(a.partners):
+        if k is not None and a.columns.gold_keys[j] != a.columns.predicted_keys[k]:
+            shares, counts = _shares(a, j, k), a.columns.gold_bags[j]
+            ways = math.lgamma(counts.total() + 1) - sum(math.lgamma(n + 1) for n in counts.values())
+            logarithm += ways + sum(n * math.log(shares[name]) for name, n in counts.items())
+    return math.exp(min(0.0, logarithm))
+
+
+def _shares(a: Alignment, j: int, k: int) -> dict[Any, float]:
+    counts = a.columns.gold_bags[j] + a.columns.predicted_bags[k]
+    return {name: min(n / counts.total(), _share_of_kind(name)) for name, n in counts.items()}
 
 
 def _share_of_kind(name: Any) -> float:

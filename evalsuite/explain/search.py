@@ -46,7 +46,7 @@ class Cause:
 
     @property
     def standing(self) -> str:
-        """`proved`, or `fits` where undoing it needs gold, or where as much would fit unrelated values in 1 % of tries or more."""
+        """`proved`, or `fits` where undoing it needs gold, or where as much would fit unrelated values in 0.1 % of tries or more."""
         return "fits" if self.puts_gold_in or self.chance >= PROVED else "proved"
 
     def to_json(self) -> dict[str, Any]:

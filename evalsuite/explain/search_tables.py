@@ -4,19 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from evalsuite.causes import LAWS, TABLE_CAUSES
+from evalsuite.causes import LAWS, TABLE_CAUSES, TableCause
 from evalsuite.causes.laws import Fixed, Law
-from evalsuite.causes.row_repairs import with_column
-from evalsuite.causes.table_alignment import Alignment, by_rank, in_place
+from evalsuite.causes.row_repairs import MOST_CHANCE, Repaired, with_column
+from evalsuite.causes.table_alignment import Alignment, any_order, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.causes.value_pairs import is_null
-from evalsuite.explain.null_model import FITS, chance_of_rows
+from evalsuite.explain.null_model import FITS, PROVED, chance_of_columns, chance_of_rows
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
 MOST_ALTERNATIVES: Final = 3
 # It says what is seen, and fits whatever gold holds.
 _FACT: Final = "value lost"
+# They are a proof by what else the tables have in common: nothing of NULL has digits that could be unlike.
+_OF_NULL: Final = ("value lost", "null and zero", "null word", "default value")
 MOST_SWAPPED: Final = 6
 MOST_TRIED: Final = 100
 
@@ -126,8 +128,7 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         for repair in tried:
             for repaired in repair.repair(start):
                 name, gold_in = repaired.name or repair.name, repaired.puts_gold_in
-                # What is said of rows is so: it is named even where it is no proof, but not of tables with hardly a row in common.
-                chance = max(min(repaired.chance, FITS), chance_of_rows(start) if phase == "rows" else 0.0)
+                chance = _chance(start, repaired, repair)
                 cause = Cause(name, repaired.says, repaired.where, puts_gold_in=gold_in, chance=chance)
                 if passes(repaired.table):
                     return [cause], repaired.table
@@ -142,6 +143,23 @@ def search_pair(pair: TablePair, judge: Judge, passes: Passes) -> tuple[list[Cau
         if found is not None:
             return [cause, *found[0]], found[1]
     return None
+
+
+def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
+    """How likely as much is found between tables that have nothing to do with each other.
+
+    What is said of rows is so: it is named even where it is no proof, but not of tables that have hardly a row in common.
+    """
+    if cause.phase == "file":
+        return min(repaired.chance, FITS)
+    if cause.name == "rows scrambled":
+        shared = chance_of_columns(a)
+    else:
+        shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a)
+    if repaired.where and shared <= MOST_CHANCE:
+        shared = min(FITS, shared)
+    # That rows are too many is no cause.
+    return max(min(repaired.chance, FITS), shared, PROVED if cause.name == "extra rows" else 0.0)
 
 
 def _values(a: Alignment, passes: Passes) -> tuple[list[Cause], Table] | None:
@@ -238,4 +256,5 @@ def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
         pairs=a.values(j, a.wrong[j]),
         column=a.gold.columns[a.needed[j]],
         puts_gold_in=law.name == _FACT,
+        chance=chance_of_rows(a) if law.name in _OF_NULL else 0.0,
     )

@@ -25,6 +25,13 @@ _TOWNS = ("São Paulo", "New York", "Zürich", "Rio de Janeiro", "Port-au-Prince
 _MODES = (ROUND_HALF_UP, ROUND_HALF_EVEN, ROUND_HALF_DOWN, ROUND_DOWN, ROUND_FLOOR, ROUND_CEILING, ROUND_UP)
 
 
+ROW_KINDS = (
+    "filter missing", "filter missing", "filter too many", "filter too many", "two filters", "repeated", "some repeated",
+    "repeated with others", "totals", "totals", "subtotals", "totals missing", "limit", "join", "one row more", "some missing",
+    "columns swapped", "column missing", "scrambled", "order", "finer", "coarser", "NULL group",
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Case:
     """Gold, an answer, and what was planted in it, in order."""
@@ -167,7 +174,7 @@ def value_changes(random_: Random) -> tuple[str, str, Change]:
             ("characters lost", "town", lambda cell: cell.encode("ascii", "ignore").decode()),
             ("true and false", "paid", lambda cell: {"true": "yes", "false": "no"}[cell]),
             ("inverted", "paid", lambda cell: {"true": "false", "false": "true"}[cell]),
-            ("value lost", numbers, lambda cell: ""),
+            ("value lost", numbers, lambda _: ""),
             ("NULL to 0", "discount", lambda cell: cell or "0"),
             ("0 to NULL", "discount", lambda cell: "" if cell == "0" else cell),
             ("NULL word", "discount", lambda cell: cell or "unknown"),
@@ -201,11 +208,7 @@ def plant_rows(random_: Random, gold: Table) -> tuple[str, Table, Table] | None:
     rows = [list(row) for row in zip(*gold.columns, strict=True)]
     if len(rows) < 3:
         return None
-    kind = random_.choice(
-        ["filter missing", "filter missing", "filter too many", "filter too many", "two filters", "repeated", "some repeated", "repeated with others",
-         "totals", "totals", "subtotals", "totals missing", "limit", "join", "one row more", "some missing", "columns swapped", "column missing",
-         "scrambled", "order", "finer", "coarser", "NULL group"]
-    )  # fmt: skip
+    kind = random_.choice(ROW_KINDS)
     shuffled = random_.sample(rows, len(rows))
     answer: Sequence[Sequence[str | None]] = rows
     names = {name: k for k, name in enumerate(gold.header)}

@@ -77,10 +77,8 @@ def _test(k: int, verb: str, rest: str, header: Sequence[str]) -> Callable[[Row]
         return lambda row: any(same(row[k], value) for value in values) is (verb == "one of")
     if verb in ("begins with", "ends with", "holds"):
         part = values[0] or ""
-        checks: dict[str, Callable[[str], bool]] = {
-            "begins with": lambda text: text.startswith(part), "ends with": lambda text: text.endswith(part), "holds": lambda text: part in text,
-        }  # fmt: skip
-        return lambda row: row[k] is not None and checks[verb](row[k] or "")
+        checks = {"begins with": str.startswith, "ends with": str.endswith, "holds": str.__contains__}
+        return lambda row: row[k] is not None and bool(checks[verb](row[k] or "", part))
     return lambda row: _compared(verb, plain(row[k]), plain(values[0]))
 
 
@@ -235,7 +233,7 @@ def _exchanged(m: re.Match[str], s: Sides) -> bool:
     names = [_text(m["one"]) or "", _text(m["other"]) or ""]
     a, b = (s.gold.header.index(name) for name in names)
     x, y = (s.answer.header.index(name) for name in names)
-    golds = {name: row for name, row in zip(s.golds, rows_of(s.gold), strict=True)}
+    golds = dict(zip(s.golds, rows_of(s.gold), strict=True))
     wrong = [(golds[name], row) for name, row in zip(s.answers, rows_of(s.answer), strict=True) if name in golds]
     wrong = [(g, p) for g, p in wrong if not (same(g[a], p[x]) and same(g[b], p[y]))]
     return len(wrong) == _n(m) and all(same(g[a], p[y]) and same(g[b], p[x]) for g, p in wrong)
@@ -303,8 +301,8 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         _filter_too_many,
     ),
     (
-        r"(?P<n>\d+) rows of gold are missing, all that fail one condition on its column \d+: a filter too many: (?P<words>.*) in each row that is"
-        r" there, and in none of them",
+        r"(?P<n>\d+) rows of gold are missing, all that fail one condition on its column \d+: a filter too many:"
+        r" (?P<words>.*) in each row that is there, and in none of them",
         _filter_too_many_by_others,
     ),
     (rf"all (?P<n>\d+) rows of gold whose column \d+ is NULL are missing, as by an inner join for a left one: {_GONE}", _filter_too_many),
@@ -317,10 +315,15 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         lambda m, s: len(s.missing) == _n(m) and not s.extra and (not m["end"] or s.missing == rows_of(s.gold)[-_n(m) :]),
     ),
     (
-        r"every row stands (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows are repeated, as after a join that fans out",
+        r"every row stands (?P<times>\d+) times(?P<often> as often as in gold)?: (?P<n>\d+) rows are repeated,"
+        r" as after a join that fans out",
         _every_row,
     ),
-    (r"(?P<n>\d+) rows? (?:is|are) repeated: (?:it stands|they stand) more often than in gold, as after a join that fans out", _more_often),
+    (
+        r"(?P<n>\d+) rows? (?:is|are) repeated: (?:it stands|they stand) more often than in gold, as after a join that"
+        r" fans out",
+        _more_often,
+    ),
     (
         r"(?P<n>\d+) rows? (?:is|are) repeated with other cells: the values? of gold's column (?P<column>\d+) stand once there, as after a join"
         r" that fans out: .*",
@@ -335,7 +338,7 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
     (r"each column holds gold's cells, but the rows are put together wrongly", _same_columns),
     (
         r"the rows are gold's in another order",
-        lambda m, s: s.answers != s.golds and Counter(s.answers) == Counter(s.golds),
+        lambda _, s: s.answers != s.golds and Counter(s.answers) == Counter(s.golds),
     ),
     (
         r"(?P<n>\d+) rows that tie in gold's column (?P<column>\d+) stand in another order: .*",
@@ -345,7 +348,7 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
     ),
     (
         r"(?P<n>\d+) needed columns? (?:is|are) not handed in: gold's (?P<names>.*)",
-        lambda m, s: not {name for name in re.findall(r"column \d+ '([^']*)'", m["names"])} & set(s.answer.header),
+        lambda m, s: not set(re.findall(r"column \d+ '([^']*)'", m["names"])) & set(s.answer.header),
     ),
     (
         r"(?P<own>\d+) rows? stands? for gold's (?P<golds>\d+): (?:their (?P<ways>.*) by group is gold's, so they are grouped too finely"

@@ -5,6 +5,7 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from evalsuite.cli import main
@@ -95,3 +96,38 @@ def test_what_is_no_query_has_no_edits() -> None:
     with pytest.raises(FaultError):
         edits("SELEC (", "duckdb")
     assert edits_as_data("SELECT a FROM t WHERE b = 1", "duckdb", "SELEC (")
+
+
+def test_an_edit_that_changes_nothing_is_no_cause(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A DISTINCT over rows that differ changes nothing: beside an answer in another order it is neither proved nor named."""
+    monkeypatch.chdir(tmp_path)
+    for side in ("gold", "sub"):
+        Path(side, "q").mkdir(parents=True)
+    Path("dbs").mkdir()
+    with duckdb.connect("dbs/shop.duckdb") as connection:
+        connection.execute("CREATE TABLE sale AS SELECT 1000 + i AS id, 7 * i % 90 AS amount FROM range(60) t(i)")
+        connection.execute("COPY (SELECT DISTINCT id, amount FROM sale ORDER BY id) TO 'gold/q/g.csv' (HEADER)")
+        connection.execute("COPY (SELECT id, amount FROM sale ORDER BY id % 7, id) TO 'sub/q/a.csv' (HEADER)")
+    Path("gold/q/gold.sql").write_text("SELECT DISTINCT id, amount FROM sale ORDER BY id")
+    parameters = {"gold": "g.csv", "ignore_order": False}
+    line = {"instance_id": "q", "connection": "shop", "evaluation": {"func": "table_match", "parameters": parameters}}
+    Path("gold/s_eval.jsonl").write_text(json.dumps(line) + "\n")
+    Path("gold/suite.yaml").write_text("connections:\n  shop: {engine: duckdb, database: shop.duckdb}\n")
+    Path("sub/results_metadata.jsonl").write_text(json.dumps({"instance_id": "q", "answer_type": "file", "answer_or_path": "a.csv"}) + "\n")
+    assert main(["explain", "q", "--result_dir", "sub", "--gold", "gold", "--databases", "dbs", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["explanation"]
+    assert [cause["name"] for cause in found["causes"]] == ["wrong order"]
+    assert "DISTINCT" not in json.dumps(found["causes"])
+
+
+def test_parts_of_a_clause_that_change_nothing_are_left_out() -> None:
+    """Each choice of the parts of a WHERE is an edit, which knows the ones that are one part short of it."""
+    sql = "SELECT id FROM sale WHERE test = 0 AND amount > 5 AND region = 'N'"
+    by_text = {edit.sql: edit for edit in edits(sql, "duckdb")}
+    whole = by_text["SELECT id FROM sale"]
+    assert len(whole.fewer) == 3
+    assert all(text in by_text and "WHERE" in text and " AND " not in text for text in whole.fewer)
+    both = by_text["SELECT id FROM sale WHERE region = 'N'"]
+    assert sorted(both.fewer) == [f"SELECT id FROM sale WHERE {one} AND region = 'N'" for one in ("amount > 5", "test = 0")]
