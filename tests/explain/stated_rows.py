@@ -296,8 +296,8 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         lambda m, s: _stand_for(m, s, of_gold=True),
     ),
     (
-        rf"all (?P<n>\d+) rows of gold that meet one condition on its column \d+ are missing, (?:the last ones: a filter or a LIMIT|a filter)"
-        rf" too many: {_GONE}",
+        rf"all (?P<n>\d+) rows of gold that meet one condition on its column \d+ are missing,"
+        rf" (?:the last ones: a filter or a LIMIT|a filter) too many: {_GONE}",
         _filter_too_many,
     ),
     (
@@ -325,8 +325,8 @@ STATEMENTS: list[tuple[str, Callable[[re.Match[str], Sides], bool]]] = [
         _more_often,
     ),
     (
-        r"(?P<n>\d+) rows? (?:is|are) repeated with other cells: the values? of gold's column (?P<column>\d+) stand once there, as after a join"
-        r" that fans out: .*",
+        r"(?P<n>\d+) rows? (?:is|are) repeated with other cells: the values? of gold's column (?P<column>\d+) stand once there,"
+        r" as after a join that fans out: .*",
         _repeated,
     ),
     (

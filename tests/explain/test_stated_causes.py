@@ -16,10 +16,7 @@ from tests.explain.planted_tables import Case, cases, table, unrelated
 from tests.explain.stated_rows import Sides, plain, rows_of, same
 
 _OF_CELLS = re.compile(r"(?P<sentence>.*), in (?P<k>\d+) of (?P<n>\d+) cells? of gold column (?P<j>\d+)", re.DOTALL)
-_PLACE = re.compile(
-    r"(?:(?P<factor>gold's .*?); )?column (?P<c>\d+) (?P<name>'.*'), first at row (?P<row>\d+): gold (?P<gold>.*), handed in (?P<answer>.*)",
-    re.DOTALL,
-)
+_PLACE = re.compile(r"(?:(?P<factor>gold's .*?); )?column (?P<c>\d+) '.*', first at row .*", re.DOTALL)
 
 
 def explained(case: Case) -> dict[str, Any] | None:
