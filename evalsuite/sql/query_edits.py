@@ -184,7 +184,8 @@ def _taken_over(tree: "Expr", other: "Expr", dialect: str, whose: str) -> Iterat
         yield from made.values()
 
 
-_Part = tuple["Expr | None", "Expr | None"]
+# (where the part that goes stands, -1 for none; that part; the part that comes).
+_Part = tuple[int, "Expr | None", "Expr | None"]
 
 
 def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
@@ -200,19 +201,19 @@ def _clause_parts(select: "Expr", key: str) -> list["Expr"]:
 
 
 def _different_parts(own: Sequence["Expr"], new: Sequence["Expr"], *, in_place: bool) -> list[_Part]:
-    """(part that goes, part that comes) for each part of a clause that differs but by its alias."""
-    if in_place and len(own) == len(new):
-        return [(a, b) for a, b in zip(own, new, strict=True) if a.unalias() != b.unalias()]
-    gone, come = [a for a in own if a not in new], [b for b in new if b not in own]
+    """What goes and what comes for each part of a clause that differs but by its alias."""
+    if in_place:
+        return [(i, a, b) for i, (a, b) in enumerate(zip(own, new, strict=True)) if a.unalias() != b.unalias()]
+    gone, come = [(i, a) for i, a in enumerate(own) if a not in new], [b for b in new if b not in own]
     if len(gone) == len(come) == 1:
-        return [(gone[0], come[0])]
-    return [*((a, None) for a in gone), *((None, b) for b in come)]
+        return [(*gone[0], come[0])]
+    return [*((i, a, None) for i, a in gone), *((-1, None, b) for b in come)]
 
 
 def _with_parts(own: Sequence["Expr"], parts: Sequence[_Part]) -> list["Expr"]:
-    exchanged = {id(a): b for a, b in parts if a is not None}
-    kept = [exchanged.get(id(a), a) for a in own]
-    return [a.copy() for a in (*kept, *(b for a, b in parts if a is None)) if a is not None]
+    exchanged = {i: come for i, _, come in parts if i >= 0}
+    kept = [exchanged.get(i, a) for i, a in enumerate(own)]
+    return [a.copy() for a in (*kept, *(come for i, _, come in parts if i < 0)) if a is not None]
 
 
 def _clause_of(key: str, parts: list["Expr"]) -> Any:
@@ -233,7 +234,7 @@ def _clause_of(key: str, parts: list["Expr"]) -> Any:
 def _in_words(parts: Sequence[_Part], key: str, dialect: str, whose: str) -> str:
     """`with `b` for `a` in its WHERE, as the answer's`: what finishes "the query ..."."""
     words = []
-    for gone, come in parts:
+    for _, gone, come in parts:
         new = f"with {shown(come, dialect)}" if come is not None else ""
         words.append(f"{new} for {shown(gone, dialect)}" if new and gone is not None else new or f"without {shown(gone, dialect)}")  # type: ignore[arg-type]
     clause = {"expressions": "columns", "joins": "joins"}.get(key, f"{key.upper()} BY" if key in ("group", "order") else key.upper())
