@@ -25,12 +25,12 @@ from evalsuite.board.pairing import (
 from evalsuite.board.sides import Side, what_differs
 from evalsuite.board.tested_differences import (
     PairedDifference,
+    Plan,
     ScoreShift,
     adjusted_differences,
     adjusted_shifts,
-    detectable_points,
-    instances_needed,
     paired_difference,
+    planned,
 )
 from evalsuite.errors import UsageError
 from evalsuite.outcome import raw_value
@@ -49,8 +49,7 @@ class Candidate:
     `instances` are all that both sides have, in gold order; `flips` are those whose scores differ, the largest loss first. `right` counts
     (both, baseline only, candidate only, neither) over the instances that both were judged on. `unjudged` names the shared instances that
     one side was not judged on: they are left out of `total`, and `bounds` says between what the difference over all shared instances lies
-    (None where all were judged). `detectable` is the smallest difference shown with 80 % power, `n_needed` the number of instances that
-    would show this one. `corrected` is the whole run's score after gold's errata, None where gold has none.
+    (None where all were judged). `corrected` is the whole run's score after gold's errata, None where gold has none.
     `people` is the difference that people would find, where they labelled answers of both sides.
     """
 
@@ -61,8 +60,7 @@ class Candidate:
     total: PairedDifference
     verdict: str
     is_regression: bool
-    detectable: float | None
-    n_needed: int | None
+    plan: Plan
     instances: tuple[Paired, ...]
     flips: tuple[Paired, ...]
     right: tuple[int, int, int, int]
@@ -76,6 +74,16 @@ class Candidate:
     only_candidate: tuple[str, ...]
     corrected: float | None = None
     people: SaidByPeople | None = None
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference that so many instances show with 80 % power; None where they can show nothing."""
+        return self.plan.detectable
+
+    @property
+    def n_needed(self) -> int | None:
+        """How many instances would show this difference; None where it is shown, and where so few can show nothing."""
+        return None if self.verdict in ("better", "worse") else self.plan.n_needed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,9 +123,10 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as plain JSON values: every number and every flip, but not the instances that changed nothing."""
-        whole = asdict(replace(self, candidates=tuple(replace(one, instances=()) for one in self.candidates)))
-        for one in whole["candidates"]:
-            del one["instances"]
+        whole = asdict(replace(self, candidates=tuple(replace(one, instances=(), plan=Plan()) for one in self.candidates)))
+        for one, candidate in zip(whole["candidates"], self.candidates, strict=True):
+            del one["instances"], one["plan"]
+            one |= {"detectable": candidate.detectable, "n_needed": candidate.n_needed}
         return {"schema_version": SCHEMA_VERSION, **whole, "regressions": list(self.regressions)}
 
 
@@ -145,7 +154,7 @@ def compare(
     warnings = _signature_warnings(base, others, rules, force=force)
     check_level(reveal)
     how = PairingOptions(rules, alpha, cluster, shift, reveal or default_level(hidden=any(side.hidden for side in sides)))
-    found = [_candidate(base, other, how) for other in others]
+    found = [_candidate(base, other, how, n_tests=len(others)) for other in others]
     # Why labels cannot be read quotes them.
     warnings += [f"{side.label}: {side.unread if how.level == 'cells' else side.unread.partition(':')[0]}" for side in sides if side.unread]
     return Comparison(
@@ -156,7 +165,7 @@ def compare(
         source=base.source,
         signature=base.signature,
         metadata=base.metadata,
-        candidates=tuple(_with_verdict(one, alpha) for one in _with_holm(found)),
+        candidates=tuple(_with_verdict(one, alpha) for one in _with_holm(found, alpha)),
         clusters=", ".join(cluster_tags(base, cluster)),
         warnings=tuple(warnings),
         level=how.level,
@@ -176,7 +185,7 @@ def _signature_warnings(base: Side, others: Sequence[Side], rules: Rule | None, 
     return [f"{text} (compared under --force)" for text in texts]
 
 
-def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
+def _candidate(base: Side, other: Side, how: PairingOptions, *, n_tests: int) -> Candidate:
     shared = [(result, other.results[name]) for name, result in base.results.items() if name in other.results]
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
@@ -192,7 +201,7 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         wins, losses = (row.losses, row.wins) if lower else (row.wins, row.losses)
         return replace(row, wins=wins, losses=losses, lower_is_better=lower, is_raw=how.raw)
 
-    total = paired(other.label, pairs)
+    total, whole = paired(other.label, pairs), paired_units(pairs, how)
 
     def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
@@ -208,8 +217,8 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
         total=total,
         verdict="",
         is_regression=False,
-        detectable=None,
-        n_needed=None,
+        # A difference must pass Holm's first step to be shown whatever the others show.
+        plan=planned(whole.a, whole.b, alpha=how.alpha / n_tests, clusters=whole.clusters(cluster_of)),
         instances=both,
         flips=tuple(with_texts(flip, base, other) for flip in flipped_instances(both)) if how.level == "cells" else flipped_instances(both),
         right=(full[True, True], full[True, False], full[False, True], full[False, False]),
@@ -233,12 +242,12 @@ def _candidate(base: Side, other: Side, how: PairingOptions) -> Candidate:
     )
 
 
-def _with_holm(candidates: Sequence[Candidate]) -> list[Candidate]:
+def _with_holm(candidates: Sequence[Candidate], alpha: float) -> list[Candidate]:
     """The candidates with Holm's p-values: the totals are one family, and so is each part over all candidates."""
-    totals = adjusted_differences([one.total for one in candidates])
-    scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer]), "by_scorer")
-    groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group]), "by_group")
-    paths = _dealt_out(candidates, adjusted_differences([part.f1 for one in candidates for part in one.fields]), "fields")
+    totals = adjusted_differences([one.total for one in candidates], alpha)
+    scorers = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_scorer], alpha), "by_scorer")
+    groups = _dealt_out(candidates, adjusted_differences([part for one in candidates for part in one.by_group], alpha), "by_group")
+    paths = _dealt_out(candidates, adjusted_differences([part.f1 for one in candidates for part in one.fields], alpha), "fields")
     moved = _dealt_out(candidates, adjusted_shifts([part for one in candidates for part in one.shift]), "shift")
     return [
         replace(
@@ -268,11 +277,8 @@ def _with_verdict(candidate: Candidate, alpha: float) -> Candidate:
         words = "the same on every instance"
     elif not total.n:
         words = "nothing to pair"
-    shown = total.is_significant(alpha)
     return replace(
         candidate,
         verdict=words,
         is_regression=total.is_regression(alpha),
-        detectable=detectable_points(total, alpha),
-        n_needed=None if shown else instances_needed(total, alpha),
     )

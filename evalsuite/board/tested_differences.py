@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 from evalsuite.stats.clustered import ONE_CLUSTER, clustered_interval, said_of_few
 from evalsuite.stats.intervals import Interval
 from evalsuite.stats.paired import PairedTest, sign_flip
-from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, mean
-from evalsuite.stats.significance import Significance, compare_paired, detectable_difference, difference_interval, holm, paired_sample_size
+from evalsuite.stats.power import Units, detectable, needed, units_of
+from evalsuite.stats.samples import N_RESAMPLES, SEED, differences, is_binary, mean
+from evalsuite.stats.significance import Significance, compare_paired, difference_interval, holm, interval_note
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -86,18 +87,18 @@ def paired_difference(
         losses=found.losses,
         seed=found.seed,
         n_resamples=found.n_resamples,
-        note=found.note or _what_may_surprise(found, alpha),
+        note=_few_flips(found, alpha),
     )
     return tested if clusters is None else _over_clusters(tested, a, b, clusters, alpha)
 
 
-def _what_may_surprise(significance: Significance, alpha: float) -> str:
-    """What a reader may stumble over: too few flips for any small p, or limits and test that do not agree."""
-    changed, low, high = significance.wins + significance.losses, significance.interval.low, significance.interval.high
-    if changed and significance.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
+def _few_flips(significance: Significance, alpha: float) -> str:
+    """What so few differences cannot show, whatever their direction; empty where they are enough."""
+    changed = significance.wins + significance.losses
+    if not changed:
+        return "" if "McNemar" in significance.method else "no differences"
+    if significance.method.startswith("exact") and 2.0 ** (1 - changed) > alpha:
         return f"{changed} difference{'s' * (changed != 1)}: no p below {2.0 ** (1 - changed):g} is possible"
-    if low is not None and high is not None and (low > 0 or high < 0) and significance.p > alpha:
-        return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
     return ""
 
 
@@ -129,25 +130,55 @@ def _over_clusters(
     )
 
 
-def adjusted_differences(rows: Sequence[PairedDifference]) -> list[PairedDifference]:
-    """The rows with Holm's p-values over all of them that have one: they are one family."""
+def adjusted_differences(rows: Sequence[PairedDifference], alpha: float) -> list[PairedDifference]:
+    """The rows with Holm's p-values over all of them that have one: they are one family. A note says where an interval disagrees."""
     at = [i for i, one in enumerate(rows) if one.p is not None]
     found = dict(zip(at, holm([p for one in rows if (p := one.p) is not None]), strict=True))
-    return [replace(one, p_adjusted=found.get(i)) for i, one in enumerate(rows)]
+    return [_with_adjusted(one, found[i], alpha) if i in found else one for i, one in enumerate(rows)]
 
 
-def detectable_points(difference: PairedDifference, alpha: float) -> float | None:
-    """The smallest difference that this many instances, differing as these do, show with 80 % power; None where nothing is known."""
-    if not difference.se:
-        return None
-    return detectable_difference(sd_difference=difference.se * math.sqrt(difference.n), n=difference.n, alpha=alpha)
+def _with_adjusted(row: PairedDifference, adjusted: float, alpha: float) -> PairedDifference:
+    disagrees = interval_note(row.low, row.high, p=row.p or 0.0, adjusted=adjusted, alpha=alpha)
+    return replace(row, p_adjusted=adjusted, note="; ".join(filter(None, (row.note, disagrees))))
 
 
-def instances_needed(difference: PairedDifference, alpha: float) -> int | None:
-    """How many instances would show the difference found, if it is the true one, with 80 % power; None without a difference."""
-    if not difference.se or not difference.difference:
-        return None
-    return paired_sample_size(sd_difference=difference.se * math.sqrt(difference.n), difference=difference.difference, alpha=alpha)
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What n paired instances, differing as these do, can show by the test that judges them; worked out when it is read.
+
+    `units` are what the test flips, instances or clusters of them; None where graded scores do not differ at all, because what their
+    differences look like is not known. `size` is the number of instances in a unit.
+    """
+
+    units: Units | None = None
+    difference: float = 0.0
+    alpha: float = 0.05
+    size: float = 1.0
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest difference shown with 80 % power; None where none can be shown."""
+        return None if self.units is None else detectable(self.units, self.alpha)
+
+    @property
+    def n_needed(self) -> int | None:
+        """How many instances would show the difference found, if it is the true one; None where so few can show nothing."""
+        n = None if self.units is None else needed(self.units, self.difference, self.alpha)
+        return None if n is None else math.ceil(n * self.size)
+
+
+def planned(a: Sequence[float], b: Sequence[float], *, alpha: float, clusters: Sequence[str] | None = None) -> Plan:
+    """The plan of n pairs in the same order; of whole clusters where those are flipped."""
+    if not a:
+        return Plan()
+    apart, n = differences(b, a), len(a)
+    binary = is_binary(a) and is_binary(b)
+    if clusters is not None:
+        totals = dict.fromkeys(clusters, 0.0)
+        for cluster, value in zip(clusters, apart, strict=True):
+            totals[cluster] += value
+        apart, binary = [round(total * len(totals) / n, 9) for total in totals.values()], False
+    return Plan(units_of(apart, binary=binary), mean(apart), alpha, n / len(apart))
 
 
 CELLS_AT_ONCE = 4_000_000

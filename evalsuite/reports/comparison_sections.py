@@ -8,6 +8,7 @@ from evalsuite.reports.clean import clean
 from evalsuite.reports.document import Column, Section, Table
 from evalsuite.reports.drawn_lines import DrawnInterval, interval_lines
 from evalsuite.reports.words import counted, p_value, percent, points, some
+from evalsuite.stats.power import can_show
 from evalsuite.store.signature import shown_rules
 
 if TYPE_CHECKING:
@@ -104,19 +105,11 @@ def _drawn(rows: "Iterable[PairedDifference]") -> tuple[str, ...]:
 
 
 def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
-    label, base = clean(candidate.label), clean(comparison.baseline)
-    if (said := candidate.people) is not None:
+    label, base, said = clean(candidate.label), clean(comparison.baseline), candidate.people
+    if said is not None:
         by = f"by {counted(said.n, 'instance')} labelled on both sides and {said.n_others} without"
         yield f"{label}: as people would score it {points(said.estimate)} {_interval_in_words(said.low, said.high)} points, {by}"
-    if candidate.detectable is not None:
-        unit = "instance" if candidate.total.n == sum(candidate.right) else "record"
-        seen = f"{counted(candidate.total.n, unit)} that differ as these do"
-        beyond = not candidate.total.is_raw and candidate.detectable > 1
-        shown = "are too few to show any difference" if beyond else f"show a difference of {_detectable(candidate)}"
-        text = f"{label}: {seen} {shown} with 80 % power"
-        if candidate.n_needed is not None:
-            text += f"; {own_points(candidate.total)} would take about {counted(candidate.n_needed, unit)}"
-        yield text
+    yield from (f"{label}: {text}" for text in _power(comparison, candidate))
     if candidate.unjudged:
         span = f": the difference over all lies in {_interval_in_words(*candidate.bounds)}" if candidate.bounds else ""
         unjudged = counted(len(candidate.unjudged), "instance")
@@ -124,12 +117,20 @@ def _beside_totals(comparison: "Comparison", candidate: "Candidate") -> Iterator
     for ids, owner in ((candidate.only_baseline, base), (candidate.only_candidate, label)):
         if ids:
             yield f"{label}: {counted(len(ids), 'instance')} only in {owner}, left out ({_some_ids(ids)})"
-    if candidate.total.note:
-        yield f"{label}: {candidate.total.note}"
+    yield from (f"{label}: {note}" for note in (candidate.total.note,) if note)
 
 
-def _detectable(candidate: "Candidate") -> str:
-    return f"{candidate.detectable:.4g}" if candidate.total.is_raw else f"{(candidate.detectable or 0) * 100:.1f} points"
+def _power(comparison: "Comparison", candidate: "Candidate") -> Iterator[str]:
+    total, n_tests, least = candidate.total, len(comparison.candidates), candidate.detectable
+    unit = "instance" if total.n == sum(candidate.right) else "record"
+    among = f" of {n_tests} comparisons" if n_tests > 1 else ""
+    n_units, flipped = (total.n, unit) if total.n_clusters is None else (total.n_clusters, "cluster")
+    if n_units and not can_show(n_units, comparison.alpha / n_tests):
+        yield f"with {counted(n_units, flipped)} this test{among} can show nothing"
+    elif least is not None:
+        shown = f"{least:.4g}" if total.is_raw else f"{least * 100:.1f} points"
+        more = f"; {own_points(total)} would take about {counted(candidate.n_needed, unit)}" if candidate.n_needed else ""
+        yield f"{counted(total.n, unit)} that differ as these do show a difference of {shown} with 80 % power{among}{more}"
 
 
 def _flip_sections(comparison: "Comparison", candidate: "Candidate", everything: bool) -> Iterator[Section]:

@@ -141,7 +141,7 @@ def sign_flip(a: Sequence[float], b: Sequence[float], *, alternative: Alternativ
     """
     apart = differences(a, b)
     n, centre = len(apart), mean(apart)
-    units = [unit for unit in _in_units(apart, decimals([*a, *b])) if unit]
+    units = [unit for unit in in_units(apart, decimals([*a, *b])) if unit]
     counted = True
     if not units:
         less = greater = 1.0
@@ -170,7 +170,7 @@ def _floor_note(n: int, alternative: Alternative) -> str:
     return f"{n} difference{'s' * (n != 1)}: no p below {least:g} is possible" if least >= 0.05 else ""
 
 
-def _in_units(apart: Sequence[float], digits: int) -> list[int]:
+def in_units(apart: Sequence[float], digits: int) -> list[int]:
     """The differences in whole multiples of their greatest common unit."""
     scaled = [round(value * 10.0**digits) for value in apart]
     unit = math.gcd(*scaled)
@@ -239,7 +239,7 @@ def clustered_p(totals: Sequence[float], sizes: Sequence[int], digits: int = 9) 
     flips can be counted fast (scores on a coarse grid, or up to 14 clusters). Else Student's t by CR2 with Satterthwaite's degrees of
     freedom, never below what flips could reach: a drawn p could not go below 1 / R.
     """
-    units = [unit for unit in _in_units(totals, digits) if unit]
+    units = [unit for unit in in_units(totals, digits) if unit]
     if not units:
         return 1.0
     if len(units) * (sum(map(abs, units)) + 1) <= EXACT_CELLS / 1000:

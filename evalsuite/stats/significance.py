@@ -176,8 +176,22 @@ def compare_paired(
         verdict=better,
         seed=tested.seed,
         n_resamples=tested.n_resamples,
-        note=tested.note,
+        note="; ".join(filter(None, (tested.note, interval_note(interval.low, interval.high, p=tested.p, adjusted=tested.p, alpha=alpha)))),
     )
+
+
+def interval_note(low: float | None, high: float | None, *, p: float, adjusted: float, alpha: float) -> str:
+    """What a reader of both must know where an interval and the test it stands beside do not agree; empty where they do."""
+    if low is None or high is None:
+        return ""
+    excludes, shown = low > 0 or high < 0, adjusted <= alpha
+    if excludes and p <= alpha < adjusted:
+        return "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
+    if excludes and not shown:
+        return "the interval is approximate and leaves 0 out, the exact test does not: the test decides"
+    if shown and not excludes:
+        return "the interval is approximate and holds 0, the exact test does not: the test decides"
+    return ""
 
 
 def difference_interval(a: Sequence[float], b: Sequence[float], *, confidence: float = 0.95, effective: int | None = None) -> Interval:

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from evalsuite.board import compare
 from evalsuite.board.tested_differences import paired_difference
 from evalsuite.errors import UsageError
+from evalsuite.reports.comparison_sections import comparison_sections
+from evalsuite.stats import significance_test
 from tests.board.made import result, side
 
 
@@ -181,13 +183,49 @@ def test_the_suite_names_its_clusters() -> None:
     assert (found.clusters, found.candidates[0].total.n_clusters) == ("m, n", 2)
 
 
-def test_what_could_be_detected_follows_the_formula() -> None:
-    """2.80 standard errors of the difference at 80 % power, and n grows with the square of what is missing."""
+def test_what_can_be_detected_is_near_the_formula_for_many_instances() -> None:
+    """About 2.80 deviations of the difference over the root of n at 80 % power, and n grows with the square of what is missing."""
     rng = np.random.default_rng(5)
-    found = compare([side("a", rng.random(50).tolist()), side("b", rng.random(50).tolist())]).candidates[0]
-    assert found.total.se is not None
-    assert found.detectable == pytest.approx((1.959964 + 0.841621) * found.total.se, rel=1e-5)
-    assert found.n_needed == math.ceil(50 * (found.detectable / found.total.difference) ** 2)  # type: ignore[operator]
+    a, b = rng.random(400), rng.random(400)
+    found = compare([side("a", a.tolist()), side("b", b.tolist())]).candidates[0]
+    root = math.sqrt(np.mean((b - a) ** 2) / 400)
+    assert found.detectable == pytest.approx((1.959964 + 0.841621) * root, rel=0.02)
+    assert found.n_needed == pytest.approx(400 * (found.detectable / found.total.difference) ** 2, rel=0.05)  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("n", "others", "says"), [(4, 1, "with 4 instances this test can show nothing"), (6, 2, "of 2 comparisons can show")]
+)
+def test_too_few_instances_can_show_nothing(n: int, others: int, says: str) -> None:
+    """Where no p-value reaches alpha whatever comes out, the plan is null and the report says so; one more comparison costs one more."""
+    found = compare([side("a", [0.0] * n), *(side(f"b{i}", [1.0] * n) for i in range(others))])
+    plans = [(one["detectable"], one["n_needed"]) for one in found.to_json()["candidates"]]
+    assert plans == [(None, None)] * others
+    assert says in "\n".join(line for section in comparison_sections(found) for line in section.lines)
+
+
+def test_few_clusters_can_show_nothing() -> None:
+    """Forty instances in four clusters are four units of the test."""
+    groups = {f"c:{i}": [f"q{j}" for j in range(40) if j % 4 == i] for i in range(4)}
+    found = compare([side("a", [0.0] * 40, groups=groups), side("b", [1.0, 0.0] * 20)], cluster="c:")
+    assert (found.candidates[0].detectable, found.candidates[0].n_needed) == (None, None)
+    lines = "\n".join(line for section in comparison_sections(found) for line in section.lines)
+    assert "with 4 clusters this test can show nothing" in lines
+
+
+def test_an_interval_that_leaves_0_out_beside_no_difference_has_its_half_sentence() -> None:
+    """By its own approximation, beside few flips, and because it is not adjusted for the number of candidates."""
+    few = compare([side("a", [0.0] * 30), side("b", [1.0] * 5 + [0.0] * 25)]).candidates[0]
+    assert (few.verdict, few.total.low is not None and few.total.low > 0) == ("no difference shown", True)
+    assert "no p below 0.0625 is possible; the interval is approximate and leaves 0 out" in few.total.note
+    others = [side("c", [1.0] * 6 + [0.0] * 24), side("d", [1.0, 0.0] * 15), side("e", [0.0] * 30)]
+    first = compare([side("a", [0.0] * 30), *others]).candidates[0]
+    assert (first.verdict, first.total.p) == ("no difference shown", 0.03125)
+    assert (
+        first.total.note
+        == "the interval leaves 0 out because it is for this comparison alone, the test is adjusted for all: the test decides"
+    )
+    assert "the interval is approximate and leaves 0 out" in significance_test([1] * 5 + [0] * 25, [0] * 30).note
 
 
 def test_too_few_flips_are_named() -> None:

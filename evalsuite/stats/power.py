@@ -1,0 +1,203 @@
+"""What n paired units can show: the power of the very tests that judge, exact McNemar and sign flips.
+
+The model: a unit differs with the share of those that differ, by a size drawn from theirs, in favour of one side with one chance. A
+difference that the share cannot hold raises the share. Equal sizes (0/1 scores) are summed exactly. For other sizes the chance of each
+outcome is exact for given sizes, and the sizes are a stratified sample; above 500 units the normal approximation takes over.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+from evalsuite.stats.paired import in_units
+from evalsuite.stats.samples import SEED, decimals, mean, z_value
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+POWER = 0.8
+MOST_EXACT = 500
+_N_DRAWN, _N_SETS = 4096, 128
+_N_PLACES = 2048
+_MOST_UNITS = 100_000_000
+_CLOSE, _MOST_GUESSES = 0.001, 16
+# From so many standard deviations on, the sum of what differs is always called.
+_FAR = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Units:
+    """How n paired units differ: the sizes of the differences that are not 0, their mean and mean square, and the share that has one."""
+
+    n: int
+    sizes: tuple[float, ...]
+    size: float
+    square: float
+    share: float
+
+    def power(self, difference: float, alpha: float, n: int | None = None) -> float:
+        """The chance that the two-sided test of n such units gives p <= alpha when the mean difference is `difference`."""
+        n = n or self.n
+        reach = min(1.0, abs(difference) / self.size)
+        share = max(self.share, reach)
+        ahead = (1 + reach / share) / 2
+        if self.sizes[0] == self.sizes[-1]:
+            return _equal_power(n, share, ahead, alpha)
+        if n > MOST_EXACT or reach * self.size * math.sqrt(n / (share * self.square)) > _FAR:
+            return self._normal_power(n, share, reach, alpha)
+        return _graded_power(self.sizes, n, share, ahead, alpha)
+
+    def _normal_power(self, n: int, share: float, reach: float, alpha: float) -> float:
+        square, centre = share * self.square, reach * self.size
+        critical, middle = z_value(1 - alpha) * math.sqrt(square), centre * math.sqrt(n)
+        sd = math.sqrt(max(1e-12, square - centre**2))
+        return NormalDist().cdf((middle - critical) / sd) + NormalDist().cdf((-middle - critical) / sd)
+
+
+def units_of(apart: Sequence[float], *, binary: bool = False) -> Units | None:
+    """How n differences differ; None where none does and `binary` does not say that the size can only be 1."""
+    sizes = tuple(sorted(abs(value) for value in apart if value))
+    if not sizes and not binary:
+        return None
+    share, sizes = len(sizes) / len(apart), sizes or (1.0,)
+    return Units(len(apart), sizes, mean(sizes), mean([size * size for size in sizes]), share)
+
+
+def can_show(n: int, alpha: float) -> bool:
+    """Whether n units can show anything: flipping n signs gives no p below 2 / 2^n."""
+    return 2.0 ** (1 - n) <= alpha + 1e-12
+
+
+@lru_cache(maxsize=64)
+def detectable(units: Units, alpha: float, power: float = POWER) -> float | None:
+    """The smallest mean difference that so many units, differing as these do, show with this power; None where none can be shown."""
+    if not can_show(units.n, alpha):
+        return None
+    low, at_low, high, at_high = 0.0, alpha, 1.0, 1.0
+    z = z_value(1 - alpha) + NormalDist().inv_cdf(power)
+    guess = z * math.sqrt(units.share * units.square / units.n) / units.size
+    for _ in range(_MOST_GUESSES):
+        guess = guess if low < guess < high else low + (high - low) * min(0.9, max(0.1, (power - at_low) / max(1e-9, at_high - at_low)))
+        found = units.power(guess * units.size, alpha)
+        if abs(found - power) < _CLOSE or high - low < _CLOSE * guess:
+            break
+        low, at_low, high, at_high = (guess, found, high, at_high) if found < power else (low, at_low, guess, found)
+    return guess * units.size
+
+
+@lru_cache(maxsize=64)
+def needed(units: Units, difference: float, alpha: float, power: float = POWER) -> int | None:
+    """How many units, differing as these do, show this mean difference with the power; None for no difference, or above 100 million."""
+    if not difference or not can_show(units.n, alpha):
+        return None
+    share = max(units.share, min(1.0, abs(difference) / units.size))
+    z = z_value(1 - alpha) + NormalDist().inv_cdf(power)
+    start = max(2, math.ceil(z**2 * max(0.0, share * units.square - difference**2) / difference**2))
+    if start > _MOST_UNITS:
+        return None
+    low, high = 1, start
+    while units.power(difference, alpha, high) < power:
+        low, high = high, math.ceil(high * 1.1) + 1
+    while low == 1 and high > 2:
+        lower = max(1, math.floor(high / 1.1) - 1)
+        low, high = (1, lower) if units.power(difference, alpha, lower) >= power else (lower, high)
+    while high - low > max(1, high // 500):
+        middle = (low + high) // 2
+        low, high = (low, middle) if units.power(difference, alpha, middle) >= power else (middle, high)
+    return high
+
+
+def _counts_of(n: int, share: float) -> "tuple[NDArray[Any], NDArray[Any]]":
+    """(how many of n units may differ, the chance of each number): all within ten standard deviations."""
+    import numpy as np
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    around = 10 * math.sqrt(n * share * (1 - share)) + 10
+    counts = np.arange(max(0, math.floor(n * share - around)), min(n, math.ceil(n * share + around)) + 1, dtype=float)
+    logs = gammaln(n + 1) - gammaln(counts + 1) - gammaln(n - counts + 1) + xlogy(counts, share) + xlog1py(n - counts, -share)
+    chances = np.exp(logs)
+    return counts, chances / chances.sum()
+
+
+def _equal_power(n: int, share: float, ahead: float, alpha: float) -> float:
+    """The power of McNemar's exact test, summed over how many units differ and which way."""
+    import numpy as np
+    from scipy.special import bdtr, bdtrik
+
+    counts, chances = _counts_of(n, share)
+    counts, chances = counts[counts > 0], chances[counts > 0]
+    most = np.floor(np.nan_to_num(bdtrik(alpha / 2, counts, 0.5), nan=-1.0)) + 1
+    counts = counts.astype(np.intp)
+    for _ in range(3):
+        # The largest number on the smaller side whose p is at most alpha; -1 where there is none.
+        most = np.where((most >= 0) & (2 * bdtr(np.maximum(most, 0), counts, 0.5) > alpha * (1 + 1e-12)), most - 1, most)
+    inside = np.clip(most, 0, counts)
+    rejects = np.where(most >= 0, bdtr(inside, counts, ahead) + bdtr(inside, counts, 1 - ahead), 0.0)
+    return float((chances * np.minimum(1.0, rejects)).sum())
+
+
+def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, alpha: float) -> float:
+    """The power of the sign-flip test over sets of sizes: in each the chance of a sum beyond the one that its flips call rare."""
+    import numpy as np
+
+    steps, sets, critical, turns = _sets(tuple(sizes), n, share, alpha)
+    shape = np.exp(sets @ np.log(ahead * np.exp(1j * turns * steps[:, None]) + (1 - ahead) * np.exp(-1j * turns * steps[:, None]) + 1e-300))
+    # The inverse transform wants the conjugate: sums run the other way round the circle.
+    sums = np.fft.fftshift(np.fft.irfft(np.conj(shape), _places(turns)), axes=1)
+    above = np.cumsum(sums[:, ::-1], axis=1)[:, ::-1]
+    below = np.cumsum(sums, axis=1)
+    rows, middle = np.arange(len(sets)), _places(turns) // 2
+    ends = np.minimum(critical, middle - 1)
+    shown = np.where(critical < middle, above[rows, middle + ends] + below[rows, middle - ends], 0.0)
+    return float(np.clip(shown, 0, 1).mean())
+
+
+def _places(turns: "NDArray[Any]") -> int:
+    return 2 * (len(turns) - 1)
+
+
+@lru_cache(maxsize=4)
+def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]":
+    """(sizes in steps, how many of each are in each set, the sum each set must reach to be called, the angles of the transform)."""
+    import numpy as np
+
+    units = in_units(sizes, decimals(sizes))
+    n_places = 1 << (2 * n * max(units) + 2).bit_length()
+    if n_places > _N_PLACES:
+        n_places = _N_PLACES
+        step = min(2.1 * n * max(sizes), 20 * math.sqrt(n * mean([size * size for size in sizes]))) / n_places
+        units = [round(size / step) for size in sizes]
+    steps, kind = np.unique(units, return_inverse=True)
+    kinds = _drawn_kinds(np.asarray(sizes), kind, n, share, len(steps))
+    sets = np.stack([(kinds == k).sum(axis=1) for k in range(len(steps))], axis=1).astype(float)
+    turns = 2 * np.pi / n_places * np.arange(n_places // 2 + 1)
+    shape = np.exp(sets @ np.log(np.cos(turns * steps[:, None]) + 0j + 1e-300)).real
+    flips = np.fft.fftshift(np.fft.irfft(shape, n_places), axes=1)
+    tail = np.cumsum(flips[:, ::-1], axis=1)[:, ::-1][:, n_places // 2 :]
+    # The first sum that is rare enough; a set that has none can show nothing.
+    rare = 2 * tail <= alpha + 1e-9
+    reachable = (sets @ steps)[:, None] >= np.arange(n_places // 2)
+    critical = np.where((rare & reachable).any(axis=1), rare.argmax(axis=1), n_places)
+    return steps, sets, critical, turns
+
+
+def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: float, nothing: int) -> "NDArray[Any]":
+    """Sets of n units as the kinds of their sizes, `nothing` where a unit does not differ.
+
+    Of many drawn sets those are taken that stand evenly in the order of the sum of their sizes against its deviation, on which power
+    depends most: so few of them give the mean over all.
+    """
+    import numpy as np
+
+    rng = np.random.default_rng(SEED)
+    differs = rng.random((_N_DRAWN, n), dtype=np.float32) < share
+    drawn = rng.integers(len(sizes), size=(_N_DRAWN, n))
+    values = np.where(differs, sizes[drawn], 0.0)
+    pull = values.sum(axis=1) / np.sqrt(np.maximum(1e-300, (values**2).sum(axis=1)))
+    every = _N_DRAWN // _N_SETS
+    taken = np.argsort(pull, kind="stable")[every // 2 :: every]
+    found: NDArray[Any] = np.where(differs[taken], kind[drawn[taken]], nothing)
+    return found

@@ -1,0 +1,120 @@
+"""Stated power against the simulated power of the tests that judge: the difference that is called detectable is shown in 80 % of draws."""
+
+import math
+from collections.abc import Callable, Sequence
+from itertools import product
+
+import numpy as np
+import pytest
+
+from evalsuite.board.tested_differences import planned
+from evalsuite.stats.power import can_show, detectable, needed, units_of
+from evalsuite.stats.significance import compare_paired
+
+ALPHA = 0.05
+Draw = Callable[[np.random.Generator, int], np.ndarray]
+
+# Five kinds of pairs: how n differences are drawn that a plan is made from.
+KINDS: dict[str, Draw] = {
+    "0/1, few differ": lambda rng, n: (rng.random(n) < 0.15) * rng.choice([1.0, -1.0], n),
+    "0/1, most differ": lambda rng, n: (rng.random(n) < 0.7) * rng.choice([1.0, -1.0], n),
+    "five grades": lambda rng, n: (rng.random(n) < 0.6) * rng.integers(1, 5, n) / 4 * rng.choice([1.0, -1.0], n),
+    "skewed hundredths": lambda rng, n: np.round(rng.beta(0.6, 2, n), 2) * rng.choice([1.0, -1.0], n),
+    "sums of clusters": lambda rng, n: rng.binomial(5, 0.3, n) * rng.choice([1.0, -1.0], n) / 5,
+}
+
+
+def sides_of(apart: np.ndarray) -> tuple[list[float], list[float]]:
+    """Two sides with these differences between them."""
+    return np.maximum(apart, 0).tolist(), np.maximum(-apart, 0).tolist()
+
+
+def simulated(sizes: Sequence[float], share: float, n: int, difference: float, n_draws: int, rng: np.random.Generator) -> float:
+    """The share of draws of n pairs with this mean difference in which our test gives p <= 0.05."""
+    reach = min(1.0, abs(difference) / float(np.mean(sizes)))
+    share = max(share, reach)
+    known: dict[tuple[float, ...], bool] = {}
+    calls = 0
+    for _ in range(n_draws):
+        signs = np.where(rng.random(n) < (1 + reach / share) / 2, 1, -1)
+        apart = np.where(rng.random(n) < share, rng.choice(sizes, n) * signs, 0.0)
+        key = (*np.sort(np.abs(apart)), abs(float(np.round(apart.sum(), 9))))
+        if key not in known:
+            known[key] = compare_paired(*sides_of(apart), alpha=ALPHA).p <= ALPHA
+        calls += known[key]
+    return calls / n_draws
+
+
+def within_two_points(kind: str, n: int, *, n_draws: int) -> None:
+    """Hold the plan of one draw of n pairs to the simulation; more draws where chance alone could explain a miss."""
+    rng = np.random.default_rng([n, list(KINDS).index(kind)])
+    apart = KINDS[kind](rng, n)
+    a, b = sides_of(apart)
+    plan = planned(b, a, alpha=ALPHA)
+    sizes = [abs(value) for value in apart if value] or [1.0]
+    if n < 6:
+        assert (plan.detectable, plan.n_needed) == (None, None)
+        assert simulated(sizes, 1.0, n, float(np.mean(sizes)), 200, rng) == 0
+        return
+    if not any(apart) and "0/1" not in kind:
+        assert plan.detectable is None
+        return
+    assert plan.detectable is not None
+    share = sum(value != 0 for value in apart) / n
+    found = simulated(sizes, share, n, plan.detectable, n_draws, rng)
+    if abs(found - 0.8) > 0.02:
+        found = simulated(sizes, share, n, plan.detectable, 8 * n_draws, rng)
+    assert abs(found - 0.8) <= 0.02, (kind, n, plan, found)
+
+
+@pytest.mark.parametrize(("kind", "n"), [*product(list(KINDS)[:2], (2, 5, 6, 13, 60)), *product(list(KINDS)[2:], (3, 9, 20))])
+def test_the_stated_power_is_the_simulated_power(kind: str, n: int) -> None:
+    """Within 2 points of 80 %, and nothing where the test can show nothing."""
+    within_two_points(kind, n, n_draws=1500)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n", range(2, 61))
+def test_the_stated_power_is_the_simulated_power_at_every_size(kind: str, n: int) -> None:
+    """The same for n = 2 to 60."""
+    within_two_points(kind, n, n_draws=4000)
+
+
+@pytest.mark.parametrize(("n", "share"), [(6, 1.0), (8, 0.5), (11, 0.2)])
+@pytest.mark.parametrize("difference", [0.3, 0.7, 0.95])
+def test_the_power_of_zero_one_scores_is_the_sum_over_all_outcomes(n: int, share: float, difference: float) -> None:
+    """Every number of wins and losses, weighed by its chance and judged by the test itself."""
+    units = units_of([1.0] * round(n * share) + [0.0] * (n - round(n * share)), binary=True)
+    assert units is not None
+    differ = max(units.share, difference)
+    ahead, behind = (differ + difference) / 2, (differ - difference) / 2
+    shown = 0.0
+    for wins, losses in product(range(n + 1), repeat=2):
+        if (ties := n - wins - losses) >= 0:
+            p = compare_paired([1.0] * wins + [0.0] * (n - wins), [0.0] * wins + [1.0] * losses + [0.0] * ties).p
+            chance = math.comb(n, wins) * math.comb(n - wins, losses) * ahead**wins * behind**losses * (1 - differ) ** ties
+            shown += chance * (p <= ALPHA)
+    assert units.power(difference, ALPHA) == pytest.approx(shown, abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_needed_is_enough_and_one_tenth_less_is_not(kind: str) -> None:
+    """The number of instances for a difference has the power, and fewer have less."""
+    apart = KINDS[kind](np.random.default_rng(7), 40)
+    units = units_of(apart.tolist())
+    assert units is not None
+    n = needed(units, 0.2 * units.size, ALPHA)
+    assert n is not None
+    assert units.power(0.2 * units.size, ALPHA, n) >= 0.8 - 0.01
+    assert units.power(0.2 * units.size, ALPHA, round(n * 0.9)) < 0.8
+
+
+def test_many_instances_are_planned_by_the_same_rule() -> None:
+    """A hundred thousand 0/1 pairs: near the normal approximation; nothing to plan for no difference."""
+    units = units_of([1.0] * 10_000 + [-1.0] * 10_000 + [0.0] * 80_000, binary=True)
+    assert units is not None
+    assert detectable(units, ALPHA) == pytest.approx(2.8016 * math.sqrt(0.2 / 100_000), rel=0.02)
+    assert needed(units, 0.004, ALPHA) == pytest.approx((2.8016 / 0.004) ** 2 * 0.2, rel=0.02)
+    assert needed(units, 0.0, ALPHA) is None
+    assert [can_show(n, ALPHA) for n in (1, 5, 6)] == [False, False, True]
