@@ -24,7 +24,7 @@ _VALUES: Final = {
     "instance_id": rf'"({_TEXT}+)"',
     "answer_type": '"(answer|file)"',
     # A path from the root needs a closer look.
-    "answer_or_path": rf'"(?!\\?/|\\u002f)({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
+    "answer_or_path": rf'"(?!\\?/|\\u002[fF])({_TEXT}*(?:\\["\\/bfnrtu]{_TEXT}*)*)"',
 }
 _KINDS: Final = "(answer|file)"
 # Control characters but for the line end, which is counted; and the sign that begins an escape.

@@ -124,7 +124,7 @@ class Databases:
         check_as_of(as_of)
         checks = [(task, check) for task in tasks for check in task.instance.checks if not submitted or is_judged_by(task, check)]
         if not any(query_files(task, check, live=live) or (is_temporal(check) and lacks_gold(task, check)) for task, check in checks):
-            return Living(tasks=tasks)
+            return Living(tasks=tasks, notes=("--live-gold changes nothing: no submitted instance has a gold query",) if live else ())
         computing = LivingGold(
             connections=self.connections(),
             # Of a suite that hides its gold nothing stays behind.

@@ -210,3 +210,23 @@ def test_a_file_above_the_limit_is_not_read_to_hash_it(tmp_path: Path) -> None:
     huge = submission_hash(read_submission(tmp_path))
     (tmp_path / "a" / "r.csv").write_bytes(b"x\n1\n")
     assert submission_hash(read_submission(tmp_path)) != huge
+
+
+@pytest.mark.skipif(os.name != "posix", reason="absolute paths begin with a slash")
+@pytest.mark.parametrize("root", ["{}", "\\/tmp", "\\u002Ftmp"])
+def test_an_absolute_path_into_the_own_folder_is_read_as_a_relative_one(root: str, tmp_path: Path) -> None:
+    """Of every spelling that JSON has for its first slash; texts, and paths that lead elsewhere, stay as they are."""
+    (tmp_path / "sub" / "q1").mkdir(parents=True)
+    place = str(tmp_path / "sub")
+    spelled = place if root == "{}" else root.replace("tmp", place[1:])
+    lines = [f'{{"instance_id": "q1", "answer_type": "{kind}", "answer_or_path": "{spelled}/q1/a/r.csv"}}\n' for kind in ("file", "answer")]
+    listed = f'{{"instance_id": "q1", "answer_type": "files", "answer_or_path": ["{spelled}/q1/r.csv", "{spelled}/q2/r.csv", "x.csv"]}}\n'
+    expected = ["a/r.csv", f"{place}/q1/a/r.csv", ("r.csv", f"{place}/q2/r.csv", "x.csv")]
+    for line, value in zip([*lines, listed], expected, strict=True):
+        (tmp_path / "sub" / METADATA).write_text(line)
+        assert read_submission(tmp_path / "sub").answers["q1"].value == value
+        # Beside lines that are read many at a time.
+        plain = "".join(json.dumps(entry(f"p{i}", "file", "r.csv")) + "\n" for i in range(50))
+        (tmp_path / "sub" / METADATA).write_text(plain + line + plain.replace('"p', '"s'))
+        answers = read_submission(tmp_path / "sub").answers
+        assert (answers["q1"].value, len(answers)) == (value, 101)

@@ -240,10 +240,20 @@ def test_nothing_is_computed_that_no_answer_needs(answer: str | None, place: Pla
     (place.submission / "results_metadata.jsonl").write_text("")
     if answer:
         place.answer(answer, "answer")
-    row, run = place.run("--live-gold", code=0 if answer else 5)
+    row, run = place.run(code=0 if answer else 5)
     assert (row["status"], row["fault"]) == (("submission_fault", "WRONG_ANSWER_TYPE") if answer else ("missing", "MISSING_INSTANCE"))
     assert "living_gold" not in run
     assert run["warnings"] == [] or answer
+
+
+def test_live_gold_without_a_query_is_said(place: Place) -> None:
+    """An option that changes nothing is named among the warnings, and the gold table counts."""
+    place.spec({"func": "table_match", "parameters": {"gold": "gold.csv"}})
+    (place.gold / "q1" / "gold.csv").write_text("region,total\nnorth,40\n")
+    (place.gold / "q1" / "gold.sql").unlink()
+    row, run = place.run("--live-gold")
+    assert (row["score"], row["details"]["gold_from"]) == (1, "file")
+    assert run["warnings"] == ["--live-gold changes nothing: no submitted instance has a gold query"]
 
 
 def test_live_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixture[str]) -> None:
