@@ -190,8 +190,9 @@ def _candidate(base: Side, other: Side, how: PairingOptions, *, n_tests: int) ->
     if not shared and not how.shift:
         raise UsageError(f"{base.label} and {other.label} have no instance in common", hint="compare runs of one suite")
     pairs, how = judged_by(shared, how)
-    ids = [a.instance_id for a, _ in pairs]
-    cluster_of = cluster_of_each(base, how, ids) if pairs else None
+    beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
+    clustered = dict.fromkeys(a.instance_id for a, _ in (*pairs, *beside))
+    cluster_of = cluster_of_each(base, how, list(clustered)) if pairs else None
     groups = base.groups or other.groups
 
     def paired(name: str, chosen: Sequence[Pair], how: PairingOptions = how) -> PairedDifference:
@@ -206,7 +207,6 @@ def _candidate(base: Side, other: Side, how: PairingOptions, *, n_tests: int) ->
     def part(name: str, chosen: Sequence[Pair]) -> PairedDifference:
         return replace(total, name=name) if len(chosen) == len(pairs) else paired(name, chosen)
 
-    beside = [pair for pair in shared if not how.raw and all(raw_value(result) is not None for result in pair)]
     both = paired_instances(shared, groups, how)
     full = Counter((how.value(a) == 1, how.value(b) == 1) for a, b in pairs)
     return Candidate(

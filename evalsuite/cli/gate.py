@@ -65,8 +65,17 @@ def guarded(arguments: list[str], *, ends_process: bool) -> int:
     except Exception as error:  # the gate: an error nobody foresaw is told apart from a user's by its exit code
         if debug:
             raise
+        if damaged := _damaged_run():
+            _complain(damaged, "copy it again, or score the submission again", arguments)
+            return EXIT_USAGE
         _complain(f"internal error: {type(error).__name__}", "run again with --debug and report what it prints", arguments)
         return EXIT_INTERNAL
+
+
+def _damaged_run() -> str:
+    """Which run that the command read is damaged, empty where none is known to be."""
+    history = sys.modules.get("evalsuite.store.history")
+    return history.why_damaged() if history is not None else ""
 
 
 def _stands_nowhere() -> bool:

@@ -125,7 +125,7 @@ def _terminal_sections(record: "Record", *, failures: bool, verbose: bool, durat
     if record.folder is not None:
         # On one line, whatever the width: it is there to be copied.
         yield Section(look="lines", lines=["", f" next: evalsuite {_next_step(record, databases)}"])
-    if warnings := record.run["warnings"]:
+    if warnings := record.run.get("warnings"):
         rest = len(warnings) - MOST_WARNINGS
         more = (f"  ... {rest} more in run.json", "") if rest > 0 else ("",)
         yield Section(
@@ -234,8 +234,8 @@ def _number_lines(record: "Record") -> Iterator[tuple[str, str]]:
     if judge := record.run.get("judge"):
         yield "judge", judge_words(judge)
     yield "signature", str(record.run["signature"])
-    isolation = str(record.run["receipt"]["isolation"])
-    yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
+    if isolation := str((record.run.get("receipt") or {}).get("isolation", "")):
+        yield "isolation", f"{isolation}: no walls, for submissions you trust" if isolation == "none" else isolation
     yield "saved", str(record.folder) if record.folder is not None else "not saved"
 
 

@@ -5,14 +5,14 @@ import json
 import os
 import re
 import shutil
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import UsageError, did_you_mean
-from evalsuite.store.run_files import read_json, read_results, write_atomically
+from evalsuite.store.run_files import is_intact, read_json, read_results, write_atomically
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission
 from evalsuite.store.unit_files import UNITS
 from evalsuite.types import Result
@@ -27,9 +27,8 @@ LONGEST = 20_000
 # What else a run writes into its folder, and the key of run.json that says so: tables of queries, gold that a query gave.
 _OWN_FOLDERS = {"sql": "executed", "living_gold": "gold"}
 _SIGNATURE = "signature.json"
-# The form of a run.json, as far as all who show runs count on it.
-_OBJECTS = ("gold", "submission", "summary", "options", "metadata", "groups", "receipt", "corrections")
-_NUMBERS = ("score", "official", "strict", "n_gold", "n_judged", "n_submitted")
+# The folders that were read last, by which a failure is told from one of ours.
+_read_last: deque[Path] = deque(maxlen=100)
 # What a run may say of its model, beside any other key.
 METADATA_KEYS = ("model_name", "model_version", "foundation_model", "prompt_template", "description")
 
@@ -73,8 +72,11 @@ def read_run(folder: Path) -> RunEntry | None:
     """The run in a folder, None where there is no finished one, and where `run.json` has not the form of a run."""
     if not holds_run(folder) or not (folder / RESULTS).exists():
         return None
+    from evalsuite.store.run_form import why_no_run
+
+    _read_last.append(folder)
     run, tags = read_run_file(folder), read_json(folder / TAGS)
-    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if _is_run(run) else None
+    return RunEntry(folder=folder, run=run, tags=tuple(map(str, tags)) if isinstance(tags, list) else ()) if not why_no_run(run) else None
 
 
 def read_run_file(folder: Path) -> Any:
@@ -85,16 +87,24 @@ def read_run_file(folder: Path) -> Any:
         return msgspec.json.decode((folder / RUN).read_bytes())
     except (OSError, RecursionError):
         return None
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, UnicodeDecodeError):
         # What Python's own reader is more lenient about.
         return read_json(folder / RUN)
 
 
-def _is_run(run: Any) -> bool:
-    if not isinstance(run, dict) or not all(isinstance(run.get(key, {}), dict) for key in _OBJECTS):
-        return False
-    numbers = [run.get("summary", {}).get(key) for key in _NUMBERS] + [run.get("gold", {}).get("n_instances")]
-    return all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in numbers)
+def why_damaged() -> str:
+    """Which of the runs that this process read last is not what was written, by its seal; empty where none is, or none has a seal.
+
+    Asked where what was read of runs made a command fail.
+    """
+    for folder in reversed(_read_last):
+        try:
+            intact = is_intact((folder / RUN).read_bytes(), (folder / RESULTS).read_bytes())
+        except OSError:
+            continue
+        if intact is not None and not all(intact):
+            return f"{folder} is damaged: {RESULTS if intact[0] else RUN} is not what was written"
+    return ""
 
 
 def part_asked_for(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -140,6 +150,12 @@ def one_run(name: str, root: Path = RUNS_FOLDER) -> RunEntry:
     if entry is not None:
         return entry
     refuse_submission(Path(name))
+    from evalsuite.store.run_form import why_no_run
+
+    for folder in (Path(name), root / name):
+        if holds_run(folder):
+            why = why_no_run(read_run_file(folder)) if (folder / RESULTS).exists() else f"there is no {RESULTS}"
+            raise UsageError(f"no finished run {name!r}: it is damaged, {why}", hint="copy it again, or score the submission again")
     known = [entry.name for entry in _all(root)]
     raise UsageError(f"no finished run {name!r}", hint=did_you_mean(name, known[-20:]) if known else f"no runs in {root}")
 

@@ -71,10 +71,35 @@ def _results_of(lines: Iterable[str], path: Path) -> Iterator[Result]:
     for number, line in enumerate(lines, 1):
         try:
             result = result_of(line)
+            _check_details(result)
         except (ValueError, TypeError):
             hint = "the file is damaged or half copied: copy it again, or score the submission again"
             raise OutputError(f"{path}:{number}: no result that a run wrote", hint=hint) from None
         yield result
+
+
+def _check_details(result: Result) -> None:
+    """Raise ValueError where a detail that readers rely on is of another type than runs write."""
+    import msgspec
+
+    from evalsuite.store.run_form import Details
+
+    try:
+        if (text := result.details_text) is not None:
+            _details_decoder()(text)
+        else:
+            msgspec.convert(result.details, Details)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from None
+
+
+@cache
+def _details_decoder() -> Callable[[bytes], Any]:
+    import msgspec
+
+    from evalsuite.store.run_form import Details
+
+    return msgspec.json.Decoder(Details).decode
 
 
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
@@ -88,18 +113,15 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         # All of it, for the details are read by others, later.
         line = line.decode()
     try:
-        said = _line_decoder()(line)
+        said, text = _line_decoder()(line), None
     except RecursionError:
         raise ValueError("the line nests too deep") from None
     except msgspec.DecodeError:
-        # A line that is no strict JSON (NaN), or not whole.
-        result = Result(**json.loads(line))
-        if instance_id not in (None, result.instance_id):
-            raise ValueError("the line of another instance") from None
-        return result
+        # A line that is no strict JSON: NaN, of which nothing but details may be.
+        said, text = _lenient_line(line)
     if instance_id not in (None, said.instance_id):
         raise ValueError("the line of another instance")
-    text = bytes(said.details)
+    text = bytes(said.details) if text is None else text
     return Result(
         instance_id=instance_id or said.instance_id,
         # The words of a hundred thousand results are held once.
@@ -110,7 +132,7 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         scorer=None if said.scorer is None else sys.intern(said.scorer),
         reason=_once(said.reason),
         fault=None if said.fault is None else sys.intern(said.fault),
-        details=_once(text) if text.startswith(b"{") else json.loads(text),  # type: ignore[arg-type]
+        details=_once(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
         seconds=said.seconds,
         digests=said.digests or _NONE,
     )
@@ -131,11 +153,23 @@ def _line_decoder() -> Callable[[str], Any]:
     """What reads a line of the very keys and kinds that a run writes."""
     import msgspec
 
-    kinds: dict[str, Any] = dict.fromkeys(("score", "official", "strict"), int | float | None)
-    kinds |= {"instance_id": str, "status": str, "scorer": str | None, "reason": str, "fault": str | None}
-    fields: list[Any] = [(key, kinds[key]) for key in _BEFORE_DETAILS]
-    fields += [("details", msgspec.Raw), ("seconds", int | float), ("digests", dict[str, str] | None, None)]
-    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, forbid_unknown_fields=True)).decode
+    from evalsuite.store.run_form import Line
+
+    return msgspec.json.Decoder(Line).decode
+
+
+def _lenient_line(line: str) -> tuple[Any, Any]:
+    """(the line of a run, its details) as Python's own reader has them. Raises ValueError."""
+    import msgspec
+
+    try:
+        whole = json.loads(line)
+        details = whole.pop("details", {}) if isinstance(whole, dict) else None
+        if not isinstance(details, dict):
+            raise ValueError("not the line of a result")
+        return _line_decoder()(json.dumps({"details": {}, "seconds": 0.0, **whole})), details
+    except (RecursionError, msgspec.DecodeError) as error:
+        raise ValueError(str(error)) from None
 
 
 def read_json(path: Path) -> Any:

@@ -1,0 +1,84 @@
+"""A damaged run costs one line: whatever reads runs names it or leaves it out, and goes on with the others."""
+
+import contextlib
+import io
+import os
+import random
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from evalsuite.cli import main
+from tests.attacks.damage import command_lines, damaged, make_runs
+from tests.conftest import made_once
+
+N_SLOW = int(os.environ.get("EVALSUITE_FUZZ", "10000"))
+BATCH = 50
+# What no seal has to tell from a mistake of ours: no number, key or type that a run may hold leads here.
+INTERNAL = ("internal error", "Traceback")
+
+
+@pytest.fixture
+def place(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that holds two whole runs and what they scored."""
+
+    def make(folder: Path) -> None:
+        with monkeypatch.context() as there:
+            there.chdir(folder)
+            make_runs(folder)
+
+    whole = made_once(tmp_path_factory, "whole_runs", make)
+    for name in ("gold", "answers"):
+        (tmp_path / name).symlink_to(whole / name)
+    (tmp_path / "whole").symlink_to(whole / "runs")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def called(line: Sequence[str]) -> tuple[int, str, str]:
+    """(exit code, stdout, stderr) of a command in this process."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(list(line))
+    return code, out.getvalue(), err.getvalue()
+
+
+def look_at(place: Path, seed: int, n: int, n_more: int) -> None:
+    """Damage n copies of a run, and call what reads many runs on all of them, `report` on each, and some other commands on some."""
+    rng, runs = random.Random(seed), place / f"runs{seed}"
+    runs.mkdir()
+    names = {f"2026{at:04}-000000-bad": "" for at in range(n)}
+    for name in names:
+        names[name] = damaged(runs / name, place / "whole" / "first", rng)
+    folders = [f"runs{seed}/{name}" for name in names]
+    every = [["runs", "list", "--runs", runs.name], ["sql", "select * from runs left join results using (run)", "--runs", runs.name]]
+    every.append(["leaderboard", "whole/first", *folders, "--gold", "gold", "--force"])
+    for line in every:
+        code, out, err = called(line)
+        assert code in (0, 1, 4), (line[:1], seed, err)
+        assert len(err.splitlines()) <= 2, (line[:1], seed, err)
+        assert out
+    for name, folder in zip(names, folders, strict=True):
+        code, _, err = called(["report", folder])
+        assert code in (0, 2), (seed, names[name], err)
+        assert not any(word in err for word in (*INTERNAL, "is not what was written")), (seed, names[name], err)
+        assert len(err.splitlines()) <= 2, (seed, names[name], err)
+    for _ in range(n_more):
+        name = rng.choice(list(names))
+        line = rng.choice(list(command_lines(f"runs{seed}/{name}")))
+        code, _, err = called(line)
+        assert code in (0, 1, 2, 4, 5), (seed, names[name], line, err)
+        assert not any(word in err for word in INTERNAL), (seed, names[name], line, err)
+
+
+def test_a_damaged_run_is_one_line(place: Path) -> None:
+    """40 damaged runs: no command ends in an internal error, and those of many runs show the others."""
+    look_at(place, 1, 40, 4)
+
+
+@pytest.mark.slow
+def test_ten_thousand_damaged_runs(place: Path) -> None:
+    """10,000 of them (EVALSUITE_FUZZ)."""
+    for seed in range(100, 100 + N_SLOW // BATCH):
+        look_at(place, seed, BATCH, 10)
