@@ -82,13 +82,13 @@ def _check_details(result: Result) -> None:
     """Raise ValueError where a detail that readers rely on is of another type than runs write."""
     import msgspec
 
-    from evalsuite.store.run_form import Details
+    from evalsuite.store.run_form import details_form
 
     try:
         if (text := result.details_text) is not None:
             _details_decoder()(text)
         else:
-            msgspec.convert(result.details, Details)
+            msgspec.convert(result.details, details_form())
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
@@ -97,9 +97,9 @@ def _check_details(result: Result) -> None:
 def _details_decoder() -> Callable[[bytes], Any]:
     import msgspec
 
-    from evalsuite.store.run_form import Details
+    from evalsuite.store.run_form import details_form
 
-    return msgspec.json.Decoder(Details).decode
+    return msgspec.json.Decoder(details_form()).decode
 
 
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
@@ -153,9 +153,9 @@ def _line_decoder() -> Callable[[str], Any]:
     """What reads a line of the very keys and kinds that a run writes."""
     import msgspec
 
-    from evalsuite.store.run_form import Line
+    from evalsuite.store.run_form import line_form
 
-    return msgspec.json.Decoder(Line).decode
+    return msgspec.json.Decoder(line_form()).decode
 
 
 def _lenient_line(line: str) -> tuple[Any, Any]:
