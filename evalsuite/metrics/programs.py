@@ -65,8 +65,8 @@ class PythonUnitTesting(Metric):
             if ended.how == "unknown":
                 unknown = unknown or f"test {place} cannot be run in a process apart from the program: {ended.why}"
             elif ended.how != "passed":
-                details = {"category": "fail", "ended": ended.how, "test": place} | ({"why": ended.why} if ended.why else {})
-                return Measure(value=0.0, details=details)
+                reason = f"test {place} {ended.why}" if ended.why else ""
+                return Measure(value=0.0, reason=reason, details={"category": "fail", "ended": ended.how, "test": place})
         if unknown:
             fault = Fault(code="NO_JAIL", detail=unknown)
             return Measure(value=None, reason=describe(fault), fault=fault)
