@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 POWER = 0.8
 MOST_EXACT = 500
 _N_DRAWN, _N_SETS = 4096, 128
-_N_PLACES = 2048
+_N_PLACES, _FEW = 2048, 32
 _MOST_UNITS = 100_000_000
 _CLOSE, _MOST_GUESSES = 0.001, 16
 # From so many standard deviations on, the sum of what differs is always called.
@@ -143,7 +143,7 @@ def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, al
     """The power of the sign-flip test over sets of sizes: in each the chance of a sum beyond the one that its flips call rare."""
     import numpy as np
 
-    steps, sets, critical, turns = _sets(tuple(sizes), n, share, alpha)
+    steps, sets, critical, turns, weights = _sets(tuple(sizes), n, share, alpha)
     shape = np.exp(sets @ np.log(ahead * np.exp(1j * turns * steps[:, None]) + (1 - ahead) * np.exp(-1j * turns * steps[:, None]) + 1e-300))
     # The inverse transform wants the conjugate: sums run the other way round the circle.
     sums = np.fft.fftshift(np.fft.irfft(np.conj(shape), _places(turns)), axes=1)
@@ -152,7 +152,7 @@ def _graded_power(sizes: Sequence[float], n: int, share: float, ahead: float, al
     rows, middle = np.arange(len(sets)), _places(turns) // 2
     ends = np.minimum(critical, middle - 1)
     shown = np.where(critical < middle, above[rows, middle + ends] + below[rows, middle - ends], 0.0)
-    return float(np.clip(shown, 0, 1).mean())
+    return float(np.clip(shown, 0, 1) @ weights)
 
 
 def _places(turns: "NDArray[Any]") -> int:
@@ -160,8 +160,8 @@ def _places(turns: "NDArray[Any]") -> int:
 
 
 @lru_cache(maxsize=4)
-def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]":
-    """(sizes in steps, how many of each are in each set, the sum each set must reach to be called, the angles of the transform)."""
+def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tuple[NDArray[Any], ...]":
+    """(sizes in steps, how many of each are in each set, the sum each set must reach to be called, the transform's angles, weights)."""
     import numpy as np
 
     units = in_units(sizes, decimals(sizes))
@@ -181,7 +181,21 @@ def _sets(sizes: tuple[float, ...], n: int, share: float, alpha: float) -> "tupl
     rare = 2 * tail <= alpha + 1e-9
     reachable = (sets @ steps)[:, None] >= np.arange(n_places // 2)
     critical = np.where((rare & reachable).any(axis=1), rare.argmax(axis=1), n_places)
-    return steps, sets, critical, turns
+    return steps, sets, critical, turns, _weights(sets.sum(axis=1).astype(int), n, share)
+
+
+def _weights(n_differ: "NDArray[Any]", n: int, share: float) -> "NDArray[Any]":
+    """The weight of each set: of few units how many differ decides most, so that each number of them has exactly its chance."""
+    import numpy as np
+
+    if n > _FEW:
+        return np.full(len(n_differ), 1 / len(n_differ))
+    counts, chances = _counts_of(n, share)
+    chance_of = np.zeros(n + 1)
+    chance_of[counts.astype(int)] = chances
+    weights: NDArray[Any] = chance_of[n_differ] / np.bincount(n_differ, minlength=n + 1)[n_differ]
+    weights /= weights.sum()
+    return weights
 
 
 def _drawn_kinds(sizes: "NDArray[Any]", kind: "NDArray[Any]", n: int, share: float, nothing: int) -> "NDArray[Any]":
