@@ -3,7 +3,8 @@
 The equality of two cells is `equal`; `key` gives a hashable form for the cells whose equality is plain (everything but decimals).
 - null words in any case are null; null equals only null.
 - `true` and `false` are the integers 1 and 0.
-- numbers are equal as `numbers` says. Groups of thousands and one currency sign are read away; 007 is text. `%` is text, unless the
+- numbers are equal as `numbers` says. Groups of thousands (by commas, apostrophes, spaces) and one currency sign are read away, brackets
+  and dashes before a number are a minus; 007 is text. `%` is text, unless the
   check says `percentage`: then a cell may be a percent figure or a share, one reading for a whole column (`in_reading`).
 - infinities equal themselves. ISO dates and timestamps are instants (naive = UTC). Text is stripped and NFC; its case counts.
 """
@@ -30,7 +31,14 @@ _INSTANT: Final = re.compile(
 )
 _LONGEST_NUMBER = 400
 _CURRENCY: Final = "$€£¥"
-_WRITTEN: Final = re.compile(rf"([+-]?)[{_CURRENCY}]?((?:[1-9][0-9]{{0,2}}(?:,[0-9]{{3}})+|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)")
+_MINUS: Final = "-\u2012\u2013\u2212"
+_SPACES: Final = " \u00a0\u2009\u202f"
+_GROUPED: Final = rf"[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:['\u2019][0-9]{{3}})+|(?:[{_SPACES}][0-9]{{3}})+)"
+_AMOUNT: Final = rf"((?:{_GROUPED}|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
+_WRITTEN: Final = re.compile(rf"([+{_MINUS}]?)[{_CURRENCY}]?{_AMOUNT}")
+# As accountants write a negative amount.
+_IN_BRACKETS: Final = re.compile(rf"(\()[{_CURRENCY}]?{_AMOUNT}\)")
+_PARTING: Final = re.compile(rf"[,'\u2019{_SPACES}]")
 
 Reading = Literal["figure", "share"]
 
@@ -61,7 +69,7 @@ def _cell_of(text: str, percentage: bool) -> Cell:
     first = text[0]
     if percentage and text[-1] == "%" and (figure := _finite(_number_or_text(text[:-1].rstrip()))) is not None:
         return Percent(figure, number_of(exact_of(figure).scaleb(-2)))
-    if (first.isascii() and (first.isdigit() or first in "+-.")) or first in _CURRENCY:
+    if (first.isascii() and (first.isdigit() or first in "+-.(")) or first in _CURRENCY or first in _MINUS:
         return _number_or_text(text)
     lowered = text.lower()
     if lowered == "true" or lowered == "false":
@@ -75,8 +83,8 @@ _known: Final = lru_cache(maxsize=1 << 14)(_cell_of)
 
 
 def is_written_form(text: str) -> bool:
-    """Whether the text of a number shows groups of thousands or a currency sign."""
-    return "," in text or text.lstrip("+-")[:1] in tuple(_CURRENCY)
+    """Whether the text of a number shows groups of thousands, a currency sign, brackets or another sign than a hyphen."""
+    return _PARTING.search(text) is not None or text.lstrip("+-")[:1] in tuple(_CURRENCY + "(" + _MINUS)
 
 
 def read_native(value: Any) -> Cell:
@@ -163,8 +171,9 @@ def _number_or_text(text: str) -> Cell:
             return int(text)
         if _DECIMAL.fullmatch(text):
             return _number(Decimal(text))
-        if (written := _WRITTEN.fullmatch(text)) is not None:
-            return _number_or_text(written[1] + written[2].replace(",", ""))
+        if (written := _WRITTEN.fullmatch(text) or _IN_BRACKETS.fullmatch(text)) is not None:
+            sign = written[1] if written[1] in ("", "+") else "-"
+            return _number_or_text(sign + _PARTING.sub("", written[2]))
     if text.lower() in _INFINITY:
         return ("inf", _INFINITY[text.lower()])
     instant = _INSTANT.fullmatch(text)

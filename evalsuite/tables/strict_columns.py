@@ -16,8 +16,8 @@ from evalsuite.types import Table
 
 PerColumn = float | Mapping[str, float] | None
 
-# Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, a single letter, digits; folded as below.
-_MADE: Final = re.compile(r"[a-z]?|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
+# Names that engines and frames make up: `f0_`, `_c1`, `col2`, `?column?`, `Unnamed: 3`, digits; folded as below.
+_MADE: Final = re.compile(r"|\?column\?|(?:[cfvx]|col|column|field|var|expr\$?|unnamed:|\$)?[0-9]+")
 _BETWEEN: Final = re.compile(r"[\s_-]")
 
 

@@ -10,14 +10,15 @@ from decimal import Decimal
 from typing import Final
 
 from evalsuite.texts.characters import digits_only, is_joined
+from evalsuite.texts.number_reading import sign_in_words
 
 _PLAIN: Final = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
-_GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212]?)(?P<digits>{_PLAIN})\s*")
+_GOLD: Final = re.compile(rf"\s*(?P<sign>[-+\u2212\u2013]?)(?P<digits>{_PLAIN})\s*")
 # A run of digits with all that may belong to it; which part of it is a token is decided by what stands around.
 _RUN: Final = re.compile(r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)?|(?<![\w.])\.\d+")
 _NEXT_GROUP: Final = re.compile(r"[^\S\n\t](\d{3})(?!\d)")
 _TOKEN: Final = re.compile(rf"{_PLAIN}|\.[0-9]+")
-_MINUS: Final = frozenset("-\u2212")
+_MINUS: Final = frozenset("-\u2212\u2012\u2013")
 _DASHES: Final = "-\u2010\u2011\u2012\u2013\u2014\u2212"
 # Between a digit and a letter or digit these make something larger of both.
 _JOINING: Final = frozenset(":/&@^'\u2019." + _DASHES)
@@ -68,7 +69,7 @@ def _sign_before(text: str, start: int) -> str | None:
     before, earlier = near[-1:], near[-2:-1]
     if is_joined(before, text[start]) or _SPACED_RANGE_BEFORE.search(near) or (before in _JOINING and earlier.isalnum()):
         return None
-    return before if before in _MINUS else ""
+    return "-" if before in _MINUS or sign_in_words(near) else ""
 
 
 def _goes_on(text: str, end: int) -> bool:

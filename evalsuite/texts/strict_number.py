@@ -39,6 +39,7 @@ HUNDREDFOLD_TOL: Final = Decimal("1e-6")
 DEFAULT_PRECISION: Final = 4
 MAX_LISTED: Final = 5
 _MOST_TRIED: Final = 50
+_LONGEST_GROUP: Final = 3
 # Without decimals a number is gold's rounding only from so many digits on: 20 is no 19.6.
 WHOLE_ROUNDING: Final = 1000
 
@@ -63,7 +64,8 @@ def match_number_strictly(
     given = abs_tol is not None or rel_tol is not None or precision != DEFAULT_PRECISION
     distance = abs_tol if abs_tol is not None else 10.0 ** -max(precision, -MOST_PLACES) if precision != DEFAULT_PRECISION else 0.0
     near = _Nearness(percentage=percentage, own=Tolerance(abs=distance, rel=rel_tol or 0.0, own=given))
-    found = _with_years(list(find_numbers(answer)), golds)
+    short = frozenset(text for g in golds if len(text := str(exact_of(g))) <= _LONGEST_GROUP)
+    found = _with_years(list(find_numbers(answer, short)), golds)
     if not found:
         return Strict(value=0.0, reason="no number in the answer", kind="no number")
     named = {exact_of(g): [item for item in found if near.names(item, g)] for g in golds}
@@ -131,8 +133,9 @@ class _Nearness:
     def in_form(self, item: Found, form: int | Number, gold: int | Number) -> bool:
         """Whether the number is this form of gold: as it is written within noise or a rounding, scaled (`1.2 million`) exactly."""
         written = item.readings[0]
-        plainly = _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
-        return plainly or any(exact_of(form) == exact_of(scaled) for scaled in item.readings[1:]) or self.within_own(item, form)
+        if any(exact_of(form) == exact_of(reading) for reading in item.readings) or self.within_own(item, form):
+            return True
+        return not item.is_scaled and _is_near(_shifted(form, item.shift), _shifted(written, item.shift), rounding=not is_whole(gold))
 
     def within_own(self, item: Found, form: int | Number) -> bool:
         """Whether a reading is within the check's own tolerance."""

@@ -28,6 +28,11 @@ def number(**parameters: Any) -> Plant:
     return lambda made: made.parameters("n1").update(parameters)
 
 
+def percent_question(made: Made) -> None:
+    """A question that asks the number check for a percentage."""
+    made.entries["n1"]["question"] = "What percentage of orders was returned?"
+
+
 def table(**parameters: Any) -> Plant:
     """Other parameters for the table check."""
     return lambda made: made.parameters("c1").update(parameters)
@@ -157,6 +162,7 @@ PLANTED: list[tuple[str, Plant, str]] = [
     ("two numbers within the tolerance", number(gold=[1.5, 1.55], precision=1, conj="or"), "golds-in-tolerance"),
     ("precision in whole numbers", number(precision=-1), "coarse-precision"),
     ("a negative number", number(gold=-3.2), "negative-number"),
+    ("a percentage asked for", percent_question, "percentage-missing"),
     ("percentage of 0", number(gold=0, percentage=True), "percentage-zero"),
     ("percentage and", number(gold=[0.25, 0.75], percentage=True, conj="and"), "percentage-and"),
     ("percentage over 100", number(gold=1750, percentage=True), "percentage-large"),

@@ -87,6 +87,18 @@ def test_own_tolerances_equal_the_model(case: tuple[list[list[str]], list[list[s
     assert strict(gold, predicted, ordered, **tolerance) == strict_table.score_tables(gold, predicted, ordered, **tolerance)
 
 
+@pytest.mark.parametrize(
+    ("header", "expected"),
+    [(["city", "x", "n"], 0), (["city", "n", "x"], 1), (["city", "a", "b"], 1), (["city", "x", "b"], 1), (["city", "X ", "N"], 0)],
+)
+def test_a_header_of_one_letter_is_a_label_where_both_tables_use_it(header: list[str], expected: int) -> None:
+    """`n` and `x` name the columns of gold; where they stand over each other's values the answer is wrong."""
+    columns = (["Oslo", "Rome"], ["-9", "3"], ["21", "35"])
+    gold = Table(header=("city", "n", "x"), columns=columns, n_rows=2, name="gold.csv")
+    answer = Table(header=tuple(header), columns=columns, n_rows=2, name="t.csv")
+    assert judge_table(answer, gold).value == expected
+
+
 @settings(max_examples=300, deadline=None)
 @given(cases(), st.booleans(), st.data())
 def test_labels_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:

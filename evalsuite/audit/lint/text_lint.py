@@ -1,5 +1,6 @@
 """Lint of text golds: what matches too much, and what can never match."""
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from itertools import combinations
@@ -13,6 +14,10 @@ SHORT = 2
 LONG = 200
 LONGEST_NUMBER = 4
 QUESTIONS = ("instruction", "question", "prompt")
+# A percentage that is asked for, and not one that the question names itself ("a 10% discount", "5 percentage points").
+_PERCENT = re.compile(r"(?P<amount>\d\s*)?(?:%|\bper\s?cent\b|\bpercentages?\b(?!\s+points?\b))", re.IGNORECASE)
+# The question says which form it wants.
+_FORM_NAMED = re.compile(r"\b(?:in|as)\s+(?:a\s+)?(?:%|per\s?cent|percentages?|fraction|share)|\(%\)", re.IGNORECASE)
 _HIDDEN = ("Cf", "Cc", "Zl", "Zp", "Co", "Cn")
 
 
@@ -50,12 +55,16 @@ def find_golds_in_question(spot: Spot) -> Iterator[Found]:
     """A gold that stands in the question: repeating the question is enough."""
     if spot.check.scorer != "string_match":
         return
-    question = " ".join(str(spot.instance.extra.get(key, "")) for key in QUESTIONS).lower()
+    question = _question(spot).lower()
     inside = [gold for gold in golds_of(spot) if gold.lower() in question]
     needed = len(golds_of(spot)) if spot.check.parameters.get("conj") == "and" else 1
     if inside and len(inside) >= needed and not any(item.lower() in question for item in _excluded(spot)):
         message = f"gold {inside[0]!r} stands in the question: an answer that repeats the question is right"
         yield spot.finding("gold-in-question", message, hint="exclude the other candidates, or ask so that the answer is not named")
+
+
+def _question(spot: Spot) -> str:
+    return " ".join(str(said.get(key, "")) for said in (spot.instance.extra, spot.instance.asked) for key in QUESTIONS)
 
 
 def find_excluded_golds(spot: Spot) -> Iterator[Found]:
@@ -171,6 +180,19 @@ def find_odd_percentages(spot: Spot) -> Iterator[Found]:
         yield spot.finding("percentage-large", message, hint="is it a percentage at all?")
 
 
+def find_missing_percentage(spot: Spot) -> Iterator[Found]:
+    """A question that asks for a percentage, where the check says nothing of it: 12.5, 0.125 and 12.5% are then different answers."""
+    if spot.check.scorer not in ("number_match", "table_match") or "percentage" in spot.check.parameters:
+        return
+    question = _question(spot)
+    if any(not match["amount"] for match in _PERCENT.finditer(question)):
+        message = "the question asks for a percentage, and the check has no percentage: a share and percent are not one answer"
+        hint = "set percentage: true, or percentage: false where the question says which form it wants"
+        is_open = spot.check.scorer == "number_match" and _FORM_NAMED.search(question) is None
+        severity: Severity = "warning" if is_open else "note"
+        yield spot.finding("percentage-missing", message, hint=hint, severity=severity)
+
+
 PER_CHECK = {
     "short-gold": Kind("note", find_short_golds, "a text gold of one or two characters stands inside other words"),
     "number-as-text": Kind("note", find_short_golds, "a number is looked for as text"),
@@ -186,6 +208,7 @@ PER_CHECK = {
     "golds-in-tolerance": Kind("warning", find_swallowed_numbers, "two golds within the tolerance of one another"),
     "coarse-precision": Kind("warning", find_swallowed_numbers, "a precision that accepts whole numbers beside gold"),
     "negative-number": Kind("note", find_negative_numbers, "a negative number, whose sign the official rules do not read"),
+    "percentage-missing": Kind("warning", find_missing_percentage, "the question asks for a percentage, and the check has no `percentage`"),
     "percentage-zero": Kind("warning", find_odd_percentages, "`percentage` for a gold of 0"),
     "percentage-and": Kind("warning", find_odd_percentages, "`percentage` with `conj: and` asks for both forms of each gold"),
     "percentage-large": Kind("warning", find_odd_percentages, "`percentage` for a gold over 100"),

@@ -1,0 +1,51 @@
+"""Every text of the labelled table: what a careful judge says of it is what strict says."""
+
+import json
+from typing import Any
+
+import pytest
+
+from evalsuite.tables.strict_cells import equal, read_text
+from evalsuite.texts.numbers import Tolerance
+from evalsuite.texts.strict_number import match_number_strictly
+from evalsuite.texts.text_rules import match_text_strictly
+from tests.texts.written_numbers import ANSWERS, CELLS
+
+TEXTS = [(gold, text, value) for gold, sides in ANSWERS.items() for value, texts in zip((1, 0), sides, strict=True) for text in texts]
+
+
+def test_the_table_is_large_enough() -> None:
+    """At least 150 texts, right and wrong ones beside each gold."""
+    assert len(set(TEXTS)) >= 150
+    assert all(right and wrong for right, wrong in ANSWERS.values())
+
+
+@pytest.mark.parametrize(("gold", "text", "value"), TEXTS)
+def test_a_number_in_an_answer(gold: Any, text: str, value: int) -> None:
+    """The strict verdict on the text."""
+    listed = isinstance(gold, str) and gold.startswith("[")
+    verdict = match_number_strictly(text, json.loads(gold) if listed else gold, conj="and" if listed else "or")
+    assert verdict.value == value, verdict.reason
+
+
+@pytest.mark.parametrize(("gold", "right", "wrong"), CELLS)
+def test_a_number_in_a_cell(gold: str, right: list[str], wrong: list[str]) -> None:
+    """Cells that are the gold cell, and cells that are not."""
+    told = {text: equal(read_text(gold), read_text(text), Tolerance()) for text in [*right, *wrong]}
+    assert told == {text: text in right for text in told}
+
+
+@pytest.mark.parametrize("text", ["room 42A", "42A", "It is 42A."])
+def test_a_name_with_a_letter_is_a_text(text: str) -> None:
+    """`42A` is no quantity, but a gold text that it names."""
+    assert match_text_strictly(text, "42A").value == 1
+    assert match_text_strictly(text, "42").value == 0
+
+
+@pytest.mark.parametrize(
+    ("gold", "text", "value"),
+    [("-3.2", "–3.2", 1), ("3.2", "–3.2", 0), ("-3.2", "minus 3.2", 1), ("3.2", "minus 3.2", 0), ("42", "$42k", 0), ("10", "10 000", 0)],
+)
+def test_a_text_gold_that_is_a_number(gold: str, text: str, value: int) -> None:
+    """A number looked for as text has the signs of a number."""
+    assert match_text_strictly(text, gold).value == value
