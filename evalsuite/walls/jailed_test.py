@@ -96,6 +96,8 @@ class TestSide:
         found = list(self._state.news())
         space = vars(self.space)
         for name in self._program_names():
+            if name in self.names.imported and not _is_of_library(space.get(name)):
+                continue
             if name in space and self._set.get(name, space) is not space[name] and space[name] is not self._given.get(name, space):
                 self._set[name] = space[name]
                 found.append(("name", (name, space[name])))
@@ -107,8 +109,7 @@ class TestSide:
     @functools.cache  # noqa: B019 - one of these lives as long as its process
     def _program_names(self) -> list[str]:
         patched = re.findall(r"__main__\.(\w+)", self.names.text)
-        imported = {name for name in self.names.bound if isinstance(vars(self.space).get(name), types.ModuleType)}
-        return sorted({*self.names.set_for_program(), *patched, *imported})
+        return sorted({*self.names.set_for_program(), *patched, *self.names.imported})
 
     def hear(self, name: str, value: Any) -> None:
         """A name of the program has another value; the test's own value of that name stays."""
@@ -181,6 +182,11 @@ class TestSide:
         self.give_up(
             f"the test gives the program an object of {kind.__module__}.{kind.__qualname__}, which cannot leave the test's process"
         )
+
+
+def _is_of_library(value: Any) -> bool:
+    """Whether a value is a module, or a function or class of one: a program may use what its test imports."""
+    return isinstance(value, types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type)
 
 
 def _is_of_test(kind: type) -> bool:

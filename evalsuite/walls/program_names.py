@@ -26,6 +26,7 @@ class TestNames:
         self.text, self.tree = text, ast.parse(text)
         table = symtable.symtable(text, "<test>", "exec")
         self.bound = {one.get_name() for one in table.get_symbols() if one.is_assigned() or one.is_imported() or one.is_namespace()}
+        self.imported = {one.get_name() for one in table.get_symbols() if one.is_imported()}
         self.read = set(_names_read(table))
         self.free = self.read - self.bound
 
@@ -93,7 +94,7 @@ class TestNames:
 
     def set_for_program(self) -> set[str]:
         """Names that the test sets and never reads: nothing but the program can use them. What it also reads stays with the test."""
-        return {one for one in self.bound if one not in self.read and one not in self._defined()}
+        return self.bound - self.read - self.imported - self._defined()
 
     def _defined(self) -> set[str]:
         kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)

@@ -71,6 +71,9 @@ class RemoteClass(type):
     def __setattr__(cls, name: str, value: Any) -> None:
         cls._class_.ask("set", name, value)
 
+    def __delattr__(cls, name: str) -> None:
+        cls._class_.ask("delete", name)
+
     def __iter__(cls) -> Any:
         return iter(cls._class_.ask("operate", "__iter__", ()))
 

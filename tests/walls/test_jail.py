@@ -40,6 +40,7 @@ HONEST = {
         "        with self.assertRaises(ZeroDivisionError): 1 / 0\n"
         "suite = unittest.defaultTestLoader.loadTestsFromTestCase(T)\nassert unittest.TextTestRunner().run(suite).wasSuccessful()",
     ),
+    "a future of the test": ("def f(x): return x", "from __future__ import annotations\nassert f(1) == 1"),
     "one module": ("import pickle\nclass A: pass", "import __main__\nassert isinstance(pickle.loads(pickle.dumps(A())), __main__.A)"),
     "a thread left behind": ("import threading, time\nthreading.Thread(target=time.sleep, args=(60,), daemon=True).start()", "assert True"),
 }
