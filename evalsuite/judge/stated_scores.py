@@ -121,6 +121,7 @@ _SCALES = (
     ),
     re.compile(rf"[(\[]\s*(?:out of|of|max(?:imum)?\.?|/)\s*(?P<high>{_DIGITS})\s*(?:points?|stars?)?\s*[)\]]", re.IGNORECASE),
     re.compile(rf"{_ON}(?<![\w.])(?P<high>{_DIGITS})[\s-]points?\s+(?:\w+\s+)?scale\b", re.IGNORECASE),
+    re.compile(rf"(?:\A|\n|[.;] )out of (?P<high>{_DIGITS})(?=\s*[,:])", re.IGNORECASE),
     re.compile(rf"{_ON}\bscale of (?P<high>{_DIGITS})(?!\w|\s*(?:to|-|\u2013))", re.IGNORECASE),
 )
 _SAME_SCALE = re.compile(rf"(?:\bfrom\s+)?(?<![\w.,+-])(?P<low>{_DIGITS}){_TO}(?P<high>{_DIGITS})(?![\w%]|[.,]\d)", re.IGNORECASE)
