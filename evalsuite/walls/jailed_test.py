@@ -16,6 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Any, Final, NoReturn
 
 from evalsuite.walls.program_channel import Channel
+from evalsuite.walls.program_errors import STANDARD
 from evalsuite.walls.program_names import TestNames
 from evalsuite.walls.program_operators import FORWARDED, perform
 from evalsuite.walls.program_proxies import RemoteClass
@@ -49,6 +50,7 @@ class TestSide:
         self._given: dict[str, Any] = {}
         self._set: dict[str, Any] = {}
         self._asked = 0
+        self._program = ""
         self._state: State | None = None
 
     def refuse(self, reason: str) -> NoReturn:
@@ -68,6 +70,7 @@ class TestSide:
         why = unseen_use(self.names.text)
         if why is not None:
             self.give_up(f"the test {why}, and it runs in a process of its own")
+        self._program = program
         channel.command("run", program)
         sys.modules["__main__"] = self.space
         self._state = State(self.names.text, self.names.modules())
@@ -109,7 +112,9 @@ class TestSide:
     @functools.cache  # noqa: B019 - one of these lives as long as its process
     def _program_names(self) -> list[str]:
         patched = re.findall(r"__main__\.(\w+)", self.names.text)
-        return sorted({*self.names.set_for_program(), *patched, *self.names.imported})
+        # What the program does not mention it does not use, and need not import.
+        imported = self.names.imported.intersection(re.findall(r"\w+", self._program))
+        return sorted(one for one in {*self.names.set_for_program(), *patched, *imported} if not one.startswith("__"))
 
     def hear(self, name: str, value: Any) -> None:
         """A name of the program has another value; the test's own value of that name stays."""
@@ -185,8 +190,10 @@ class TestSide:
 
 
 def _is_of_library(value: Any) -> bool:
-    """Whether a value is a module, or a function or class of one: a program may use what its test imports."""
-    return isinstance(value, types.ModuleType | types.FunctionType | types.BuiltinFunctionType | type)
+    """Whether a value is a module of the library or of numpy, or a function or class: a program may use what its test imports."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__.partition(".")[0] in {*STANDARD, "numpy"}
+    return isinstance(value, types.FunctionType | types.BuiltinFunctionType | type)
 
 
 def _is_of_test(kind: type) -> bool:
