@@ -172,6 +172,8 @@ FAULTS: dict[str, FaultKind] = {
     "SCORER_ERROR": FaultKind(message="the scorer failed", hint="run with --debug and report it with `evalsuite check`", side="tool"),
 }
 
+_OF_MACHINE = "score it again with more room or less beside it (--jobs 1): `evalsuite run X --resume RUN_FOLDER` takes what is left"
+
 # Nobody is at fault, and yet nobody said what the answer is worth: status `unscored`.
 UNSCORED = frozenset(code for code, kind in FAULTS.items() if kind.side in ("setup", "nobody"))
 
@@ -181,8 +183,23 @@ class FaultError(Exception):
 
     def __init__(self, code: str, detail: str = "", *, where: str = "", side: Side | None = None) -> None:
         super().__init__(detail or FAULTS[code].message)
-        self.fault = Fault(code=code, detail=detail, where=where)
         self.side: Side = side or FAULTS[code].side
+        self.fault = Fault(code=code, detail=detail, where=where, side="setup" if side == "setup" != FAULTS[code].side else "")
+
+
+def side_of(fault: Fault) -> Side:
+    """Whose fault it is."""
+    return fault.side or FAULTS[fault.code].side
+
+
+def hint_of(fault: Fault) -> str:
+    """What to do about it; where the machine reached a limit that is nothing about the answer."""
+    return _OF_MACHINE if fault.side else FAULTS[fault.code].hint
+
+
+def machine_fault(detail: str) -> Fault:
+    """The fault of what this machine could not give: the answer is no part of it, and nobody says what it is worth."""
+    return Fault(code="LIMIT", detail=detail, side="setup")
 
 
 def describe(fault: Fault) -> str:

@@ -166,6 +166,6 @@ def is_left_open(result: Result) -> bool:
 
 def lacks_setup(result: Result) -> bool:
     """Whether nobody judged the result because something is absent or fails that the user can set up: a judge, a
-    connection, an extra.
+    connection, an extra, a machine with room and time for it.
     """
-    return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side == "setup"
+    return result.status == "unscored" and result.fault in FAULTS and FAULTS[result.fault].side != "nobody"

@@ -152,12 +152,14 @@ def people_words(record: "Record") -> str:
 
 def faults_by_hint(results: Iterable["Result"]) -> Iterator[tuple[str, str]]:
     """(code, `ids: hint`) of each fault that kept an instance from a plain verdict, in the order they come."""
-    found: dict[str, list[str]] = {}
+    found: dict[tuple[str, str], list[str]] = {}
     for result in results:
         if result.fault is not None and result.status in FAULTY:
-            found.setdefault(result.fault, []).append(clean(result.instance_id))
-    for code, ids in found.items():
-        yield code, f"{some(ids)}: {FAULTS[code].hint}"
+            # A limit of the machine has another cure than one of the run.
+            own = str(result.detail("hint") or "") if result.status == "unscored" else ""
+            found.setdefault((result.fault, own or FAULTS[result.fault].hint), []).append(clean(result.instance_id))
+    for (code, hint), ids in found.items():
+        yield code, f"{some(ids)}: {hint}"
 
 
 def row_words(name: str, row: Mapping[str, Any], rules: "Rule") -> str:

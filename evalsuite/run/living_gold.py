@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence
+from evalsuite.errors import EvalsuiteError, FaultError, cannot_write, describe, in_one_sentence, side_of
 from evalsuite.gold.spec import TEXTS, names_queries
 from evalsuite.readers.paths import FromRoot, file_name
 from evalsuite.registry import check_parameters
@@ -182,7 +182,7 @@ class LivingGold:
         """Write what a query gave, or note what kept it from giving anything."""
         name, outcome = answered.query.name, answered.outcome
         if isinstance(outcome, Fault):
-            absent = FAULTS[outcome.code].side == "setup"
+            absent = side_of(outcome) == "setup"
             text = outcome.detail if absent else f"the gold query failed: {describe(outcome)}"
             self._faults[name] = Problem(code=outcome.code if absent else "BAD_GOLD_FILE", message=text)
             return

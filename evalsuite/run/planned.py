@@ -21,8 +21,7 @@ from evalsuite.run.plan import plan, rules_of, signature_of
 from evalsuite.types import Gold, Rule, Submission, Task
 from evalsuite.workers.budget import Budget
 from evalsuite.workers.executors import default_jobs
-from evalsuite.workers.pool import modules_of, scorer_modules
-from evalsuite.workers.requests import settle_early
+from evalsuite.workers.requests import modules_of, scorer_modules, settle_early
 from evalsuite.workers.start import Zygote
 
 

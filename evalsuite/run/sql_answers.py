@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, in_one_sentence
+from evalsuite.errors import EvalsuiteError, FaultError, in_one_sentence, side_of
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import file_name
 from evalsuite.registry import CONNECTION_PARAMETERS
@@ -205,7 +205,7 @@ class SqlAnswers:
     def _failed(self, task: Task, answered: "Answered") -> Result:
         fault = answered.outcome
         assert isinstance(fault, Fault)
-        if FAULTS[fault.code].side == "setup":
+        if side_of(fault) == "setup":
             return unjudged(task, fault, seconds=answered.seconds)
         status = {"TIMEOUT": "timeout", "WORKER_DIED": "crashed"}.get(fault.code, "submission_fault")
         return faulty(task, fault, status=status, seconds=answered.seconds)  # type: ignore[arg-type]

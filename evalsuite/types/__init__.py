@@ -31,11 +31,15 @@ BROKEN_RECORD = "x-eval-broken"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A coded reason why something could not be scored; `code` is a key of `errors.FAULTS`."""
+    """A coded reason why something could not be scored; `code` is a key of `errors.FAULTS`.
+
+    `side` says whose fault this one is where that is not the side of its code: `setup` where the machine reached a limit, not the answer.
+    """
 
     code: str
     detail: str = ""
     where: str = ""
+    side: Literal["", "setup"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 
+from evalsuite.errors import machine_fault
 from evalsuite.types import Fault, Result, Task
+from evalsuite.walls.clock import WALL_TIMES
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.start import now
 
@@ -20,6 +22,16 @@ def answer_seconds(limits: Mapping[str, int | float], n_bytes: int, *, beside_go
     the answer's.
     """
     return limits["seconds"] * (3 if beside_gold else 1) + n_bytes / _BYTES_PER_SECOND
+
+
+def delayed(what: str, seconds: float) -> Fault:
+    """The fault of an answer that did not have its seconds, and was waited for no longer."""
+    return machine_fault(f"{what}: {WALL_TIMES * seconds:g} s were over on the wall, most of which it waited for a CPU")
+
+
+def killed(what: str) -> Fault:
+    """The fault of an answer whose worker was ended by no limit of the run: mostly the machine had no memory left."""
+    return machine_fault(f"the system killed {what}, which no limit of the run does: is there too little memory?")
 
 
 class Budget:

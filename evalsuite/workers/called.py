@@ -39,14 +39,14 @@ def serve_calls(parent: socket.socket) -> None:
                     send(parent, json.dumps([ITEM, item], default=str).encode())
                 told = [END, None]
         except FaultError as error:
-            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where]]
+            told = ["fault", [error.fault.code, error.fault.detail, error.fault.where, error.fault.side]]
         except EvalsuiteError as error:
             told = ["error", [error.message, error.hint, type(error).__name__]]
         except (MemoryError, RecursionError):
-            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", ""]]
+            told = ["fault", ["LIMIT", "the file does not fit into memory_mib or nests too deep", "", ""]]
         except Exception as error:  # a fault of the tool, recorded as such: no file ends a command
             fault = failure(function, error).fault
-            told = ["fault", [fault.code, fault.detail, ""]]
+            told = ["fault", [fault.code, fault.detail, "", ""]]
         for copy in copies:
             os.close(copy)
         send(parent, json.dumps(told, default=str).encode())

@@ -5,7 +5,6 @@ The worker may read what it is told and writes nothing. A call that kills it, or
 
 import json
 import pickle
-import select
 import socket
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -16,10 +15,11 @@ from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.budget import answer_seconds
+from evalsuite.workers.budget import answer_seconds, delayed
 from evalsuite.workers.called import ITEM, named
 from evalsuite.workers.requests import COPY
-from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
+from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed, was_killed
+from evalsuite.workers.talk import KilledError, TimedStream
 from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
 _STARTUP_SECONDS = 60.0
@@ -81,28 +81,46 @@ class Calls:
             told = named(function)(*arguments)
             yield from told if isinstance(told, Iterator) else [told]
             return
-        worker, seconds = self._worker or self._start(), answer_seconds(self._limits, n_bytes)
-        deadline, kind = now() + seconds, ITEM
-        try:
-            send(worker.control, pickle.dumps((function, arguments, copy is not None)))
-            if copy is not None:
-                socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
-            while kind == ITEM:
-                told = self._heard(worker, max(0.0, deadline - now()))
-                if told is None:
-                    self._end()
-                    raise FaultError("TIMEOUT", f"the file was being read when its {seconds:.0f} s were over (limit seconds)")
-                kind, value = told
-                if kind in (ITEM, "value"):
-                    yield value
-        except (ClosedError, OSError, ValueError):
-            self._end()
-            raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
+        seconds, n_given = answer_seconds(self._limits, n_bytes), 0
+        for is_last in (False, True):
+            try:
+                for kind, value in self._told(pickle.dumps((function, arguments, copy is not None)), copy, seconds):
+                    if kind in (ITEM, "value"):
+                        n_given += 1
+                        yield value
+                break
+            except KilledError:
+                # What was given cannot be taken back.
+                if is_last or n_given:
+                    raise
         if kind == "fault" and value[0] in FAULTS:
-            raise FaultError(value[0], str(value[1]), where=str(value[2]))
+            raise FaultError(value[0], str(value[1]), where=str(value[2]), side="setup" if value[3:] == ["setup"] else None)
         if kind == "error":
             error = next((known for known in (SubmissionError, UsageError) if known.__name__ == value[2]), EvalsuiteError)
             raise error(str(value[0]), hint=str(value[1]))
+
+    def _told(self, order: bytes, copy: IO[bytes] | None, seconds: float) -> Iterator[Any]:
+        """What the worker says to an order, (kind, value) each, to the end."""
+        worker = self._worker or self._start()
+        stream = TimedStream(worker, seconds)
+        try:
+            send(stream, order)
+            if copy is not None:
+                worker.control.setblocking(True)
+                socket.send_fds(worker.control, [COPY.encode()], [copy.fileno()])
+            kind = ITEM
+            while kind == ITEM:
+                kind, value = _heard(stream)
+                yield kind, value
+        except (ClosedError, OSError, ValueError) as error:
+            if stream.over:
+                self._end()
+                raise _late(stream) from None
+            is_killed = not isinstance(error, ValueError) and was_killed(worker.kill())
+            self._end()
+            if is_killed:
+                raise KilledError("read the file") from None
+            raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
 
     def _start(self) -> Worker:
         # Names of plugins travel, so that a scorer of the user's own is called like any other.
@@ -115,7 +133,7 @@ class Calls:
             self._zygote.load(self._modules)
         try:
             send(self._worker.control, pickle.dumps(setup))
-            is_ready = self._heard(self._worker, _STARTUP_SECONDS) is not None
+            is_ready = bool(_heard(TimedStream(self._worker, _STARTUP_SECONDS)))
         except (ClosedError, OSError, ValueError):
             is_ready = False
         if not is_ready:
@@ -123,18 +141,22 @@ class Calls:
             raise cannot_start()
         return self._worker
 
-    def _heard(self, worker: Worker, seconds: float) -> Any:
-        """What the worker says within these seconds, None where it says nothing. Raises `ClosedError`, OSError, ValueError."""
-        deadline = now() + seconds
-        if not select.select([worker.control], [], [], seconds)[0]:
-            return None
-        worker.control.settimeout(max(1.0, deadline - now()))
-        frame = receive(worker.control, most=LONGEST_RESULT)
-        if frame is None:
-            raise ClosedError
-        return json.loads(frame)
-
     def _end(self) -> None:
         if self._worker is not None:
             self._worker.kill()
             self._worker = None
+
+
+def _heard(stream: TimedStream) -> Any:
+    """What the worker says next. Raises `ClosedError`, OSError, ValueError."""
+    frame = receive(stream, most=LONGEST_RESULT)
+    if frame is None:
+        raise ClosedError
+    return json.loads(frame)
+
+
+def _late(stream: TimedStream) -> FaultError:
+    if stream.over == "delayed":
+        fault = delayed("the file was being read", stream.seconds)
+        return FaultError(fault.code, fault.detail, side="setup")
+    return FaultError("TIMEOUT", f"the file was being read when its {stream.seconds:.0f} s were over (limit seconds)")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from evalsuite.errors import FAULTS, Side, describe
+from evalsuite.errors import FAULTS, Side, describe, hint_of, side_of
 from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
@@ -56,9 +56,9 @@ def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result
     elif score is None:
         decided = next((o for o in outcomes if o.score.value(task.rules) is None), decided)
         own = decided.score.fault_under(task.rules) if decided.fault is None else None
-        status = UNJUDGED_BY[FAULTS[own.code].side if own is not None else decided.side]
+        status = UNJUDGED_BY[side_of(own) if own is not None else decided.side]
     fault = decided.fault_under(task.rules)
-    if score == 0 and fault is not None and FAULTS[fault.code].side == "submission":
+    if score == 0 and fault is not None and side_of(fault) == "submission":
         status = "submission_fault"
     elif fault is None:
         fault = next((o.fault for o in outcomes if o.fault is not None), None)
@@ -101,7 +101,7 @@ def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", sec
 
 def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:
     """The result of an instance that nobody can judge: what is missing is the grader's part, not the submission's."""
-    score, side = Score(official=None, reason=describe(fault)), FAULTS[fault.code].side
+    score, side = Score(official=None, reason=describe(fault)), side_of(fault)
     return combine(task, [Outcome(check=check, score=score, fault=fault, side=side) for check in task.instance.checks], seconds=seconds)
 
 
@@ -157,7 +157,7 @@ def _details(
         details["warnings"] = list(dict.fromkeys(warnings))
     if fault is not None:
         details["fault"] = describe(fault)
-        details["hint"] = FAULTS[fault.code].hint
+        details["hint"] = hint_of(fault)
     if len(outcomes) > 1:
         details["checks"] = [
             {"scorer": o.check.scorer, "official": o.score.official, "strict": o.score.strict, "reason": o.score.why(task.rules)}

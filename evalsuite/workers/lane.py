@@ -9,6 +9,7 @@ that has read a hostile file must not be trusted. ProcessPoolExecutor and loky l
 import contextlib
 import json
 import pickle
+import select
 import socket
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -19,10 +20,11 @@ from typing import IO, Any
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
+from evalsuite.walls.clock import Clock
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import COPY, opens_files, read_request
-from evalsuite.workers.start import Worker, Zygote, cannot_start, now
+from evalsuite.workers.start import Worker, Zygote, cannot_start, was_killed
 from evalsuite.workers.wire import FULL, LONGEST_RESULT, ClosedError, Frames, receive, result_of, send
 
 _STARTUP_SECONDS = 60
@@ -83,7 +85,7 @@ def set_up(
 
 @dataclass(slots=True)
 class Lane:
-    """One or two workers, and the tasks that are in them: the first of `tasks` since `started`, the others wait behind it.
+    """One or two workers, and the tasks that are in them: the first of `tasks`, whose time `clock` counts; the others wait behind it.
 
     `private` are the copies that were made here of databases, with the digests of what was copied, by instance id. `is_full`: its workers
     ended before the tasks that are left, mostly because of the memory they kept; `is_gone`: they died, or say what cannot be meant.
@@ -91,7 +93,7 @@ class Lane:
 
     workers: dict[str, Worker]
     tasks: deque[Task] = field(default_factory=deque)
-    started: float = 0.0
+    clock: Clock = field(default_factory=Clock)
     n_done: int = 0
     private: dict[str, tuple[IO[bytes], dict[str, str]]] = field(default_factory=dict)
     walls: list[str] = field(default_factory=list)
@@ -99,6 +101,7 @@ class Lane:
     is_gone: bool = False
     _frames: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
     _n_reading: int = 0
+    _is_deaf: bool = False
 
     @property
     def alive(self) -> bool:
@@ -134,7 +137,6 @@ class Lane:
     def take(self, tasks: Sequence[Task], order: str) -> None:
         """Send tasks into both stages. A worker that cannot be told of them ended before they came: they have no part in that."""
         self.tasks.extend(tasks)
-        self.started = now()
         self.stage()
         self._n_reading = 0
         requests = [read_request(task) for task in tasks if opens_files(task)]
@@ -146,7 +148,9 @@ class Lane:
                 for copy, _ in self.private.values():
                     socket.send_fds(reader.control, [COPY.encode()], [copy.fileno()])
         except OSError:
-            self.is_full = True
+            self.is_full = self._is_deaf = True
+        # Only now: what this process itself waits for while it tells them is not theirs.
+        self.clock = Clock(lambda: [worker.pid for worker in self.workers.values()])
 
     def order(self, worker: Worker, message: Any) -> None:
         """Send a pickled order to one worker of this lane."""
@@ -191,7 +195,7 @@ class Lane:
         task = self.tasks.popleft()
         self.n_done += 1
         self._n_reading -= opens_files(task)
-        self.started = now()
+        self.clock.start()
         if (copy := self.private.pop(task.instance.instance_id, None)) is not None:
             copy[0].close()
         return task
@@ -202,6 +206,21 @@ class Lane:
             with contextlib.suppress(OSError):
                 self._n_reading += len(reader.control.recv(_PIECE))
         return "read" if self.tasks and opens_files(self.tasks[0]) and self._n_reading <= 0 else "compared"
+
+    def was_killed(self) -> bool:
+        """Whether the system ended a worker of this lane, or none takes an order: what it was at has no part in that.
+
+        A worker that finds the other one gone ends with 0, so the one that is asked is the one that went first.
+        """
+        first = next((worker for worker in (self.judge, *self.workers.values()) if not worker.alive), None)
+        if self._is_deaf or first is None:
+            return self._is_deaf
+        if first.kill() == 0 and (reader := self.workers.get("reader")) is not None and reader.status is None:
+            poll = select.poll()
+            poll.register(reader.control, select.POLLHUP)
+            poll.poll(_ORDER_SECONDS * 1000)
+            first = first if reader.alive else reader
+        return was_killed(first.kill())
 
     def kill(self) -> None:
         """End all workers of this lane and remove what was copied for it."""
@@ -214,7 +233,7 @@ class Lane:
 
 def open_lane(setup: Setup, zygote: Zygote, judges: Zygote | None = None) -> Lane:
     """A lane whose processes are starting; `await_ready` before the first task. `judges` forks the judge, where gold was read ahead."""
-    lane = Lane(workers={})
+    lane, judging = Lane(workers={}), judges if judges is not None and judges.alive else zygote
     try:
         if setup.isolation == "none":
             lane.workers["fused"] = zygote.fork("fused")
@@ -222,9 +241,9 @@ def open_lane(setup: Setup, zygote: Zygote, judges: Zygote | None = None) -> Lan
             left, right = socket.socketpair()
             with left, right:
                 lane.workers["reader"] = zygote.fork("reader", left)
-                lane.workers["judge"] = (judges or zygote).fork("judge", right)
+                lane.workers["judge"] = judging.fork("judge", right)
         else:
-            lane.workers["judge"] = (judges or zygote).fork("judge")
+            lane.workers["judge"] = judging.fork("judge")
         for role, worker in lane.workers.items():
             send(worker.control, setup.to_bytes(role))
     except OSError:

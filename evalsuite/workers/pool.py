@@ -2,38 +2,38 @@
 
 `Pool.results` parts the tasks: what nobody needs to look at is settled at once, programs go into jails, all else into lanes. The one
 loop is `Pool._in_lanes`. Each round it gives every idle lane some tasks (`_some`), after it saw that the lane still stands (`_able`); waits
-until a judge says something or the first deadline is over (`_wait`); yields what was heard; and puts a new lane in the place of each
-that died, is full, or is late (`_replace`). Of a lane that ends so, the task that it was at is lost (`_lost`): TIMEOUT or WORKER_DIED.
-Those behind it go back to the front of `waiting`, for they have no part in that. A task counts against the run's `Budget` when it goes in;
-when the time of the run is over, all that is left is lost to the budget. Whatever ends the loop, `close` kills every worker.
+until a judge says something or a clock has to be looked at (`_wait`); yields what was heard; and puts a new lane in the place of each
+that died, is full, or is late (`_replace`). Of a lane that ends so, the task that it was at is lost (`lost.lost`): TIMEOUT or WORKER_DIED.
+Those behind it go back to the front of `waiting`, for they have no part in that. Where the system killed a worker, the task has no part in
+it either: it is tried once more when all else is done, alone, and is `unscored` where that happens again. A task counts against the run's
+`Budget` when it goes in; when the time of the run is over, all that is left is lost to the budget. Whatever ends the loop, `close` kills
+every worker.
 """
 
 import select
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.metrics import runs_programs
-from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Fault, Result, Task
+from evalsuite.types import Check, Result, Task
 from evalsuite.walls.worker_walls import can_fork, expected_walls
-from evalsuite.workers.budget import Budget, answer_seconds, size_of
+from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
-from evalsuite.workers.requests import JUDGE, files_of, opens_files, read_request, settle_early, wants_database
+from evalsuite.workers.lost import is_over, lost, seconds_of
+from evalsuite.workers.requests import JUDGE, files_of, modules_of, opens_files, read_request, settle_early, wants_database
 from evalsuite.workers.start import Zygote, now, undisturbed
 
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
 _MOST_TASKS, _MOST_BYTES, _BATCHES_A_LANE = 64, 1 << 18, 4
+# How many lanes in a row may die before their first task until none is started any more.
+_STARTS = 5
 # Answers of at most so many bytes are all alike: of a hundred thousand texts no size is kept.
 _SMALL = _MOST_BYTES // _MOST_TASKS
-
-# What compares the answers that a scorer reads in some form.
-_OF_TABLES = ("evalsuite.tables.database_rules", "evalsuite.tables.margins")
-_OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}
 
 
 class Pool:
@@ -85,7 +85,7 @@ class Pool:
             budget = self._budget = self._budget or Budget((queued or programs)[0].limits)
             try:
                 yield from self._in_jails(programs, budget)
-                yield from self._in_lanes(queued, budget) if can_fork() else self._without_forks(queued, budget)
+                yield from self._in_turns(queued, budget) if can_fork() else self._without_forks(queued, budget)
             finally:
                 self.close()
         # Last, so that whoever stops at the first failure is shown an answer and not that one is missing.
@@ -125,19 +125,23 @@ class Pool:
 
     def close(self) -> None:
         """Kill every worker; also where the results were not taken to their end."""
-        self._lanes = []
-        while self._opened:
-            self._opened[-1].kill()
-            self._opened.pop()
+        self._end_lanes()
         if self._zygote is not None and self._owns_zygote:
             self._zygote.close()
             self._zygote = None
 
+    def _end_lanes(self) -> None:
+        self._lanes = []
+        while self._opened:
+            self._opened[-1].kill()
+            self._opened.pop()
+
     def _make_ready(self, tasks: Sequence[Task]) -> None:
         """Make what all lanes share: a zygote, and what each worker is told."""
+        self._hostile, self._modules = tasks[0].submission_folder, modules_of(tasks)
         with undisturbed():
-            self._zygote = self._zygote or Zygote(tasks[0].submission_folder)
-        self._zygote.load(modules_of(tasks))
+            self._zygote = self._zygote or Zygote(self._hostile)
+        self._zygote.load(self._modules)
         self._setup = self._make_setup(tasks)
 
     def _make_setup(self, tasks: Sequence[Task]) -> Setup:
@@ -155,11 +159,22 @@ class Pool:
             links=self._links,
         )
 
-    def _in_lanes(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
-        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left."""
-        if not tasks:
-            return
-        self._make_ready(tasks)
+    def _in_turns(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
+        """The results of all tasks: first side by side, then, one by one, of those whose workers the system killed."""
+        if tasks:
+            self._make_ready(tasks)
+            again: list[Task] = []
+            yield from self._in_lanes(tasks, budget, again)
+            self._end_lanes()
+            for task in again:
+                yield from self._in_lanes([task], budget, None)
+                self._end_lanes()
+
+    def _in_lanes(self, tasks: Sequence[Task], budget: Budget, again: list[Task] | None) -> Iterator[Result]:
+        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left.
+
+        A task whose worker the system killed goes to those that are to be tried `again`; None: this is their second try.
+        """
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
@@ -170,7 +185,7 @@ class Pool:
             for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
                 ready: list[Task] = []
                 for task in self._some(waiting, sizes):
-                    if not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
+                    if again is not None and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
                         yield budget.lost(task)
                     elif (faulty_one := self._copied(task, lane)) is not None:
                         yield faulty_one
@@ -180,19 +195,19 @@ class Pool:
                     lane.take(ready, self._order)
             if not (busy := [lane for lane in self._lanes if lane.tasks]):
                 continue
-            heard = _wait(busy, min([now() + budget.seconds, *(_deadline(lane, sizes) for lane in busy)]))
+            heard = _wait(busy, min([budget.seconds, *(lane.clock.wait(seconds_of(lane, sizes)) for lane in busy)]))
             for lane in heard:
                 yield from lane.hear()
             for lane in busy:
-                is_late = lane not in heard and now() > _deadline(lane, sizes)
-                if is_late or lane.is_gone:
-                    if lane.tasks:
-                        yield _lost(lane, is_late=is_late)
-                    self._replace(lane, waiting)
-                elif lane.is_full:
-                    # A lane that is full before it did anything can do nothing with the first task.
-                    if lane.tasks and not lane.n_done:
-                        yield _lost(lane, is_late=False)
+                over = "" if lane in heard else is_over(lane, sizes)
+                # A lane that is full before it did anything can do nothing with the first task.
+                if lane.tasks and (over or lane.is_gone or (lane.is_full and not lane.n_done)):
+                    by_system = not over and lane.was_killed()
+                    if by_system and again is not None:
+                        again.append(lane.let_go())
+                    else:
+                        yield lost(lane, over, by_system=by_system)
+                if over or lane.is_gone or lane.is_full:
                     self._replace(lane, waiting)
 
     def _open(self) -> Lane:
@@ -200,16 +215,32 @@ class Pool:
         assert self._setup is not None
         assert self._zygote is not None
         with undisturbed():
-            lane = self._open_one(self._setup, self._zygote)
+            try:
+                lane = self._open_one(self._setup, self._zygote)
+            except EvalsuiteError:
+                # The system may have killed the zygote, and with it all its workers.
+                if self._owns_zygote:
+                    self._zygote.close()
+                self._zygote, self._owns_zygote = Zygote(self._hostile), True
+                self._zygote.load(self._modules)
+                lane = self._open_one(self._setup, self._zygote)
             self._opened.append(lane)
         return lane
 
     def _able(self, lane: Lane, waiting: deque[Task]) -> Lane:
         """The lane, or a new one in its place where a worker of it died after its last result: what comes has no part in that."""
-        if not lane.is_ready:
-            lane.await_ready()
-            self._built = lane.walls
-        return lane if lane.alive else self._able(self._replace(lane, waiting), waiting)
+        for is_last in (False,) * _STARTS + (True,):
+            try:
+                if not lane.is_ready:
+                    lane.await_ready()
+                    self._built = lane.walls
+                if lane.alive:
+                    break
+            except EvalsuiteError:
+                if is_last:
+                    raise
+            lane = self._replace(lane, waiting)
+        return lane
 
     def _replace(self, lane: Lane, waiting: deque[Task]) -> Lane:
         """A new lane in the place of one that ends; the tasks that are left in that come first now."""
@@ -249,22 +280,6 @@ class Pool:
         return None
 
 
-def modules_of(tasks: Sequence[Task]) -> list[str]:
-    """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
-    modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
-    if any(opens_files(task) and wants_database(task) for task in tasks):
-        modules |= {"duckdb", "numpy"}
-    elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
-        modules.add("numpy")
-    return sorted(modules)
-
-
-def scorer_modules(names: Iterable[str]) -> set[str]:
-    """What these scorers import at the latest when they are first called, those that no plugin brings."""
-    scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
-    return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
-
-
 def _runs_programs(check: Check) -> bool:
     """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
 
@@ -275,31 +290,10 @@ def _runs_programs(check: Check) -> bool:
     return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])
 
 
-def _wait(lanes: Sequence[Lane], until: float) -> list[Lane]:
-    """The lanes whose judge says something or is gone, none where nobody does until then."""
+def _wait(lanes: Sequence[Lane], seconds: float) -> list[Lane]:
+    """The lanes whose judge says something or is gone, none where nobody does in this time."""
     poll, by_number = select.poll(), {lane.judge.control.fileno(): lane for lane in lanes}
     for number in by_number:
         poll.register(number, select.POLLIN)
     # What lies ready is seen even where all time is over: the parent may have been busy elsewhere.
-    return [by_number[number] for number, _ in poll.poll(max(0.0, until - now()) * 1000)]
-
-
-def _deadline(lane: Lane, sizes: Mapping[str, int]) -> float:
-    """When the time of a lane's first task is over."""
-    task = lane.tasks[0]
-    beside_gold = bool(task.databases) and lane.stage() == "compared"
-    return lane.started + answer_seconds(task.limits, sizes.get(task.instance.instance_id, 0), beside_gold=beside_gold)
-
-
-def _lost(lane: Lane, *, is_late: bool) -> Result:
-    """The result of the first task of a lane that is dead or out of time, which leaves it."""
-    stage, seconds = lane.stage(), now() - lane.started
-    digests = lane.private.get(lane.tasks[0].instance.instance_id, (None, {}))[1]
-    task = lane.let_go()
-    if is_late:
-        fault = Fault(
-            code="TIMEOUT", detail=f"the answer was being {stage} when its {task.limits['seconds']:g} s were over (limit seconds)"
-        )
-    else:
-        fault = Fault(code="WORKER_DIED", detail=f"the worker died while the answer was being {stage}")
-    return replace(faulty(task, fault, status="timeout" if is_late else "crashed", seconds=seconds), digests=digests)
+    return [by_number[number] for number, _ in poll.poll(seconds * 1000)]

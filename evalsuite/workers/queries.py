@@ -23,7 +23,7 @@ from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
-from evalsuite.workers.talk import ReportedError, Talk
+from evalsuite.workers.talk import KilledError, ReportedError, Talk
 from evalsuite.workers.wire import send
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
@@ -77,8 +77,14 @@ class Queries:
                 self._start(["evalsuite.workers.query_worker", *sorted(engines & {"duckdb"})])
             # A worker reads one database: those of the same one come together.
             ordered = sorted(queries, key=lambda query: (is_embedded(query.connection), query.connection.name))
+            killed: list[Query] = []
             for done in as_completed([threads.submit(self._answer, query, embedded) for query in ordered]):
-                yield done.result()
+                if isinstance(answered := done.result(), Answered):
+                    yield answered
+                else:
+                    killed.append(answered)
+            # When nothing runs beside them.
+            yield from (last for query in killed if isinstance(last := self._answer(query, embedded, is_last=True), Answered))
         finally:
             self.close()
             threads.shutdown(wait=True, cancel_futures=True)
@@ -132,12 +138,17 @@ class Queries:
             with contextlib.suppress(FaultError, EvalsuiteError, OSError):
                 session.cancel()
 
-    def _answer(self, query: Query, embedded: threading.Semaphore) -> Answered:
+    def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "Answered | Query":
+        """What became of a query; itself where the system killed its worker, unless this `is_last` of its tries."""
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
             started = now()
             outcome: Written | Fault
             try:
                 outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
+            except KilledError as error:
+                if not is_last:
+                    return query
+                outcome = error.fault
             except FaultError as error:
                 outcome = error.fault
             except MissingExtraError as error:
@@ -209,14 +220,14 @@ class Queries:
         The worker that is not heard out ends; it lives on after a fault that it reports itself, unless its memory ran out.
         """
         worker, whole = self._worker(connection), False
-        talk = Talk(worker, now() + seconds)
+        talk = Talk(worker, seconds)
         try:
             talk.order(order, connection, limits, about)
             yield talk
             whole = True
         except ReportedError as reported:
             whole = reported.fault.code != "LIMIT"
-            raise FaultError(reported.fault.code, reported.fault.detail) from None
+            raise FaultError(reported.fault.code, reported.fault.detail, side=reported.fault.side or None) from None
         finally:
             if not whole:
                 self._end(worker)
@@ -269,7 +280,7 @@ class Queries:
             except OSError:
                 raise cannot_start() from None
         self._here.worker, self._here.connection = worker, connection
-        Talk(worker, now() + _FINGERPRINT_SECONDS).receive()
+        Talk(worker, _FINGERPRINT_SECONDS).receive()
         return worker
 
     def _end(self, worker: Worker | None) -> None:

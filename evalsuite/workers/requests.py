@@ -1,15 +1,17 @@
 """What a task asks of a worker: which checks its answer reaches, and what the reader of the submission is told of it: no gold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 from evalsuite.errors import FaultError
 from evalsuite.readers.answer_files import AnswerFiles
+from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import Inode
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Answer, Check, Fault, GoldInstance, Result, Task
+from evalsuite.workers.budget import size_of
 from evalsuite.workers.combine import faulty, missing, unjudged
 
 # Which forms a scorer may read an answer in. `answer` is the text itself; `file` and `files` are paths, `sql` the path of a query.
@@ -24,6 +26,9 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
 JUDGE = "judge"
 # Stands for a private copy whose descriptor comes behind the request.
 COPY = "copy"
+# What compares the answers that a scorer reads in some form.
+_OF_TABLES = ("evalsuite.tables.database_rules", "evalsuite.tables.margins")
+_OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}
 _JSON_FILES, _TEXT_FILES = (".json", ".jsonl"), (".txt", ".md")
 
 
@@ -157,3 +162,19 @@ def wants_database(task: Task) -> bool:
     """Whether the reader opens a database for this task, and has to be told its tables."""
     assert task.answer is not None
     return any(SCORERS.load(check.scorer).marker.reads == "database" for check in applicable(task.instance, task.answer))
+
+
+def modules_of(tasks: Sequence[Task]) -> list[str]:
+    """What every worker of every lane would import for itself to score these tasks, all of which somebody has to look at."""
+    modules = scorer_modules({check.scorer for task in tasks for check in task.instance.checks})
+    if any(opens_files(task) and wants_database(task) for task in tasks):
+        modules |= {"duckdb", "numpy"}
+    elif any(opens_files(task) and size_of(task) >= BIG_BYTES for task in tasks):
+        modules.add("numpy")
+    return sorted(modules)
+
+
+def scorer_modules(names: Iterable[str]) -> set[str]:
+    """What these scorers import at the latest when they are first called, those that no plugin brings."""
+    scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
+    return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))

@@ -75,7 +75,7 @@ def _form(value: Any) -> Any:
         types = None if plain else list(value.types or ())
         return ["table", list(value.header), list(columns), value.n_rows, types, value.ragged_line, value.name, value.is_view]
     if isinstance(value, Fault):
-        return ["fault", value.code, value.detail, value.where]
+        return ["fault", value.code, value.detail, value.where, value.side]
     if isinstance(value, Mapping):
         return ["named", [[name, _form(item)] for name, item in value.items()]]
     if isinstance(value, list | tuple):
@@ -120,7 +120,7 @@ def _back(value: Any, unread: Callable[[tuple[str, ...], str], Table | Fault] | 
         arrays = tuple(_array_back(column, n_rows) for column in columns)
         return Table(header=tuple(map(str, header)), columns=arrays, n_rows=n_rows, types=tuple(map(str, types)), name=str(name))
     if kind == "fault":
-        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]))
+        return Fault(code=str(value[1]), detail=str(value[2]), where=str(value[3]), side="setup" if value[4] == "setup" else "")
     if kind == "named":
         return {str(name): _back(item, None) for name, item in value[1]}
     if kind == "list":

@@ -12,7 +12,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import FAULTS, FaultError, describe
+from evalsuite.errors import FAULTS, FaultError, describe, side_of
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, allowing_programs
@@ -119,7 +119,7 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     assert task.answer is not None
     faults = [form for form in prediction.forms.values() if isinstance(form, Fault)]
     if len(faults) == len(prediction.forms):
-        if FAULTS[faults[0].code].side == "setup":
+        if side_of(faults[0]) == "setup":
             return unjudged(task, faults[0], seconds=prediction.seconds)
         # A query that its engine stopped in time is as late as one whose worker had to be killed.
         late: dict[str, Any] = {"status": "timeout"} if "query" in prediction.forms and faults[0].code == "TIMEOUT" else {}
@@ -140,6 +140,8 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=score, fault=_as_fault(problem), side=FAULTS[problem.code].side)
     entry = SCORERS.load(check.scorer)
     form = forms[entry.marker.reads]
+    if (unread := _unread(form)) is not None:
+        return Outcome(check=check, score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
     if isinstance(form, Fault):
         return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
@@ -164,6 +166,12 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
     return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
+
+
+def _unread(form: Any) -> Fault | None:
+    """What the machine kept a reader from, in a form or a part of it; a scorer would take it for a fault of the answer."""
+    parts = form.values() if isinstance(form, Mapping) else form if isinstance(form, list | tuple) else [form]
+    return next((part for part in parts if isinstance(part, Fault) and side_of(part) == "setup"), None)
 
 
 def gold_tables(task: Task, check: Check, *, given: Sequence[Table] | None = None) -> Sequence[Table]:

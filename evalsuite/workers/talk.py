@@ -1,14 +1,17 @@
-"""What is said between a thread of the parent and the worker that runs its statement, word by word and up to a deadline."""
+"""What is said between a thread of the parent and one worker, word by word, for as long as the worker has its seconds."""
 
 import pickle
+import select
 import signal
 from typing import Any
 
 from evalsuite.errors import FaultError
 from evalsuite.types import Fault
+from evalsuite.walls.clock import Clock, Verdict
+from evalsuite.workers.budget import delayed, killed
 from evalsuite.workers.query_worker import END, SAID
 from evalsuite.workers.sent_forms import decode_forms
-from evalsuite.workers.start import Worker, now
+from evalsuite.workers.start import Worker, was_killed
 from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
 
@@ -20,22 +23,56 @@ class ReportedError(Exception):
         self.fault = fault
 
 
-class Talk:
-    """What is said between this thread and a worker, up to a deadline. Raises TIMEOUT, or WORKER_DIED, or LIMIT where memory ran out."""
+class KilledError(FaultError):
+    """The system killed a worker, which no limit of a run does."""
 
-    def __init__(self, worker: Worker, deadline: float) -> None:
-        self._worker, self._started, self._deadline = worker, now(), deadline
+    def __init__(self, what: str) -> None:
+        fault = killed(f"the worker that {what}")
+        super().__init__(fault.code, fault.detail, side="setup")
+
+
+class TimedStream:
+    """The stream to a worker that has some seconds; raises TimeoutError when they are over, and then `over` says how."""
+
+    def __init__(self, worker: Worker, seconds: float) -> None:
+        self._worker, self.seconds = worker, seconds
+        # What a worker sends has to be taken: while this thread waits for a CPU the worker waits with it.
+        self._clock = Clock(lambda: [worker.pid], with_caller=True)
+        self.over: Verdict = ""
 
     def sendall(self, data: bytes, /) -> None:
-        self._worker.control.settimeout(max(0.01, self._deadline - now()))
-        self._worker.control.sendall(data)
+        left = memoryview(data)
+        while left:
+            self._await(select.POLLOUT)
+            self._worker.control.setblocking(False)
+            try:
+                left = left[self._worker.control.send(left) :]
+            except BlockingIOError:
+                continue
 
     def recv_into(self, buffer: memoryview, nbytes: int, /) -> int:
-        left = self._deadline - now()
-        if left <= 0:
-            raise TimeoutError
-        self._worker.control.settimeout(left)
+        self._await(select.POLLIN)
         return self._worker.control.recv_into(buffer, nbytes)
+
+    def _await(self, event: int) -> None:
+        poll = select.poll()
+        poll.register(self._worker.control, event)
+        is_ready = False
+        while not is_ready:
+            is_ready = bool(poll.poll(self._clock.wait(self.seconds) * 1000))
+            if self._clock.is_due(self.seconds) and (over := self._clock.over(self.seconds)):
+                self.over = over
+                raise TimeoutError
+
+
+class Talk:
+    """What is said between this thread and a worker within some seconds.
+
+    Raises TIMEOUT, or WORKER_DIED, or LIMIT where memory ran out; `KilledError` where the system ended the worker.
+    """
+
+    def __init__(self, worker: Worker, seconds: float) -> None:
+        self._worker, self._stream = worker, TimedStream(worker, seconds)
 
     def order(self, *order: Any) -> None:
         """Send an order."""
@@ -44,14 +81,14 @@ class Talk:
     def say(self, word: bytes) -> None:
         """Send a frame."""
         try:
-            send(self, word)
+            send(self._stream, word)
         except OSError as error:
             raise self._fault(error) from None
 
     def receive(self) -> bytes:
         """The next frame."""
         try:
-            frame = receive(self, most=LONGEST_RESULT)
+            frame = receive(self._stream, most=LONGEST_RESULT)
         except (ClosedError, OSError, ValueError) as error:
             raise self._fault(error) from None
         if frame is None:
@@ -79,9 +116,15 @@ class Talk:
             pass
 
     def _fault(self, error: Exception) -> FaultError:
+        if self._stream.over == "delayed":
+            fault = delayed("the statement was run", self._stream.seconds)
+            return FaultError(fault.code, fault.detail, side="setup")
         if isinstance(error, TimeoutError):
-            return FaultError("TIMEOUT", f"the statement took longer than {self._deadline - self._started:g} seconds (limit seconds)")
-        if self._worker.kill() == -signal.SIGABRT:
+            return FaultError("TIMEOUT", f"the statement took longer than {self._stream.seconds:g} seconds (limit seconds)")
+        status = self._worker.kill()
+        if status == -signal.SIGABRT:
             # An engine that gets no memory where it cannot do without ends its process.
             return FaultError("LIMIT", "the statement needs more memory than it may have (limit memory_mib)")
+        if not isinstance(error, ValueError) and was_killed(status):
+            return KilledError("ran the statement")
         return FaultError("WORKER_DIED", "the worker died while it ran the statement")

@@ -4,25 +4,30 @@ import json
 import mmap
 import os
 import pickle
+import random
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from evalsuite.errors import EvalsuiteError
 from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.outcome import lacks_setup
 from evalsuite.readers.gold_files import gold_inodes
 from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Task
+from evalsuite.walls.clock import descendants
 from evalsuite.workers.combine import missing
 from evalsuite.workers.isolated import Memory
 from evalsuite.workers.lane import Lane, Setup, open_lane
@@ -58,7 +63,13 @@ class RiggedLane(Lane):
         Lane.take(self, tasks, order)
         for role, fate in fates.items():
             if fate == "die":
+                # As of a parser that reads where it must not.
+                os.kill(self.workers[role].pid, signal.SIGSEGV)
+                os.kill(self.workers[role].pid, signal.SIGCONT)
+            elif fate is not None and fate.startswith("killed"):
                 os.kill(self.workers[role].pid, signal.SIGKILL)
+            if fate == "killed once":
+                del self.rigged[role, tasks[0].instance.instance_id]
 
     def let_go(self) -> Task:
         """Kill a worker between two tasks."""
@@ -175,6 +186,58 @@ def test_what_waits_behind_a_lost_answer_is_not_lost(role: str, fate: str, tmp_p
     status = "crashed" if fate == "die" else "timeout"
     assert {name: r.status for name, r in results.items() if r.official != 1} == {"t0": status}
     assert len(results) == 40
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_who_is_killed_by_the_system_is_tried_again(role: str, jobs: int, tmp_path: Path) -> None:
+    """A worker that is killed from outside, as for want of memory, costs nothing where it happens once: the answer is scored after all."""
+    results, _ = scored(tmp_path, {(role, "t0"): "killed once", (role, "t4"): "killed once"}, jobs=jobs)
+    assert [(r.status, r.official) for r in results.values()] == [("scored", 1)] * 8
+
+
+@pytest.mark.parametrize("role", ["reader", "judge"])
+@pytest.mark.usefixtures("alone")
+def test_who_is_killed_alone_too_is_unscored(role: str, tmp_path: Path) -> None:
+    """Where the second try ends like the first nobody knows what the answer is worth: no score, and never a 0; the others have theirs."""
+    results, _ = scored(tmp_path, {(role, "t1"): "killed"}, jobs=2)
+    (lost,) = [r for r in results.values() if r.official != 1]
+    assert (lost.instance_id, lost.status, lost.score, lost.strict, lost.fault) == ("t1", "unscored", None, None, "LIMIT")
+    assert "the system killed the worker" in lost.reason
+    assert lacks_setup(lost)
+    assert len(results) == 8
+
+
+@pytest.mark.parametrize("n_kills", [10, pytest.param(300, marks=pytest.mark.slow)])
+@linux
+def test_no_kill_from_outside_makes_a_zero(n_kills: int, tmp_path: Path) -> None:
+    """Whichever workers die at whatever moment, those that fork them included, an answer that is right is right or unscored."""
+    submission, gold = tables(tmp_path, 60)
+    random_, results, is_done = random.Random(n_kills), dict[str, Result](), threading.Event()
+    n_killed = 0
+
+    def kill() -> None:
+        nonlocal n_killed
+        while n_killed < n_kills and not is_done.wait(random_.random() / 20):
+            if workers := [number for number in descendants(os.getpid()) if number != os.getpid()]:
+                with suppress(ProcessLookupError):
+                    os.kill(random_.choice(workers), signal.SIGKILL)
+                    n_killed += 1
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        while not results or n_killed < n_kills:
+            pool = Pool(jobs=3, isolation="process", gold_inodes=gold_inodes(gold))
+            # No process can be started where all of them die at once: that ends a run, and says so.
+            with suppress(EvalsuiteError):
+                results |= {result.instance_id: result for result in pool.results(tasks_of(submission, gold))}
+                assert {result.official for result in results.values()} <= {1, None}
+                assert {result.status for result in results.values() if result.official is None} <= {"unscored"}
+    finally:
+        is_done.set()
+        killer.join()
+    assert len(results) == 60
 
 
 @pytest.mark.usefixtures("alone")

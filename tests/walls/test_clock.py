@@ -1,0 +1,229 @@
+"""The time that counts is what a process had: it runs or sleeps, and does not wait for a CPU that others have."""
+
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+from evalsuite.walls import cgroups, clock
+from evalsuite.walls.clock import BLIND_TIMES, WALL_TIMES, Clock, Verdict, descendants
+from tests.processes import started
+
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the kernel's own account of each thread")
+SPIN = [sys.executable, "-S", "-c", "while True: pass"]
+
+
+@contextmanager
+def busy(n: int) -> Iterator[None]:
+    """Neighbours that take every CPU they can get."""
+    with ExitStack() as stack:
+        for _ in range(n):
+            stack.enter_context(started(SPIN))
+        yield
+
+
+def until_over(watched: Clock, seconds: float) -> Verdict:
+    """What a clock says in the end, looked at as often as it asks for."""
+    while not (verdict := watched.over(seconds)):
+        time.sleep(watched.wait(seconds))
+    return verdict
+
+
+@linux
+def test_a_neighbours_load_costs_nothing() -> None:
+    """Beside twenty busy processes what a program that computes is charged is what it had of a CPU, however long it takes."""
+    with busy(20), started(SPIN) as program:
+        watched = Clock(lambda: [program.pid])
+        before = time.clock_gettime((~program.pid << 3) | 2)
+        assert until_over(watched, 0.4)
+        taken = time.clock_gettime((~program.pid << 3) | 2) - before
+    assert taken > watched.had / 2
+    assert watched.waited > watched.had
+
+
+@linux
+def test_a_sleeper_ends_on_time_beside_any_load() -> None:
+    """What a program sleeps is its own: none of it is taken for waiting."""
+    with busy(20), started(["sleep", "60"]) as program:
+        time.sleep(0.2)
+        watched = Clock(lambda: [program.pid])
+        assert until_over(watched, 0.4) == "late"
+    assert watched.waited < 0.1
+
+
+class Told:
+    """What the kernel tells a clock, step by step: how long the step was, then what is new of delay and CPU, and whether it is told."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, told: bool = True, throttled: float = 0.0) -> None:
+        self.at, self.delay, self.cpu, self.told = 100.0, 0.0, 0.0, told
+        self.throttled, self.step_throttled = 0.0, throttled
+        monkeypatch.setattr(clock.time, "monotonic", lambda: self.at)
+        monkeypatch.setattr(clock, "throttled_seconds", lambda: self.throttled)
+        monkeypatch.setattr(Clock, "_differences", lambda _: (self.delay, self.cpu, self.told))
+
+    def after(self, watched: Clock, *, seconds: float, passed: float, delay: float = 0.0, cpu: float = 0.0) -> Verdict:
+        """The verdict after so long on the wall, looked at every half second; delay and CPU are shares of that."""
+        for _ in range(round(passed * 2)):
+            self.at += 0.5
+            self.throttled += self.step_throttled / 2
+            self.delay, self.cpu = delay / 2, cpu / 2
+            if verdict := watched.over(seconds):
+                return verdict
+        return ""
+
+
+@pytest.mark.parametrize(
+    ("delay", "cpu", "verdict", "at"),
+    [
+        (0.0, 1.0, "late", 10),  # computes
+        (0.0, 0.0, "late", 10),  # sleeps
+        (0.5, 0.5, "late", 20),  # has every second slice
+        (0.5, 0.0, "late", 20),  # sleeps, and waits to go to sleep again
+        (7.0, 1.0, "late", 10),  # eight threads on one CPU wait for each other
+        (7.0, 0.5, "late", 20),  # the same beside a neighbour
+        (0.95, 0.05, "delayed", 100),
+        (1.0, 0.0, "delayed", 100),
+    ],
+)
+def test_what_counts(delay: float, cpu: float, verdict: Verdict, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A limit of 10 s is over when the process had 10 s; what its own threads take from each other counts; ten times that is the end."""
+    told = Told(monkeypatch)
+    watched = Clock()
+    assert told.after(watched, seconds=10, passed=at - 1, delay=delay, cpu=cpu) == ""
+    assert told.after(watched, seconds=10, passed=1.5, delay=delay, cpu=cpu) == verdict
+    assert WALL_TIMES == 10
+
+
+def test_who_computes_only_when_looked_at_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program that sleeps between the looks and could run at each of them gains half a second and no more."""
+    told = Told(monkeypatch)
+    monkeypatch.setattr(clock, "_state", lambda _: "R")
+    watched = Clock()
+    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    assert told.after(watched, seconds=10, passed=10, cpu=0.1) == ""
+    assert told.after(watched, seconds=10, passed=1, cpu=0.1) == "late"
+
+
+@pytest.mark.parametrize(("cpu", "at"), [(1.0, 10), (0.5, 20), (0.0, 30)])
+def test_without_run_delay_cpu_time_counts(cpu: float, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the kernel does not tell who waited, CPU time counts, and three times the limit on the wall is the end."""
+    told = Told(monkeypatch, told=False)
+    watched = Clock()
+    assert told.after(watched, seconds=10, passed=at - 1, cpu=cpu) == ""
+    assert told.after(watched, seconds=10, passed=1, cpu=cpu) == "late"
+    assert BLIND_TIMES == 3
+
+
+@pytest.mark.parametrize(("state", "at"), [("R", 50), ("S", 10)])
+def test_a_group_without_share_waits(state: str, at: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While the group may not run at all nothing counts of a process that could run; a sleeper loses nothing by it."""
+    told = Told(monkeypatch, throttled=0.8)
+    monkeypatch.setattr(clock, "_state", lambda _: state)
+    watched = Clock()
+    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    cpu = 0.2 if state == "R" else 0.0
+    assert told.after(watched, seconds=10, passed=at - 1, cpu=cpu) == ""
+    assert told.after(watched, seconds=10, passed=2, cpu=cpu) == "late"
+
+
+def test_a_machine_that_stood_still_costs_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An hour in which nobody looked, not the one who waits either, counts as two seconds."""
+    told = Told(monkeypatch)
+    watched = Clock()
+    told.after(watched, seconds=10, passed=1, cpu=1)
+    told.at, told.cpu, told.delay = told.at + 3600, 0.0, 0.0
+    assert watched.over(10) == ""
+    assert watched.had == pytest.approx(3)
+
+
+def test_each_task_has_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was waited before a task began makes its time no longer."""
+    told = Told(monkeypatch)
+    watched = Clock()
+    told.after(watched, seconds=10, passed=5, delay=0.9, cpu=0.1)
+    watched.start()
+    assert (watched.had, watched.waited) == (0, 0)
+    assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
+    assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
+
+
+@linux
+def test_descendants_are_found() -> None:
+    """A program that was started by a process that was started by another is one of its own."""
+    code = "import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', 'while True: pass'])"
+    with started([sys.executable, "-S", "-c", code]) as program:
+        ends = time.monotonic() + 30
+        while len(descendants(program.pid)) < 2 and time.monotonic() < ends:
+            time.sleep(0.05)
+        assert len(descendants(program.pid)) == 2
+
+
+V1 = "12:cpu,cpuacct:/docker/abc\n7:memory:/docker/abc/job\n1:name=systemd:/docker/abc\n"
+V2 = "0::/user.slice/run.scope\n"
+
+
+@pytest.mark.parametrize(
+    ("groups", "mounts", "folders"),
+    [
+        (
+            V1,
+            [("/", "sys/memory", "cgroup", "rw,memory"), ("/", "sys/cpu", "cgroup", "rw,cpu,cpuacct")],
+            {"memory": ["sys/memory/docker/abc/job", "sys/memory/docker/abc", "sys/memory/docker", "sys/memory"]},
+        ),
+        # A container that sees only its own part of the tree.
+        (V1, [("/docker/abc", "sys/memory", "cgroup", "rw,memory")], {"memory": ["sys/memory/job", "sys/memory"], "cpu": []}),
+        (
+            V2,
+            [("/", "sys/all", "cgroup2", "rw")],
+            {"cpu": ["sys/all/user.slice/run.scope", "sys/all/user.slice", "sys/all"], "memory": None},
+        ),
+    ],
+)
+def test_groups_are_found_in_both_versions(
+    groups: str, mounts: list[tuple[str, str, str, str]], folders: dict[cgroups.Controller, list[str] | None], tmp_path: Path
+) -> None:
+    """Every level counts that can be seen, the own one first."""
+    lines = []
+    for root, place, kind, options in mounts:
+        lines.append(f"30 23 0:26 {root} {tmp_path / place} rw,nosuid shared:9 - {kind} cgroup {options}\n")
+        (tmp_path / place).mkdir(parents=True)
+    for wanted in folders.values():
+        for folder in wanted or ():
+            (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+    (tmp_path / "cgroup").write_text(groups)
+    (tmp_path / "mountinfo").write_text("".join(lines))
+    for controller, wanted in folders.items():
+        if wanted is not None:
+            assert cgroups.levels(controller, tmp_path) == tuple(tmp_path / folder for folder in wanted)
+
+
+def test_the_smallest_limit_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of all levels the smallest memory limit counts, in the words of either version; "max" and the largest number are none."""
+    said = {"a": ("memory.max", "max\n"), "b": ("memory.limit_in_bytes", "536870912\n"), "c": ("memory.max", "1073741824\n")}
+    for name, (file, text) in said.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / file).write_text(text)
+    monkeypatch.setattr(cgroups, "levels", lambda _: tuple(tmp_path / name for name in said))
+    assert cgroups.memory_limit() == (512 << 20, tmp_path / "b" / "memory.limit_in_bytes")
+    (tmp_path / "b" / "memory.limit_in_bytes").write_text("9223372036854771712\n")
+    assert cgroups.memory_limit() == (1 << 30, tmp_path / "c" / "memory.max")
+    (tmp_path / "c" / "memory.max").unlink()
+    assert cgroups.memory_limit() is None
+
+
+def test_a_wait_that_goes_on_is_not_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel tells a wait when it is over: until then nobody is late by it, and then what was charged is given back."""
+    told = Told(monkeypatch)
+    monkeypatch.setattr(clock, "_state", lambda _: "R")
+    watched = Clock()
+    watched._known = {"/proc/1/task/1": (1.0, 1.0)}
+    assert told.after(watched, seconds=10, passed=9.5, cpu=1) == ""
+    told.at, told.delay, told.cpu = told.at + 1, 0.0, 0.0
+    assert watched.over(10) == ""
+    told.at, told.delay, told.cpu = told.at + 1, 1.9, 0.1
+    assert watched.over(10) == ""
+    assert watched.had == pytest.approx(9.6)
+    assert told.after(watched, seconds=10, passed=0.5, cpu=1) == "late"
