@@ -194,7 +194,7 @@ def side_of(fault: Fault) -> Side:
 
 def hint_of(fault: Fault) -> str:
     """What to do about it; where the machine reached a limit that is nothing about the answer."""
-    return _OF_MACHINE if fault.side else FAULTS[fault.code].hint
+    return _OF_MACHINE if fault.side and fault.code == "LIMIT" else FAULTS[fault.code].hint
 
 
 def machine_fault(detail: str) -> Fault:

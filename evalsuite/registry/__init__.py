@@ -7,15 +7,27 @@ is a scorer: a plain function whose keyword names are the keys of gold's `parame
 """
 
 from evalsuite.registry.contract import CONNECTION_PARAMETERS, Marker, Scorer, check_parameters, fits, readable, scorer
-from evalsuite.registry.foreign import PROGRAM_BUDGET, PROGRAMS_ALLOWED, allowing_programs, is_trusted, trusting_plugins
+from evalsuite.registry.foreign import (
+    OFFICIAL_HEARD,
+    PROGRAM_BUDGET,
+    PROGRAMS_ALLOWED,
+    OfficialError,
+    allowing_programs,
+    is_trusted,
+    official_alone,
+    tell_official,
+    trusting_plugins,
+)
 from evalsuite.registry.lookup import Registry, UnknownScorerError
 from evalsuite.registry.plugins import WholeBatch
 
 __all__ = [
     "CONNECTION_PARAMETERS",
+    "OFFICIAL_HEARD",
     "PROGRAMS_ALLOWED",
     "PROGRAM_BUDGET",
     "Marker",
+    "OfficialError",
     "Registry",
     "Scorer",
     "UnknownScorerError",
@@ -24,7 +36,9 @@ __all__ = [
     "check_parameters",
     "fits",
     "is_trusted",
+    "official_alone",
     "readable",
     "scorer",
+    "tell_official",
     "trusting_plugins",
 ]

@@ -202,6 +202,40 @@ PROGRAMS_ALLOWED: ContextVar[bool] = ContextVar("PROGRAMS_ALLOWED", default=Fals
 PROGRAM_BUDGET: ContextVar[ProgramBudget | None] = ContextVar("PROGRAM_BUDGET", default=None)
 
 
+# Who hears what the official rules say before the strict ones are asked; it may raise `OfficialError`, and then they are not asked.
+OFFICIAL_HEARD: ContextVar[Callable[[Score], None] | None] = ContextVar("OFFICIAL_HEARD", default=None)
+
+
+class OfficialError(Exception):
+    """Ends a scorer whose official verdict is known."""
+
+    def __init__(self, score: Score) -> None:
+        super().__init__(score.reason)
+        self.score = score
+
+
+def tell_official(score: Score) -> Score:
+    """The official part of a score, told to who waits for it: a strict verdict that takes too long does not take this one with it."""
+    heard = OFFICIAL_HEARD.get()
+    if heard is not None:
+        heard(score)
+    return score
+
+
+@contextmanager
+def official_alone() -> Iterator[None]:
+    """Inside, in this thread, scorers that tell their official verdict end with it: `OfficialError`."""
+
+    def stop(score: Score) -> None:
+        raise OfficialError(score)
+
+    before = OFFICIAL_HEARD.set(stop)
+    try:
+        yield
+    finally:
+        OFFICIAL_HEARD.reset(before)
+
+
 @contextmanager
 def allowing_programs(allowed: bool, *, seconds: float | None = None) -> Iterator[None]:
     """Inside, in this thread, programs are run without a jail where `allowed`, and all of them together for at most `seconds`."""

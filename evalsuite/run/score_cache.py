@@ -77,7 +77,8 @@ class ScoreCache:
         """Remember a result that may be kept, under the digests of the very bytes that it is on."""
         kind = kind_of(result)
         task, state = self._open.pop(result.instance_id, None), self._states.get(result.instance_id, "")
-        if task is None or not kind.may_be_kept:
+        # A strict verdict that took too long may be there in time on another day.
+        if task is None or not kind.may_be_kept or result.detail("strict_fault"):
             return
         # What a query is stopped for hangs on the machine too.
         if state and (kind.worth != "judged" or self._state_of(task) != state):

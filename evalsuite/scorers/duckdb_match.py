@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from evalsuite.registry import scorer
+from evalsuite.registry import scorer, tell_official
 from evalsuite.scorers.table_match import OFFICIAL_ONLY
 from evalsuite.tables.condition_columns import Labels, list_problem, needs_quotes
 from evalsuite.tables.digested import AnyTable, DigestedTable, agreed, with_rows
@@ -131,6 +131,7 @@ def _score(
     official = match_database(plain, gold, tables=names, needed=needed, ignore_orders=ignore_orders, reference=reference, comparisons=seen)
     if not names:
         return official
+    tell_official(official)
     handed_in, expected = ({name.lower(): table for name, table in side.items()} for side in (prediction, gold))
     mine = [handed_in.get(name.lower(), Fault(code="MISSING_TABLE", detail=f"no table {name!r}")) for name in names]
     theirs = [expected.get(name.lower(), Fault(code="BAD_SPEC", detail=f"gold has no table {name!r}")) for name in names]

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
-from evalsuite.registry import scorer
+from evalsuite.registry import scorer, tell_official
 from evalsuite.sql.pairs import ordered_by
 from evalsuite.tables.result_sets import equal_as_bags, equal_as_sets, soft_f1
 from evalsuite.tables.strict_columns import PLAIN_TERMS
@@ -47,7 +47,7 @@ def sql_match(prediction: Results, *, gold: str, database: str, evaluator: Name 
     predicted, expected = prediction
     rows = [list(zip(*table.columns, strict=True)) for table in expected]
     handed_in = rows if predicted is expected else [list(zip(*table.columns, strict=True)) for table in predicted]
-    official = _official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator)
+    official = tell_official(_official(predicted, expected, rows, handed_in, gold=gold, evaluator=evaluator))
     strict = _strict(predicted, expected, [own == other for own, other in zip(rows, handed_in, strict=True)], gold)
     details = {"soft_f1": round(soft_f1(rows[0], handed_in[0]), 6), "evaluator": evaluator, "database": database}
     score = join_verdicts(official, strict)

@@ -6,7 +6,7 @@ What compares is imported when the first table is: who reads gold needs the sign
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from evalsuite.registry import scorer
+from evalsuite.registry import scorer, tell_official
 from evalsuite.tables.condition_columns import Labels, is_bare, list_problem, needed_columns
 from evalsuite.tables.official_cells import RESULT_SUITES, Reference
 from evalsuite.tables.wording import with_delimiter
@@ -102,9 +102,10 @@ def table_match(
     golds: Sequence[Table | Fault] = gold if isinstance(gold, Sequence) else [gold]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     seen = Comparisons()
-    strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by, comparisons=seen)
     needed = needed_columns(condition_cols, None if golds is not gold else len(golds), reference)
     official = match_any_table(prediction, golds, needed=needed, ignore_order=bool(ignore_order), reference=reference, comparisons=seen)
+    tell_official(official)
+    strict = judge_any(prediction, golds, terms, needed=condition_cols, ignore_order=ignore_order, order_by=order_by, comparisons=seen)
     # A list of orders is only true or false to the reference.
     own_options = isinstance(ignore_order, list) and any(bool(order) != bool(ignore_order) for order in ignore_order)
     score = join_verdicts(official, strict, own_options=own_options)
@@ -163,13 +164,16 @@ def tables_match(
     names = [item.name if isinstance(item, Table) else f"gold {i}" for i, item in enumerate(gold, start=1)]
     terms = Terms(abs_tol=abs_tol, rel_tol=rel_tol, percentage=percentage, heeds_labels=labels != "ignore")
     seen = Comparisons()
-    strict = judge_each(prediction, gold, terms, names=names, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen)
     message = list_problem(len(gold), condition_cols, ignore_orders) or ("" if gold else "gold names no file")
     if message:
-        return join_verdicts(Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message)), strict)
-    needed = condition_cols or [[] for _ in gold]
-    orders = ignore_orders or [False for _ in gold]
-    official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
+        official = Score(official=None, reason=message, fault=Fault(code="BAD_SPEC", detail=message))
+    else:
+        needed, orders = condition_cols or [[] for _ in gold], ignore_orders or [False for _ in gold]
+        official = match_table_list(prediction, gold, needed=needed, ignore_orders=orders, reference=reference, comparisons=seen)
+    tell_official(official)
+    strict = judge_each(prediction, gold, terms, names=names, needed=condition_cols, ignore_orders=ignore_orders, comparisons=seen)
     score = join_verdicts(official, strict)
+    if message:
+        return score
     asked: dict[str, Any] = {"needed": condition_cols, "ignore_orders": ignore_orders, "terms": terms}
     return with_delimiter(with_margin(score, prediction, gold, **asked, comparisons=seen), prediction)

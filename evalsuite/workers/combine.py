@@ -155,6 +155,9 @@ def _details(
     warnings += [text for outcome in outcomes for text in outcome.score.details.get("warnings", ())]
     if warnings:
         details["warnings"] = list(dict.fromkeys(warnings))
+    late = decided.score.strict_fault
+    if late is not None and late.code == "TIMEOUT" and decided.score.strict is None:
+        details["strict_fault"] = {"code": late.code, "detail": late.detail}
     if fault is not None:
         details["fault"] = describe(fault)
         details["hint"] = hint_of(fault)

@@ -25,13 +25,14 @@ from typing import Any
 
 from evalsuite.garbage import look_seldom
 from evalsuite.readers.paths import Inode
+from evalsuite.registry import OFFICIAL_HEARD
 from evalsuite.tables.digested import bound, digested_tables
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_process_namespace, number_outside
 from evalsuite.walls.worker_walls import lock_in, spare_address_space
 from evalsuite.workers.sent_forms import decode_forms, encode_forms
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
-from evalsuite.workers.wire import ANSWER, FORK, FULL, LOAD, LONGEST_ORDER, ORDER, READ_GOLD, ClosedError, receive, send
+from evalsuite.workers.wire import ANSWER, FORK, FULL, LOAD, LONGEST_ORDER, OFFICIAL, ORDER, READ_GOLD, ClosedError, receive, send
 
 # What a worker of nearly every run would import for itself: the codec is that of files that may begin with a byte order mark.
 _OF_ALL = (
@@ -141,6 +142,8 @@ def main(role: str, control: int, data: int = -1) -> None:
         from evalsuite.scorers import SCORERS
 
         SCORERS.bring_all(setup["plugins"], setup["metrics"])
+    if role in ("judge", "fused"):
+        OFFICIAL_HEARD.set(lambda _: send(parent, OFFICIAL))
     walls = lock_in(setup["readable"][role], setup["limits"]) if setup["walls"] else []
     send(parent, _json({"walls": walls}))
     serving = {"reader": _serve_reader, "judge": _serve_judge, "fused": _serve_fused, "queries": _serve_queries, "calls": _serve_calls}

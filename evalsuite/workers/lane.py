@@ -25,7 +25,7 @@ from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import COPY, opens_files, read_request
 from evalsuite.workers.start import Worker, Zygote, cannot_start, was_killed
-from evalsuite.workers.wire import FULL, LONGEST_RESULT, ClosedError, Frames, receive, result_of, send
+from evalsuite.workers.wire import FULL, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, result_of, send
 
 _STARTUP_SECONDS = 60
 # How long a worker may keep the parent waiting that does not take its orders.
@@ -89,6 +89,7 @@ class Lane:
 
     `private` are the copies that were made here of databases, with the digests of what was copied, by instance id. `is_full`: its workers
     ended before the tasks that are left, mostly because of the memory they kept; `is_gone`: they died, or say what cannot be meant.
+    `n_official`: of so many checks of the first task the official verdict is known.
     """
 
     workers: dict[str, Worker]
@@ -99,6 +100,7 @@ class Lane:
     walls: list[str] = field(default_factory=list)
     is_full: bool = False
     is_gone: bool = False
+    n_official: int = 0
     _frames: Frames = field(default_factory=lambda: Frames(most=LONGEST_RESULT))
     _n_reading: int = 0
     _is_deaf: bool = False
@@ -173,6 +175,9 @@ class Lane:
         for frame in frames:
             if frame == FULL:
                 self.is_full = True
+            elif frame == OFFICIAL:
+                self.n_official += 1
+                self.is_gone |= not self.tasks or self.n_official > len(self.tasks[0].instance.checks)
             elif (result := self._result(frame)) is not None:
                 results.append(result)
             else:
@@ -193,7 +198,7 @@ class Lane:
     def let_go(self) -> Task:
         """The first task, which leaves the lane; the next one's time begins."""
         task = self.tasks.popleft()
-        self.n_done += 1
+        self.n_done, self.n_official = self.n_done + 1, 0
         self._n_reading -= opens_files(task)
         self.clock.start()
         if (copy := self.private.pop(task.instance.instance_id, None)) is not None:

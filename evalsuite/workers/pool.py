@@ -17,15 +17,23 @@ from dataclasses import replace
 from pathlib import Path
 
 from evalsuite.errors import EvalsuiteError, FaultError
-from evalsuite.metrics import runs_programs
-from evalsuite.scorers import SCORERS
-from evalsuite.types import Check, Result, Task
+from evalsuite.types import Result, Task
 from evalsuite.walls.worker_walls import can_fork, expected_walls
 from evalsuite.workers.budget import Budget, size_of
 from evalsuite.workers.combine import faulty
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
 from evalsuite.workers.lost import is_over, lost, seconds_of
-from evalsuite.workers.requests import JUDGE, files_of, modules_of, opens_files, read_request, settle_early, wants_database
+from evalsuite.workers.requests import (
+    JUDGE,
+    JUDGE_OFFICIAL,
+    asks_programs,
+    files_of,
+    modules_of,
+    opens_files,
+    read_request,
+    settle_early,
+    wants_database,
+)
 from evalsuite.workers.start import Zygote, now, undisturbed
 
 # What goes into a lane at once: enough that the way there costs little, so little that the lanes end together.
@@ -61,6 +69,7 @@ class Pool:
         self._owns_zygote, self._links = zygote is None, links
         self._lanes: list[Lane] = []
         self._opened: list[Lane] = []
+        self._again: deque[tuple[Task, str]] = deque()
         self._setup: Setup | None = None
 
     @property
@@ -77,7 +86,7 @@ class Pool:
             early = settle_early(task)
             if early is not None:
                 settled.append(early)
-            elif not opens_files(task) and any(map(_runs_programs, task.instance.checks)):
+            elif not opens_files(task) and any(map(asks_programs, task.instance.checks)):
                 programs.append(task)
             else:
                 queued.append(task)
@@ -160,21 +169,17 @@ class Pool:
         )
 
     def _in_turns(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
-        """The results of all tasks: first side by side, then, one by one, of those whose workers the system killed."""
+        """The results of all tasks: first side by side, then, one by one, of those that are to be tried again."""
         if tasks:
             self._make_ready(tasks)
-            again: list[Task] = []
-            yield from self._in_lanes(tasks, budget, again)
-            self._end_lanes()
-            for task in again:
-                yield from self._in_lanes([task], budget, None)
+            yield from self._in_lanes(tasks, budget, self._order, is_first=True)
+            while self._again:
                 self._end_lanes()
+                task, order = self._again.popleft()
+                yield from self._in_lanes([task], budget, order, is_first=False)
 
-    def _in_lanes(self, tasks: Sequence[Task], budget: Budget, again: list[Task] | None) -> Iterator[Result]:
-        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left.
-
-        A task whose worker the system killed goes to those that are to be tried `again`; None: this is their second try.
-        """
+    def _in_lanes(self, tasks: Sequence[Task], budget: Budget, order: str, *, is_first: bool) -> Iterator[Result]:
+        """The loop: give each idle lane some tasks, hear who has results, end who is late or dead; until nothing is left."""
         sizes = {task.instance.instance_id: size for task in tasks if (size := size_of(task)) > _SMALL}
         waiting = deque(sorted(tasks, key=lambda task: sizes.get(task.instance.instance_id, 0), reverse=True))
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
@@ -185,14 +190,14 @@ class Pool:
             for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
                 ready: list[Task] = []
                 for task in self._some(waiting, sizes):
-                    if again is not None and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
+                    if is_first and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
                         yield budget.lost(task)
                     elif (faulty_one := self._copied(task, lane)) is not None:
                         yield faulty_one
                     else:
                         ready.append(task)
                 if ready:
-                    lane.take(ready, self._order)
+                    lane.take(ready, order)
             if not (busy := [lane for lane in self._lanes if lane.tasks]):
                 continue
             heard = _wait(busy, min([budget.seconds, *(lane.clock.wait(seconds_of(lane, sizes)) for lane in busy)]))
@@ -203,8 +208,11 @@ class Pool:
                 # A lane that is full before it did anything can do nothing with the first task.
                 if lane.tasks and (over or lane.is_gone or (lane.is_full and not lane.n_done)):
                     by_system = not over and lane.was_killed()
-                    if by_system and again is not None:
-                        again.append(lane.let_go())
+                    if by_system and is_first:
+                        self._again.append((lane.let_go(), order))
+                    elif over == "late" and lane.n_official and order == JUDGE:
+                        # The strict verdict is late, and must not take the official one with it.
+                        self._again.append((lane.let_go(), JUDGE_OFFICIAL))
                     else:
                         yield lost(lane, over, by_system=by_system)
                 if over or lane.is_gone or lane.is_full:
@@ -278,16 +286,6 @@ class Pool:
         except FaultError as error:
             return replace(faulty(task, error.fault, seconds=now() - started), digests=files.digests())
         return None
-
-
-def _runs_programs(check: Check) -> bool:
-    """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
-
-    A tree that does is parsed in a worker all the same, where it has no jail: NO_JAIL.
-    """
-    if SCORERS.load(check.scorer).marker.reads == "tree":
-        return False
-    return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])
 
 
 def _wait(lanes: Sequence[Lane], seconds: float) -> list[Lane]:

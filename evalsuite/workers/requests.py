@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from evalsuite.errors import FaultError
+from evalsuite.metrics import runs_programs
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.limits import BIG_BYTES
 from evalsuite.readers.paths import Inode
@@ -22,8 +23,8 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
     "files": frozenset({"tables"}),
 }
 
-# The order to say what an answer is worth.
-JUDGE = "judge"
+# The order to say what an answer is worth; under the official rules alone, where the strict ones took too long.
+JUDGE, JUDGE_OFFICIAL = "judge", "official"
 # Stands for a private copy whose descriptor comes behind the request.
 COPY = "copy"
 # What compares the answers that a scorer reads in some form.
@@ -178,3 +179,13 @@ def scorer_modules(names: Iterable[str]) -> set[str]:
     """What these scorers import at the latest when they are first called, those that no plugin brings."""
     scorers = [SCORERS.load(name) for name in names if name in SCORERS.bundled]
     return {scorer.function.__module__ for scorer in scorers}.union(*(_OF_FORMS.get(scorer.marker.reads, ()) for scorer in scorers))
+
+
+def asks_programs(check: Check) -> bool:
+    """Whether a check asks for programs, also through a scorer that the suite makes of metrics.
+
+    A tree that does is parsed in a worker all the same, where it has no jail: NO_JAIL.
+    """
+    if SCORERS.load(check.scorer).marker.reads == "tree":
+        return False
+    return runs_programs([check.scorer, check.parameters, SCORERS.metrics.get(check.scorer, {})])

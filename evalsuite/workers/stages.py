@@ -15,14 +15,24 @@ from typing import Any
 from evalsuite.errors import FAULTS, FaultError, describe, side_of
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import Inode
-from evalsuite.registry import Scorer, allowing_programs
+from evalsuite.registry import OfficialError, Scorer, allowing_programs, official_alone
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.digested import as_values
 from evalsuite.tables.packed import UnreadTable
 from evalsuite.types import Check, Fault, Problem, Result, Score, Table, Task
 from evalsuite.workers.combine import Outcome, combine, faulty, unjudged
-from evalsuite.workers.requests import JUDGE, ReadRequest, applicable, files_of, opens_files, read_request, settle_early, table_names
+from evalsuite.workers.requests import (
+    JUDGE,
+    JUDGE_OFFICIAL,
+    ReadRequest,
+    applicable,
+    files_of,
+    opens_files,
+    read_request,
+    settle_early,
+    table_names,
+)
 
 Helper = Callable[[Scorer], Any]
 # What judges of several submissions will ask of gold: the form, the parameters that name files, the instance.
@@ -63,8 +73,8 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
 
     By name, because what looks closer at an answer than its score lives on a higher floor.
     """
-    if order == JUDGE:
-        return judge
+    if order in (JUDGE, JUDGE_OFFICIAL):
+        return judge if order == JUDGE else _judge_official
     module, _, name = order.partition(":")
     found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
     return lambda task, prediction: found(
@@ -131,6 +141,11 @@ def judge(task: Task, prediction: Prediction, helper: Helper | None = None) -> R
     return replace(result, details={**result.details, "n_columns": len(table.header)}) if isinstance(table, Table) else result
 
 
+def _judge_official(task: Task, prediction: Prediction) -> Result:
+    with official_alone():
+        return judge(task, prediction)
+
+
 def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helper | None = None) -> Outcome:
     """One check's score; a fault of gold or of the scorer is part of the outcome."""
     blocked: frozenset[str] = frozenset().union(*(problem.blocks for problem in check.problems))
@@ -153,6 +168,9 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
             form = as_values(form)
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
+    except OfficialError as told:
+        fault = Fault(code="TIMEOUT", detail="the official verdict was known, and the strict one not yet (limit seconds)", side="setup")
+        return Outcome(check=check, score=_without_blocked(replace(told.score, strict_reason=describe(fault), strict_fault=fault), blocked))
     except FaultError as error:
         # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None

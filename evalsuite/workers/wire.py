@@ -15,6 +15,8 @@ from evalsuite.types import Result, Task
 
 # What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
 FULL = b""
+# What a judge says when it knows what the official rules say of an answer, and asks the strict ones.
+OFFICIAL = b"official"
 # The longest frame that a worker is heard with, and the longest order that it takes from the trusted side.
 LONGEST_RESULT, LONGEST_ORDER = 64 << 20, 1 << 31
 # An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.

@@ -1,0 +1,133 @@
+"""A strict verdict that takes too long is no verdict, and the official one that was known before stands."""
+
+import json
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers.gold_files import gold_inodes
+from evalsuite.readers.limits import resolve_limits
+from evalsuite.run.plan import plan
+from evalsuite.run.scoring import Options, run
+from evalsuite.scorers import SCORERS
+from evalsuite.types import Result
+from evalsuite.workers.pool import Pool
+
+# In a worker strict rules take for ever on one kind of answer.
+SLEEPERS = """
+import time
+from evalsuite.scorers import tree_match
+from evalsuite.tables import strict_tables
+
+
+def sleeping(function):
+    def asleep(*given, **named):
+        if "{0}" not in str(given):
+            return function(*given, **named)
+        time.sleep(600)
+    return asleep
+
+
+strict_tables.judge_any = sleeping(strict_tables.judge_any)
+strict_tables.judge_each = sleeping(strict_tables.judge_each)
+
+
+def score(run, expected, found, *, compat, plain=tree_match._Run.score):
+    if not compat and "slow" in str(found):
+        time.sleep(600)
+    return plain(run, expected, found, compat=compat)
+
+
+tree_match._Run.score = score
+"""
+CASES = {
+    "table": ("table_match", {"gold": "t.csv"}, "t.csv"),
+    "several": ("table_match", {"gold": ["t.csv", "u.csv"]}, "t.csv"),
+    "tables": ("tables_match", {"gold": ["t.csv", "u.csv"]}, ["t.csv", "u.csv"]),
+    "database": ("duckdb_match", {"gold": "t.duckdb", "condition_tabs": ["t"]}, "t.duckdb"),
+    "tree": ("tree_match", {"gold": {"a": "slow", "b": 2}}, json.dumps({"a": "slow", "b": 2})),
+    "text": ("string_match", {"gold": "slow"}, "slow"),
+}
+
+
+@pytest.fixture
+def folders(tmp_path: Path) -> tuple[Path, Path]:
+    """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
+    plugin = tmp_path / "sleepers.py"
+    plugin.write_text(
+        SLEEPERS.format("slow") + "\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        '@scorer(reads="text")\ndef sleepers(prediction: str, *, gold: str) -> Score:\n    """Nothing."""\n    return Score(official=1.0)\n'
+    )
+    SCORERS.load_file(plugin)
+    submission, gold = tmp_path / "submission", tmp_path / "gold"
+    spec, handed_in = [], []
+    for name, (func, parameters, answer) in CASES.items():
+        for side in (submission, gold):
+            (side / name).mkdir(parents=True)
+            for file in ("t.csv", "u.csv"):
+                (side / name / file).write_text("a,b\nslow,1\nslower,2\n")
+            duckdb.connect(str(side / name / "t.duckdb")).execute("CREATE TABLE t AS SELECT 'slow' a, 1 b").close()
+        kind = "answer" if name in ("tree", "text") else "files" if isinstance(answer, list) else "file"
+        spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": parameters}})
+        handed_in.append({"instance_id": name, "answer_type": kind, "answer_or_path": answer})
+    (gold / "x_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
+    (submission / "results_metadata.jsonl").write_text("".join(json.dumps(row) + "\n" for row in handed_in))
+    return submission, gold
+
+
+def scored(folders: tuple[Path, Path], *, rules: str = "official", isolation: str = "process") -> dict[str, Result]:
+    """The results of all answers with a second each."""
+    submission, gold = folders
+    tasks = plan(read_gold(gold), read_submission(submission), rules=rules, limits=resolve_limits({"seconds": 1}))  # type: ignore[arg-type]
+    pool = Pool(jobs=2, isolation=isolation, gold_inodes=gold_inodes(gold))
+    return {result.instance_id: result for result in pool.results(tasks)}
+
+
+LATE = {"table", "several", "tables", "database", "tree"}
+
+
+@pytest.mark.parametrize("isolation", ["process", "none"])
+def test_the_official_verdict_stands(isolation: str, folders: tuple[Path, Path]) -> None:
+    """Of each scorer that judges twice the official 1 is kept; strict is null, and its fault says why."""
+    results = scored(folders, isolation=isolation)
+    assert {name: r.official for name, r in results.items()} == dict.fromkeys(CASES, 1.0)
+    assert {name for name, r in results.items() if r.strict is None} == LATE
+    for name in LATE:
+        result = results[name]
+        assert (result.status, result.fault, result.score) == ("scored", None, 1.0)
+        assert result.details["strict_fault"]["code"] == "TIMEOUT"
+        assert "TIMEOUT" in result.details["reasons"]["strict"]
+
+
+def test_under_strict_rules_it_is_unscored(folders: tuple[Path, Path]) -> None:
+    """Where the strict verdict is the score there is none: `unscored`, never a 0."""
+    results = scored(folders, rules="strict")
+    assert {(r.status, r.score, r.official, r.fault) for name, r in results.items() if name in LATE} == {("unscored", None, 1.0, "TIMEOUT")}
+    assert {r.score for name, r in results.items() if name not in LATE} == {1}
+
+
+def test_a_late_verdict_is_not_remembered(folders: tuple[Path, Path], tmp_path: Path) -> None:
+    """What took too long today may be there in time tomorrow: the cache of scores keeps none of it."""
+    options = Options(out=tmp_path / "run", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache")
+    first = {result.instance_id: result for result in run(*folders, options).results}
+    assert {name for name, result in first.items() if result.strict is None} == LATE
+    again = run(*folders, Options(out=tmp_path / "again", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache", isolation="process"))
+    assert {result.instance_id for result in again.results if result.detail("strict_fault")} == LATE
+
+
+def test_an_official_verdict_that_is_late_is_a_timeout(folders: tuple[Path, Path]) -> None:
+    """Official rules that take too long leave nothing known of the answer."""
+    plugin = folders[0].parent / "slower.py"
+    plugin.write_text(
+        "import time\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
+        '@scorer(reads="text")\ndef slower(prediction: str, *, gold: str) -> Score:\n    """Late."""\n    time.sleep(600)\n'
+    )
+    SCORERS.load_file(plugin)
+    spec = {"instance_id": "late", "evaluation": {"func": "slower", "parameters": {"gold": "x"}}}
+    line = {"instance_id": "late", "answer_type": "answer", "answer_or_path": "x"}
+    (folders[1] / "x_eval.jsonl").write_text(json.dumps(spec) + "\n")
+    (folders[0] / "results_metadata.jsonl").write_text(json.dumps(line) + "\n")
+    (result,) = scored(folders).values()
+    assert (result.status, result.fault, result.official, result.strict) == ("timeout", "TIMEOUT", 0.0, 0.0)
