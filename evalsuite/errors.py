@@ -197,6 +197,13 @@ def hint_of(fault: Fault) -> str:
     return _OF_MACHINE if fault.side and fault.code == "LIMIT" else FAULTS[fault.code].hint
 
 
+def out_of_time(over: str, what: str, seconds: float) -> FaultError:
+    """What is raised when `seconds` are over: TIMEOUT, or, where they were `delayed` by what the machine did else, its limit."""
+    if over == "delayed":
+        return FaultError("LIMIT", f"{what} was given up: most of its time it waited for a CPU (limit seconds)", side="setup")
+    return FaultError("TIMEOUT", f"{what} took longer than {seconds:g} seconds (limit seconds)")
+
+
 def machine_fault(detail: str) -> Fault:
     """The fault of what this machine could not give: the answer is no part of it, and nobody says what it is worth."""
     return Fault(code="LIMIT", detail=detail, side="setup")

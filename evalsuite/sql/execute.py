@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, out_of_time
 from evalsuite.memo import Memo
 from evalsuite.sql import ENGINES, open_session
 from evalsuite.sql.cell_forms import ColumnKind
@@ -26,6 +26,7 @@ from evalsuite.sql.csv_text import CsvFile, CsvText
 from evalsuite.sql.session import Connection, Cost, Executed, QueryLimits, Session, Stream, Written
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Table
+from evalsuite.walls.clock import Alarm, Clock, Verdict
 
 _log = logging.getLogger(__name__)
 
@@ -191,11 +192,13 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
     """Cancels the session's statement after `seconds`; what happens after that is a TIMEOUT, unless the server cannot be reached."""
     rang, lost, done = threading.Event(), threading.Event(), threading.Lock()
     failed: FaultError | None = None
+    how: list[Verdict] = []
 
-    def ring() -> None:
+    def ring(verdict: Verdict) -> None:
         # Once the statement is over a cancel would hit the session's next one.
         with done:
             if not over.is_set():
+                how.append(verdict)
                 rang.set()
                 try:
                     session.cancel()
@@ -204,18 +207,16 @@ def _clock(session: Session, seconds: float) -> Iterator[threading.Event]:
                     _log.debug("cancel: %s", type(error).__name__)
 
     over = threading.Event()
-    timer = threading.Timer(seconds, ring)
-    timer.daemon = True
-    timer.start()
+    alarm = Alarm(Clock(with_caller=True), seconds, ring)
     try:
         yield rang
     except FaultError as error:
         failed = error
     finally:
-        timer.cancel()
+        alarm.cancel()
         with done:
             over.set()
     if failed and (not rang.is_set() or (lost.is_set() and failed.side == "setup")):
         raise failed
     if rang.is_set():
-        raise FaultError("TIMEOUT", f"the statement took longer than {seconds:g} seconds (limit seconds)")
+        raise out_of_time(how[0], "the statement", seconds)

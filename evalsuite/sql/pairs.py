@@ -11,7 +11,6 @@ import json
 import os
 import re
 import sqlite3
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -24,6 +23,7 @@ from evalsuite.sql.session import REASONS, Connection, QueryLimits
 from evalsuite.sql.sqlite import NO_TEMPORARY_FILE, SqliteSession, is_steady, open_session, writes_nothing
 from evalsuite.sql.statement import SQLITE, blanked, only_statement
 from evalsuite.types import SQLITE_CELLS, Table
+from evalsuite.walls.clock import Deadline
 
 _DISTINCT = re.compile(r"\bdistinct\b", re.IGNORECASE)
 _YEAR_NOW = re.compile(r"YEAR\s*\(\s*CURDATE\s*\(\s*\)\s*\)\s*", re.IGNORECASE)
@@ -107,8 +107,8 @@ def tables_of(sql: str, files: Sequence[str], evaluator: Evaluator, limits: Mapp
     Raises `FaultError`: SQL_ERROR, SQL_NOT_ALLOWED, LIMIT or TIMEOUT.
     """
     own = QueryLimits.of(limits)
-    statement, ends = statement_of(sql, evaluator, own), time.monotonic() + own.seconds
-    return [_table(statement, place, evaluator.text_errors, own, ends) for place in files]
+    statement, deadline = statement_of(sql, evaluator, own), Deadline(own.seconds)
+    return [_table(statement, place, evaluator.text_errors, own, deadline) for place in files]
 
 
 def are_one(query: str, gold: str, files: Sequence[str], limits: Mapping[str, int | float]) -> bool:
@@ -153,14 +153,14 @@ def statement_of(sql: str, evaluator: Evaluator, limits: QueryLimits) -> str:
     return only_statement(evaluator.prepared(sql), SQLITE, most_bytes=limits.sql_bytes, fenced=False)
 
 
-def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, ends: float) -> Table:
+def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, deadline: Deadline) -> Table:
     """The result on one file; asked again where a text is no UTF-8 and the evaluator reads it all the same, or where room was short."""
     temp_in_memory, decode = not writes_nothing(), cast(Callable[[bytes], str], str)
     while True:
         session = _session(place, limits, temp_in_memory=temp_in_memory)
         session.connection.text_factory = decode
         try:
-            return _fetched(session, statement, limits, ends)
+            return _fetched(session, statement, limits, deadline)
         except FaultError as error:
             if error.fault.detail == NO_TEMPORARY_FILE and not temp_in_memory:
                 temp_in_memory = True
@@ -170,8 +170,8 @@ def _table(statement: str, place: str, text_errors: str, limits: QueryLimits, en
                 raise
 
 
-def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, ends: float) -> Table:
-    stream = session.stream(statement, ends=ends)
+def _fetched(session: SqliteSession, statement: str, limits: QueryLimits, deadline: Deadline) -> Table:
+    stream = session.stream(statement, deadline=deadline)
     rows: list[Sequence[object]] = []
     for chunk in stream.chunks:
         rows += chunk

@@ -2,18 +2,16 @@
 
 import contextlib
 import logging
-import math
 import re
 import sqlite3
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evalsuite.errors import FaultError, UsageError
+from evalsuite.errors import FaultError, UsageError, out_of_time
 from evalsuite.sql.clock import asks_time, freeze_sqlite
 from evalsuite.sql.session import (
     MIB,
@@ -28,6 +26,7 @@ from evalsuite.sql.session import (
     sql_error,
     text_of,
 )
+from evalsuite.walls.clock import Deadline
 
 _log = logging.getLogger(__name__)
 
@@ -148,6 +147,7 @@ class SqliteSession:
         self._path = path
         self._seconds, self._clock = limits.seconds, limits.clock
         self._refused, self._temp_in_memory = ("", ""), temp_in_memory
+        self._deadline: Deadline | None = None
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -185,11 +185,11 @@ class SqliteSession:
             return sqlite3.SQLITE_OK
         return sqlite3.SQLITE_DENY
 
-    def stream(self, sql: str, *, ends: float = math.inf) -> Stream:
-        """The result of one SELECT, chunk by chunk; each cell has its own type. `ends` is when its time is over, where that is sooner."""
-        deadline = min(ends, time.monotonic() + self._seconds)
+    def stream(self, sql: str, *, deadline: Deadline | None = None) -> Stream:
+        """The result of one SELECT, chunk by chunk; each cell has its own type. `deadline` is one that it shares with other statements."""
+        self._deadline = deadline = deadline or Deadline(self._seconds)
         # Besides the interrupt from outside: it is lost when it falls between two statements.
-        self.connection.set_progress_handler(lambda: int(time.monotonic() > deadline), _STEPS)
+        self.connection.set_progress_handler(lambda: int(deadline()), _STEPS)
         self._refused = ("", "")
         with self._faults():
             cursor = self.connection.execute(sql)
@@ -221,7 +221,7 @@ class SqliteSession:
         if "one statement at a time" in text or "may not be modified" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
             return not_allowed(NOT_SELECT)
         if name == "SQLITE_INTERRUPT":
-            return FaultError("TIMEOUT", f"the statement took longer than {self._seconds:g} seconds (limit seconds)")
+            return out_of_time(self._deadline.over if self._deadline else "", "the statement", self._seconds)
         if "not authorized" in text:
             return not_allowed(OUTSIDE)
         if not self._temp_in_memory and name in _NO_FILE:

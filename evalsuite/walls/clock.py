@@ -12,6 +12,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
+from pathlib import Path
 from typing import Final, Literal
 
 from evalsuite.walls.cgroups import throttled_seconds
@@ -38,7 +39,7 @@ class Clock:
 
     def __init__(self, processes: Callable[[], Iterable[int]] = tuple, *, with_caller: bool = False) -> None:
         self._processes = processes
-        self._caller = [f"/proc/self/task/{threading.get_native_id()}"] if with_caller else []
+        self._caller = _this_thread() if with_caller else []
         self._known: dict[str, tuple[float, float]] = {}
         self._cpu_known: dict[int, float] = {}
         self.had = self.waited = self._pending = 0.0
@@ -140,13 +141,21 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._clock = seconds, Clock(with_caller=True)
-        self._over: Verdict = ""
+        self.over: Verdict = ""
 
     def __call__(self) -> bool:
         """Whether the seconds are over."""
-        if not self._over and self._clock.is_due(self.seconds):
-            self._over = self._clock.over(self.seconds)
-        return bool(self._over)
+        if not self.over and self._clock.is_due(self.seconds):
+            self.over = self._clock.over(self.seconds)
+        return bool(self.over)
+
+
+def _this_thread() -> list[str]:
+    """The folder of the calling thread for who mounted /proc, whose numbers are not those of a namespace of processes."""
+    try:
+        return [str(Path("/proc", Path("/proc/thread-self").readlink()))]
+    except OSError:
+        return []
 
 
 def _threads(number: int) -> list[str]:

@@ -11,11 +11,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Self
 
-from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError
+from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, out_of_time
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
-from evalsuite.workers.budget import answer_seconds, delayed
+from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.called import ITEM, named
 from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed, was_killed
@@ -115,7 +115,7 @@ class Calls:
         except (ClosedError, OSError, ValueError) as error:
             if stream.over:
                 self._end()
-                raise _late(stream) from None
+                raise out_of_time(stream.over, "reading the file", stream.seconds) from None
             is_killed = not isinstance(error, ValueError) and was_killed(worker.kill())
             self._end()
             if is_killed:
@@ -153,10 +153,3 @@ def _heard(stream: TimedStream) -> Any:
     if frame is None:
         raise ClosedError
     return json.loads(frame)
-
-
-def _late(stream: TimedStream) -> FaultError:
-    if stream.over == "delayed":
-        fault = delayed("the file was being read", stream.seconds)
-        return FaultError(fault.code, fault.detail, side="setup")
-    return FaultError("TIMEOUT", f"the file was being read when its {stream.seconds:.0f} s were over (limit seconds)")

@@ -22,8 +22,8 @@ from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
-from evalsuite.workers.budget import Budget, size_of
-from evalsuite.workers.combine import faulty
+from evalsuite.workers.budget import Budget, killed, size_of
+from evalsuite.workers.combine import unjudged
 from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk
 from evalsuite.workers.packing import pack_tasks, unpack_results
 from evalsuite.workers.pool import Pool
@@ -167,7 +167,8 @@ class DaskPool:
             elif len(chunk) > 1:
                 suspects += [chunk[: len(chunk) // 2], chunk[len(chunk) // 2 :]]
             else:
-                yield chunk, Fault(code="WORKER_DIED", detail="every dask worker died that was given this answer")
+                # What a worker of dask's forks has limits of its own, and its death is told as such: this is another one.
+                yield chunk, killed("every dask worker that was given this answer, also alone")
 
     def _submit(self, chunk: Sequence[Task], shared: Shared) -> Any:
         payload = pickle.dumps((shared, pack_tasks(chunk)))
@@ -234,6 +235,6 @@ def _shared(tasks: Sequence[Task], work: "Work") -> Shared:
 
 def _results(chunk: Sequence[Task], outcome: bytes | Fault) -> list[Result]:
     if isinstance(outcome, Fault):
-        return [faulty(task, outcome, status="crashed") for task in chunk]
+        return [unjudged(task, outcome) for task in chunk]
     with not_looking():
         return unpack_results(outcome)

@@ -15,14 +15,20 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import IO
 
+from evalsuite.errors import out_of_time, side_of
 from evalsuite.readers.paths import Inode
+from evalsuite.registry import OFFICIAL_HEARD
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Fault, Result, Task
-from evalsuite.workers.budget import Budget, answer_seconds, size_of
-from evalsuite.workers.combine import faulty
-from evalsuite.workers.start import cannot_start, import_path, now, worker_environment
-from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, ClosedError, receive, result_of, send
+from evalsuite.walls.clock import Alarm, Clock, Verdict
+from evalsuite.workers.budget import Budget, answer_seconds, killed, size_of
+from evalsuite.workers.combine import faulty, unjudged
+from evalsuite.workers.requests import JUDGE, JUDGE_OFFICIAL
+from evalsuite.workers.start import cannot_start, import_path, now, was_killed, worker_environment
+from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, result_of, send
 
+# So long a worker may take to end that has closed its pipe.
+_END_SECONDS = 5.0
 _CODE = "import sys; sys.path[:] = {path!r}; from evalsuite.workers.spawned import serve; serve()"
 
 
@@ -72,33 +78,53 @@ class _SpawnedWorker:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def score(self, task: Task, order: str) -> Result:
-        """The result of a task: a fault of the answer where its time is over or the worker dies of it."""
-        started, seconds = now(), answer_seconds(task.limits, size_of(task), beside_gold=bool(task.databases))
-        late = threading.Event()
+    def score(self, task: Task, order: str, *, is_last: bool = False) -> Result | str:
+        """The result of a task: a fault of the answer where its time is over or the worker dies of it.
 
-        def stop() -> None:
-            late.set()
+        An order where it is to be scored once more: alone where the system killed the worker, unless this `is_last` of its tries, and
+        under the official rules alone where only the strict ones took too long.
+        """
+        started, seconds = now(), answer_seconds(task.limits, size_of(task), beside_gold=bool(task.databases))
+        over: list[Verdict] = []
+
+        def stop(verdict: Verdict) -> None:
+            over.append(verdict)
             self.kill()
 
-        clock = threading.Timer(seconds, stop)
-        clock.daemon = True
-        clock.start()
+        alarm = Alarm(Clock(lambda: [self._process.pid], with_caller=True), seconds, stop)
+        n_official = -1
+        frame: bytes | None = OFFICIAL
         try:
             send(self._stream, pickle.dumps((order, task)))
-            frame = receive(self._stream, most=LONGEST_RESULT)
+            while frame == OFFICIAL:
+                n_official, frame = n_official + 1, receive(self._stream, most=LONGEST_RESULT)
             result = result_of(frame, task) if frame is not None else None
         except (ClosedError, OSError, ValueError):
             result = None
-        clock.cancel()
+        alarm.cancel()
         if result is not None:
             return result
+        by_system = not over and was_killed(self._ended())
         self.kill()
-        if late.is_set():
-            fault = Fault(code="TIMEOUT", detail=f"the {task.limits['seconds']:g} s of the answer were over (limit seconds)")
+        if by_system and not is_last:
+            return order
+        if over == ["late"] and n_official > 0 and order == JUDGE:
+            return JUDGE_OFFICIAL
+        if over or by_system:
+            what = "the worker of the answer, twice, then alone"
+            fault = out_of_time(over[0], "the answer", seconds).fault if over else killed(what)
         else:
             fault = Fault(code="WORKER_DIED", detail="the worker died while the answer was being read or compared")
-        return faulty(task, fault, status="timeout" if late.is_set() else "crashed", seconds=now() - started)
+        if side_of(fault) == "setup":
+            return unjudged(task, fault, seconds=now() - started)
+        return faulty(task, fault, status="timeout" if over else "crashed", seconds=now() - started)
+
+    def _ended(self) -> int:
+        """How it ended by itself, 0 where it goes on."""
+        try:
+            return self._process.wait(timeout=_END_SECONDS)
+        except subprocess.TimeoutExpired:
+            return 0
 
     def kill(self) -> None:
         # Without SIGKILL, as on Windows, to terminate a process is to kill it.
@@ -119,19 +145,30 @@ def spawned_results(
     own, workers = threading.local(), list[_SpawnedWorker]()
     setup = _setup(tasks[0].limits, gold_inodes)
 
-    def score(task: Task) -> Result:
-        if not budget.spend(size_of(task)):
+    def score(task: Task, order: str, *, is_last: bool = False) -> Result | tuple[Task, str]:
+        if not is_last and not budget.spend(size_of(task)):
             return budget.lost(task)
         if (worker := getattr(own, "worker", None)) is None or not worker.alive:
             worker = own.worker = _SpawnedWorker(setup, task.submission_folder)
             workers.append(worker)
-        return worker.score(task, order)
+        told = worker.score(task, order, is_last=is_last)
+        return told if isinstance(told, Result) else (task, told)
 
+    again: list[tuple[Task, str]] = []
     threads = ThreadPoolExecutor(max_workers=min(jobs, len(tasks)), thread_name_prefix="spawned")
     try:
         ordered = sorted(tasks, key=size_of, reverse=True)
-        for done in as_completed([threads.submit(score, task) for task in ordered]):
-            yield done.result()
+        for done in as_completed([threads.submit(score, task, order) for task in ordered]):
+            if isinstance(scored := done.result(), Result):
+                yield scored
+            else:
+                again.append(scored)
+        while again:
+            # When nothing runs beside it.
+            if isinstance(scored := score(*again.pop(), is_last=True), Result):
+                yield scored
+            else:
+                again.append(scored)
     finally:
         threads.shutdown(wait=False, cancel_futures=True)
         for worker in list(workers):
@@ -151,6 +188,7 @@ def serve() -> None:
     from evalsuite.workers.stages import score_task
 
     stream = _Pipes(sys.stdin.buffer, os.fdopen(os.dup(1), "wb"))
+    OFFICIAL_HEARD.set(lambda _: send(stream, OFFICIAL))
     # What a scorer prints is no frame.
     os.dup2(2, 1)
     setup = pickle.loads(receive(stream, most=LONGEST_ORDER) or b"")

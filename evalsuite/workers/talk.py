@@ -5,10 +5,10 @@ import select
 import signal
 from typing import Any
 
-from evalsuite.errors import FaultError
+from evalsuite.errors import FaultError, out_of_time
 from evalsuite.types import Fault
 from evalsuite.walls.clock import Clock, Verdict
-from evalsuite.workers.budget import delayed, killed
+from evalsuite.workers.budget import killed
 from evalsuite.workers.query_worker import END, SAID
 from evalsuite.workers.sent_forms import decode_forms
 from evalsuite.workers.start import Worker, was_killed
@@ -116,11 +116,8 @@ class Talk:
             pass
 
     def _fault(self, error: Exception) -> FaultError:
-        if self._stream.over == "delayed":
-            fault = delayed("the statement was run", self._stream.seconds)
-            return FaultError(fault.code, fault.detail, side="setup")
         if isinstance(error, TimeoutError):
-            return FaultError("TIMEOUT", f"the statement took longer than {self._stream.seconds:g} seconds (limit seconds)")
+            return out_of_time(self._stream.over, "the statement", self._stream.seconds)
         status = self._worker.kill()
         if status == -signal.SIGABRT:
             # An engine that gets no memory where it cannot do without ends its process.
