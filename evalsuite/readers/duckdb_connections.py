@@ -111,7 +111,8 @@ def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:
             raise
     except OSError as error:
         _log.debug("copy: %r", error)
-        raise FaultError("LIMIT", "there is no room for a copy of the database") from None
+        # The answer is no larger than `file_bytes`: what is full is this machine.
+        raise FaultError("LIMIT", "there is no room on this machine for a copy of the database", side="setup") from None
     return copy
 
 

@@ -29,6 +29,12 @@ _CLOSE_ON_EXEC = getattr(os, "O_CLOEXEC", 0)
 # O_NONBLOCK: opening a pipe must not wait for its writer.
 _FILE_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 _FOLDER_FLAGS = os.O_RDONLY | _CLOSE_ON_EXEC | getattr(os, "O_DIRECTORY", 0)
+# No room, no descriptor, a disk or a server that fails: of none of these an answer is the cause.
+OF_MACHINE = frozenset(
+    getattr(errno, name)
+    for name in ["ENOSPC", "EDQUOT", "EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EFBIG", "EIO", "EAGAIN", "ESTALE", "ETIMEDOUT", "EINTR"]
+    if hasattr(errno, name)
+)
 _BY_DESCRIPTOR = os.open in os.supports_dir_fd and hasattr(os, "O_NOFOLLOW") and hasattr(os, "O_DIRECTORY")
 
 
@@ -229,6 +235,8 @@ def _fault_of_opening(error: OSError) -> FaultError:
         return FaultError("NOT_REGULAR_FILE")
     if error.errno in (errno.EACCES, errno.EPERM):
         return FaultError("MISSING_FILE", "the file may not be read")
+    if error.errno in OF_MACHINE:
+        return FaultError("LIMIT", f"this machine cannot open the file: {error.strerror}", side="setup")
     if error.errno in (errno.ENOENT, errno.ENOTDIR):
         return FaultError("MISSING_FILE")
     return FaultError("MISSING_FILE", "the file cannot be opened")

@@ -14,6 +14,7 @@ from typing import IO, Any, Self
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, out_of_time
 from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
+from evalsuite.walls.machine import check_limits
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.called import ITEM, named
@@ -123,6 +124,7 @@ class Calls:
             raise FaultError("WORKER_DIED", "the worker died while the file was being read") from None
 
     def _start(self) -> Worker:
+        check_limits(self._limits)
         # Names of plugins travel, so that a scorer of the user's own is called like any other.
         setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "gold_inodes": frozenset()}
         setup |= {"plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence
+from evalsuite.errors import EvalsuiteError, FaultError, MissingExtraError, in_one_sentence, machine_fault, reason_of
 from evalsuite.sql import ENGINES, is_embedded, open_session
 from evalsuite.sql.csv_text import CsvFile
 from evalsuite.sql.execute import ResultCache, write_result
@@ -151,6 +151,8 @@ class Queries:
                 outcome = error.fault
             except FaultError as error:
                 outcome = error.fault
+            except OSError as error:
+                outcome = machine_fault(f"the result cannot be written: {reason_of(error)}")
             except MissingExtraError as error:
                 outcome = Fault(code="NEEDS_EXTRA", detail=in_one_sentence(error))
             except EvalsuiteError as error:

@@ -12,9 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import FAULTS, FaultError, describe, side_of
+from evalsuite.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.readers.answer_files import AnswerFiles
-from evalsuite.readers.paths import Inode
+from evalsuite.readers.paths import OF_MACHINE, Inode
 from evalsuite.registry import OfficialError, Scorer, allowing_programs, official_alone
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
@@ -117,6 +117,10 @@ def read_prediction(request: ReadRequest, files: AnswerFiles) -> Prediction:
             forms[form] = error.fault
         except (MemoryError, RecursionError):
             forms[form] = Fault(code="LIMIT", detail="the file does not fit into memory_mib or nests too deep")
+        except OSError as error:
+            if error.errno not in OF_MACHINE:
+                raise
+            forms[form] = machine_fault(f"this machine cannot read the file: {reason_of(error)}")
     return Prediction(forms=forms, seconds=time.perf_counter() - started)
 
 

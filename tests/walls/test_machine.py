@@ -1,0 +1,237 @@
+"""A machine that gives too little is said to, before anything is scored: it never makes a right answer wrong."""
+
+import errno
+import json
+import os
+import resource
+import sys
+from pathlib import Path
+
+import pytest
+
+from evalsuite.errors import EXIT_USAGE, UsageError
+from evalsuite.gold.layouts import read_gold, read_submission
+from evalsuite.readers import answer_forms, paths
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.run.plan import plan
+from evalsuite.run.scoring import Options, run
+from evalsuite.types import Result
+from evalsuite.walls import machine
+from evalsuite.walls.machine import check_limits, jobs_that_fit
+from evalsuite.workers.stages import score_task
+from tests.conftest import ROOT
+from tests.processes import finished
+
+EXAMPLE, GOLD, MIB = ROOT / "example_submission_folder", ROOT / "gold", 1 << 20
+linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits that only Linux keeps")
+
+LIMITED = """
+import resource, sys
+for limit in sys.argv[1].split(","):
+    name, most = limit.split("=")
+    kind = getattr(resource, "RLIMIT_" + name)
+    resource.setrlimit(kind, (int(most), resource.getrlimit(kind)[1]))
+sys.argv[1:2] = []
+from evalsuite.cli import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def outcome(limit: str, out: Path, *more: str) -> tuple[int, str, dict[str, tuple[float | None, float | None]]]:
+    """(exit code, complaint, both verdicts by id) of a run of the example under limits of the system."""
+    command = [sys.executable, "-c", LIMITED, limit, "run", EXAMPLE, "--gold", GOLD, "--out", out, "--quiet", "--jobs", "2", *more]
+    done = finished(command, cwd=out.parent)
+    if not (out / "results.jsonl").exists():
+        return done.returncode, done.stderr, {}
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    return done.returncode, done.stderr, {row["instance_id"]: (row["official"], row["strict"]) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[float | None, float | None]]:
+    """The example's verdicts on a machine with room."""
+    out = tmp_path_factory.mktemp("machine") / "run"
+    run(EXAMPLE, GOLD, Options(out=out))
+    rows = [json.loads(line) for line in (out / "results.jsonl").read_text().splitlines()]
+    return {row["instance_id"]: (row["official"], row["strict"]) for row in rows}
+
+
+@linux
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (f"AS={200 * MIB}", "200 MiB of address space"),
+        pytest.param(f"DATA={150 * MIB}", "150 MiB of data", marks=pytest.mark.slow),
+        ("CPU=5", "5 s of CPU time: one answer may take 10"),
+        pytest.param("NOFILE=60", "60 open files", marks=pytest.mark.slow),
+        pytest.param("FSIZE=1000", "1000 bytes for a file", marks=pytest.mark.slow),
+    ],
+)
+def test_too_little_is_said_and_nothing_is_written(limit: str, words: str, tmp_path: Path) -> None:
+    """A run that the system gives less than its limits let an answer take ends with 2 before there is a folder of it."""
+    code, complaint, verdicts = outcome(limit, tmp_path / "run")
+    assert (code, verdicts) == (EXIT_USAGE, {})
+    assert words in complaint
+    assert "hint: raise it (ulimit" in complaint
+    assert not (tmp_path / "run").exists()
+
+
+@linux
+@pytest.mark.slow
+@pytest.mark.parametrize("n_mib", [120, 200, 320, 400, 500, 700, 1000, 1500, 2000, 2047, 2048, 2100, 3000])
+def test_no_room_moves_a_verdict(n_mib: int, alone: dict[str, tuple[float | None, float | None]], tmp_path: Path) -> None:
+    """However much address space there is: a run ends with 2, or with the verdicts that it has everywhere."""
+    plain = outcome(f"AS={n_mib * MIB}", tmp_path / "plain")
+    lowered = outcome(f"AS={n_mib * MIB}", tmp_path / "lowered", "--limit", f"memory_mib={n_mib}")
+    assert (plain[0] == EXIT_USAGE) == (n_mib < DEFAULT_LIMITS["memory_mib"])
+    for code, complaint, verdicts in (plain, lowered):
+        assert verdicts == ({} if code == EXIT_USAGE else alone), complaint
+
+
+def test_less_address_space_than_a_worker_needs_is_refused() -> None:
+    """A limit of the run's own under which no library can be loaded would be a fault of every answer."""
+    with pytest.raises(UsageError, match="a worker takes 320 MiB"):
+        check_limits(resolve_limits({"memory_mib": 200}))
+    check_limits(resolve_limits({"memory_mib": 320}))
+
+
+def test_a_file_and_a_time_beyond_the_limits_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the plan needs counts, and not only what its limits say."""
+    said = {"FSIZE": 1_000_000, "CPU": 60}
+    monkeypatch.setattr(machine, "_soft_limit", said.get)
+    check_limits(DEFAULT_LIMITS, seconds=60, n_bytes=1_000_000)
+    with pytest.raises(UsageError, match="writes one of 1000001 bytes"):
+        check_limits(DEFAULT_LIMITS, n_bytes=1_000_001)
+    with pytest.raises(UsageError, match=r"one answer may take 60\.5 s"):
+        check_limits(DEFAULT_LIMITS, seconds=60.5)
+
+
+@pytest.mark.parametrize(
+    ("n_mib", "sizes", "jobs"),
+    [
+        (None, [10**9] * 8, 8),
+        (8000, [1000] * 8, 8),
+        (600, [1000] * 8, 4),
+        (300, [1000] * 8, 1),
+        (300, [], 1),
+        (2000, [100 * MIB, 10 * MIB, *[1000] * 9], 5),
+        (1500, [100 * MIB, 10 * MIB, *[1000] * 9], 1),
+        (1400, [100 * MIB, 10 * MIB, *[1000] * 9], None),
+        (200, [1000], None),
+    ],
+)
+def test_as_many_side_by_side_as_there_is_room_for(
+    n_mib: int | None, sizes: list[int], jobs: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The largest answers decide how many fit into what is left; where not even one does the run is refused."""
+    monkeypatch.setattr(machine, "_soft_limit", lambda _: None)
+    monkeypatch.setattr(machine, "memory_room", lambda: None if n_mib is None else (n_mib * MIB, "/sys/fs/cgroup/memory.max"))
+    if jobs is None:
+        with pytest.raises(UsageError, match=f"{n_mib} MiB of memory left"):
+            jobs_that_fit(8, sizes, DEFAULT_LIMITS)
+        return
+    fits, why = jobs_that_fit(8, sizes, DEFAULT_LIMITS)
+    assert fits == jobs
+    assert (why == "") == (jobs == 8)
+
+
+def test_few_open_files_lower_the_jobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pair of workers takes descriptors of the process that runs them."""
+    monkeypatch.setattr(machine, "_soft_limit", lambda name: 120 if name == "NOFILE" else None)
+    monkeypatch.setattr(machine, "memory_room", lambda: None)
+    assert jobs_that_fit(8, [1], DEFAULT_LIMITS)[0] == 4
+
+
+def test_fewer_jobs_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is made slower says so, and its receipt has the number."""
+    monkeypatch.setattr(machine, "memory_room", lambda: (400 * MIB, "/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+    said: list[str] = []
+    done = run(EXAMPLE, GOLD, Options(out=tmp_path / "run", jobs=8, tell=said.append))
+    (line,) = said
+    assert line.startswith("--jobs 2 instead of 8: 400 MiB of memory left")
+    assert done.receipt["jobs"] == 2
+
+
+@linux
+def test_what_a_group_holds_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a limit that is left which the group has not used; what it can let go of counts as free."""
+    for name, text in {
+        "memory.max": str(1000 * MIB),
+        "memory.current": str(600 * MIB),
+        "memory.stat": f"anon 1\ninactive_file {200 * MIB}\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(machine, "memory_limit", lambda: (1000 * MIB, tmp_path / "memory.max"))
+    room = machine.memory_room()
+    assert room is not None
+    assert room[0] <= 600 * MIB
+
+
+def tables(folder: Path, *, name: str = "t.csv") -> tuple[Path, Path]:
+    """(submission, gold) of one right table."""
+    gold, submission = folder / "gold", folder / "submission"
+    for side in (gold, submission):
+        (side / "t").mkdir(parents=True)
+        (side / "t" / name).write_text("id,v\n1,2\n")
+    spec = {"instance_id": "t", "evaluation": {"func": "table_match", "parameters": {"gold": name}}}
+    (gold / "x_eval.jsonl").write_text(json.dumps(spec))
+    line = {"instance_id": "t", "answer_type": "file", "answer_or_path": name}
+    (submission / "results_metadata.jsonl").write_text(json.dumps(line))
+    return submission, gold
+
+
+@pytest.mark.parametrize("number", [errno.EMFILE, errno.ENFILE, errno.EIO, errno.ENOMEM, errno.ENOSPC, errno.ESTALE])
+def test_a_file_that_the_machine_cannot_open_is_unscored(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails or a table of open files that is full is no missing file."""
+
+    def walk(root: Path, parts: list[str], plain=paths._walk) -> int:  # type: ignore[no-untyped-def]
+        if root.name == "submission" and parts[-1] == "t.csv":
+            raise OSError(number, os.strerror(number))
+        return int(plain(root, parts))
+
+    monkeypatch.setattr(paths, "_walk", walk)
+    unscored(scored_here(*tables(tmp_path)))
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ESTALE])
+def test_a_file_that_the_machine_cannot_read_is_unscored(number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails in the middle of a file costs the answer nothing either."""
+
+    def read_answer(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(answer_forms, "read_answer", read_answer)
+    unscored(scored_here(*tables(tmp_path)))
+
+
+def scored_here(submission: Path, gold: Path) -> Result:
+    """The result of the one answer, by this process."""
+    (task,) = plan(read_gold(gold), read_submission(submission), rules="official", limits=resolve_limits())
+    return score_task(task)
+
+
+def unscored(result: Result) -> None:
+    """Say that it has no score, by the machine's fault."""
+    assert (result.status, result.score, result.official, result.strict, result.fault) == ("unscored", None, None, None, "LIMIT")
+    assert "this machine" in result.reason
+    assert "--resume" in result.details["hint"]
+
+
+@linux
+def test_a_full_memory_is_not_the_answers_fault(tmp_path: Path) -> None:
+    """A database for whose copy there is no room is unscored: its bytes are within what an answer may have."""
+    import duckdb
+
+    from evalsuite.errors import FaultError
+    from evalsuite.readers.duckdb_connections import unnamed_copy
+
+    place = tmp_path / "t.duckdb"
+    duckdb.connect(str(place)).execute("CREATE TABLE t AS SELECT range a FROM range(100000)").close()
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4096, hard))
+    try:
+        with place.open("rb") as source, pytest.raises(FaultError, match="no room on this machine") as raised:
+            unnamed_copy(source, 1 << 30)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert (raised.value.side, raised.value.fault.side) == ("setup", "setup")
