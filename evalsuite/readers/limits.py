@@ -31,7 +31,7 @@ LIMITS: dict[str, tuple[int | float, str]] = {
     "archive_bytes": (1 << 30, "bytes of a submission that is one archive, packed and unpacked"),
     "archive_members": (50_000, "files and folders of such an archive"),
     "notes": (100, "notes kept on how a submission had to be read"),
-    "seconds": (10, "wall clock of one instance"),
+    "seconds": (10, "of one instance, without the time in which it waits for a CPU"),
     "run_seconds": (604_800, "wall clock of a whole run; what is left then is timeout"),
     "run_bytes": (1 << 40, "bytes of answers that a whole run looks at; what is left then is timeout"),
     "message_bytes": (1 << 30, "bytes of tables that one answer may send from its reader to its judge"),
