@@ -17,6 +17,7 @@ from evalsuite.workers.pool import Pool
 
 # In a worker strict rules take for ever on one kind of answer.
 SLEEPERS = """
+import os
 import time
 from evalsuite.scorers import tree_match
 from evalsuite.tables import strict_tables
@@ -30,17 +31,17 @@ def sleeping(function):
     return asleep
 
 
-strict_tables.judge_any = sleeping(strict_tables.judge_any)
-strict_tables.judge_each = sleeping(strict_tables.judge_each)
-
-
 def score(run, expected, found, *, compat, plain=tree_match._Run.score):
     if not compat and "slow" in str(found):
         time.sleep(600)
     return plain(run, expected, found, compat=compat)
 
 
-tree_match._Run.score = score
+# Workers have no environment of their own.
+if "PYTEST_CURRENT_TEST" not in os.environ:
+    strict_tables.judge_any = sleeping(strict_tables.judge_any)
+    strict_tables.judge_each = sleeping(strict_tables.judge_each)
+    tree_match._Run.score = score
 """
 CASES = {
     "table": ("table_match", {"gold": "t.csv"}, "t.csv"),
@@ -53,8 +54,10 @@ CASES = {
 
 
 @pytest.fixture
-def folders(tmp_path: Path) -> tuple[Path, Path]:
+def folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
     """(submission, gold): an answer for each kind of scorer, all right; strict rules sleep over each that says "slow"."""
+    monkeypatch.setattr(SCORERS, "loaded", dict(SCORERS.loaded))
+    monkeypatch.setattr(SCORERS, "_known", {})
     plugin = tmp_path / "sleepers.py"
     plugin.write_text(
         SLEEPERS.format("slow") + "\nfrom evalsuite.registry import scorer\nfrom evalsuite.types import Score\n\n\n"
