@@ -2,12 +2,11 @@
 
 import json
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from evalsuite.errors import describe
+from evalsuite.errors import describe, machine_fault
 from evalsuite.metrics.base import IN_PYTHON, Measure, Metric, MetricError
 from evalsuite.registry import PROGRAM_BUDGET, PROGRAMS_ALLOWED
 from evalsuite.types import Fault
@@ -62,6 +61,9 @@ class PythonUnitTesting(Metric):
                 # Behind the walls of a worker no process starts, jailed or not.
                 unknown = "behind the walls of a worker no program is started: --allow-programs asks for --isolation none here"
                 break
+            if ended.how == "unrun":
+                fault = machine_fault(f"this machine did not run test {place} to its end: {ended.why}")
+                return Measure(value=None, reason=describe(fault), fault=fault)
             if ended.how == "unknown":
                 unknown = unknown or f"test {place} cannot be run in a process apart from the program: {ended.why}"
             elif ended.how != "passed":
@@ -78,12 +80,10 @@ class PythonUnitTesting(Metric):
         seconds = self.timeout_seconds if budget is None else min(self.timeout_seconds, budget.seconds)
         if seconds < _LEAST_SECONDS:
             return Ended("timeout")
-        begun = time.monotonic()
-        try:
-            return run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())
-        finally:
-            if budget is not None:
-                budget.seconds -= time.monotonic() - begun
+        ended = run_program(program, test, timeout_seconds=seconds, memory_mib=self.memory_mib, jailed=can_jail())
+        if budget is not None:
+            budget.seconds -= ended.seconds
+        return ended
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from evalsuite.errors import FaultError, UsageError, out_of_time
+from evalsuite.errors import FaultError, UsageError
 from evalsuite.sql.clock import asks_time, freeze_sqlite
 from evalsuite.sql.session import (
     MIB,
@@ -147,7 +147,6 @@ class SqliteSession:
         self._path = path
         self._seconds, self._clock = limits.seconds, limits.clock
         self._refused, self._temp_in_memory = ("", ""), temp_in_memory
-        self._deadline: Deadline | None = None
         uri = f"file:{quote(text_of(path))}?mode=ro&immutable=1"
         self.connection = sqlite3.connect(uri, uri=True, isolation_level=None, cached_statements=0, check_same_thread=False)
         self.connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
@@ -187,7 +186,7 @@ class SqliteSession:
 
     def stream(self, sql: str, *, deadline: Deadline | None = None) -> Stream:
         """The result of one SELECT, chunk by chunk; each cell has its own type. `deadline` is one that it shares with other statements."""
-        self._deadline = deadline = deadline or Deadline(self._seconds)
+        deadline = deadline or Deadline(self._seconds)
         # Besides the interrupt from outside: it is lost when it falls between two statements.
         self.connection.set_progress_handler(lambda: int(deadline()), _STEPS)
         self._refused = ("", "")
@@ -221,7 +220,7 @@ class SqliteSession:
         if "one statement at a time" in text or "may not be modified" in text or name.startswith(("SQLITE_READONLY", "SQLITE_AUTH")):
             return not_allowed(NOT_SELECT)
         if name == "SQLITE_INTERRUPT":
-            return out_of_time(self._deadline.over if self._deadline else "", "the statement", self._seconds)
+            return FaultError("TIMEOUT", f"the statement took longer than {self._seconds:g} seconds (limit seconds)")
         if "not authorized" in text:
             return not_allowed(OUTSIDE)
         if not self._temp_in_memory and name in _NO_FILE:

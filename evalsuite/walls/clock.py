@@ -62,6 +62,11 @@ class Clock:
             return "late" if self._is_blind else "delayed"
         return ""
 
+    def looked(self) -> float:
+        """The seconds that they had, as of now."""
+        self._look()
+        return self.had
+
     def wait(self, seconds: float) -> float:
         """For how long who waits may do so until the next look, where this many seconds are the limit."""
         passed = time.monotonic() - max(self._at, self._began)
@@ -137,17 +142,17 @@ class Alarm:
 
 
 class Deadline:
-    """When the time of what this thread does is over: called often, it looks seldom."""
+    """When the time of what this thread does is over: called often, it looks seldom. How long that may take on the wall, others say."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds, self._clock = seconds, Clock(with_caller=True)
-        self.over: Verdict = ""
+        self._is_over = False
 
     def __call__(self) -> bool:
         """Whether the seconds are over."""
-        if not self.over and self._clock.is_due(self.seconds):
-            self.over = self._clock.over(self.seconds)
-        return bool(self.over)
+        if not self._is_over and self._clock.is_due(self.seconds):
+            self._is_over = self._clock.over(self.seconds) == "late"
+        return self._is_over
 
 
 def _this_thread() -> list[str]:

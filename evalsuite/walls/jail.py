@@ -15,7 +15,6 @@ import struct
 import subprocess
 import sys
 import sysconfig
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Final, Literal, NamedTuple
 
 from evalsuite.errors import OutputError
+from evalsuite.walls.clock import Clock, descendants
 from evalsuite.walls.landlock import PACKAGE, landlock_version
 from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.walls.seccomp import can_filter
@@ -39,10 +39,13 @@ _BARE: Final = ("-I", "-S", "-X", "utf8")
 
 
 class Ended(NamedTuple):
-    """How a program's test ended: `unknown` where it cannot be run apart from the program, and why."""
+    """How a program's test ended, and why: `unknown` where it cannot be run apart from the program, `unrun` where this machine did not let
+    it come to its end; the seconds that its processes had, their start included.
+    """
 
-    how: Literal["passed", "failed", "timeout", "unknown"]
+    how: Literal["passed", "failed", "timeout", "unknown", "unrun"]
     why: str = ""
+    seconds: float = 0.0
 
 
 def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool = True) -> Ended:
@@ -51,6 +54,16 @@ def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: 
     The test sees the program's names as if it stood behind it in one file. `jailed` False runs both behind limits and an audit hook only,
     which a program walks through.
     """
+    for _ in range(2):
+        ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, jailed=jailed)
+        if ended is not None:
+            return ended
+    # Whatever kills the test's process again and again, it is not for want of a second try.
+    return Ended("failed")
+
+
+def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool) -> Ended | None:
+    """How it ended; None where the test's process was gone before it could say anything, as when the system kills it."""
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
     message = _HEADER.pack(len(source), len(behind)) + source + behind
     with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
@@ -94,29 +107,37 @@ def can_jail() -> bool:
         return False
 
 
-def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended:
-    """Send the message and read the answer; the program's seconds begin when both processes are ready."""
+def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: float) -> Ended | None:
+    """Send the message and read the answer; the program's seconds begin when both processes are ready. None where there is no answer."""
     assert process.stdin is not None
     assert process.stdout is not None
     to, back = process.stdin.fileno(), process.stdout.fileno()
     os.set_blocking(to, False)
     left, heard = memoryview(message), b""
-    deadline = time.monotonic() + START_SECONDS
-    while (seconds := deadline - time.monotonic()) > 0:
-        readable, writable, _ = select.select([back], [to] if left else [], [], seconds)
+    clock, seconds, over, before = Clock(lambda: descendants(process.pid)), START_SECONDS, "", 0.0
+    while not over:
+        readable, writable, _ = select.select([back], [to] if left else [], [], clock.wait(seconds))
         if readable:
             piece = os.read(back, CHUNK)
             heard += piece
             if heard == READY:
-                deadline = time.monotonic() + timeout_seconds
-            if not piece or heard.endswith(b"\n"):
-                return _verdict(heard.removeprefix(READY))
+                before, seconds = clock.looked(), timeout_seconds
+                clock.start()
+            if heard.endswith(b"\n"):
+                return _verdict(heard.removeprefix(READY))._replace(seconds=before + clock.looked())
+            if not piece:
+                return None
         if writable:
             try:
                 left = left[os.write(to, left) :]
             except BrokenPipeError:
                 left = left[:0]
-    return Ended("timeout")
+        over = clock.over(seconds) if clock.is_due(seconds) else ""
+    if not heard:
+        return Ended("unrun", f"its walls did not stand within {START_SECONDS:g} s", clock.had)
+    if over == "delayed":
+        return Ended("unrun", "it waited for a CPU most of the time (limit seconds)", before + clock.had)
+    return Ended("timeout", "", before + clock.had)
 
 
 def _verdict(line: bytes) -> Ended:

@@ -45,7 +45,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What became of a query: the file of its result with what it cost, or the fault that kept it from one; wall-clock seconds."""
+    """What became of a query: the file of its result with what it cost, or the fault that kept it from one; the seconds that count."""
 
     query: Query
     outcome: Written | Fault
@@ -141,7 +141,7 @@ class Queries:
     def _answer(self, query: Query, embedded: threading.Semaphore, *, is_last: bool = False) -> "Answered | Query":
         """What became of a query; itself where the system killed its worker, unless this `is_last` of its tries."""
         with embedded if is_embedded(query.connection) else contextlib.nullcontext():
-            started = now()
+            started, self._here.had = now(), 0.0
             outcome: Written | Fault
             try:
                 outcome = self._in_worker(query) if is_embedded(query.connection) else self._on_server(query)
@@ -157,7 +157,7 @@ class Queries:
                 outcome = Fault(code="NEEDS_EXTRA", detail=in_one_sentence(error))
             except EvalsuiteError as error:
                 outcome = Fault(code="NEEDS_CONNECTION", detail=in_one_sentence(error))
-            return Answered(query=query, outcome=outcome, seconds=now() - started)
+            return Answered(query=query, outcome=outcome, seconds=self._here.had or now() - started)
 
     def bytes_to_bill(self, queries: Sequence[Query]) -> int:
         """What dry runs say that the queries on engines that bill will read, in all; one that fails bills nothing."""
@@ -231,6 +231,7 @@ class Queries:
             whole = reported.fault.code != "LIMIT"
             raise FaultError(reported.fault.code, reported.fault.detail, side=reported.fault.side or None) from None
         finally:
+            self._here.had = talk.had
             if not whole:
                 self._end(worker)
 

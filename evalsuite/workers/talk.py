@@ -40,6 +40,11 @@ class TimedStream:
         self._clock = Clock(lambda: [worker.pid], with_caller=True)
         self.over: Verdict = ""
 
+    @property
+    def had(self) -> float:
+        """The seconds that the worker and this thread had."""
+        return self._clock.looked()
+
     def sendall(self, data: bytes, /) -> None:
         left = memoryview(data)
         while left:
@@ -73,6 +78,11 @@ class Talk:
 
     def __init__(self, worker: Worker, seconds: float) -> None:
         self._worker, self._stream = worker, TimedStream(worker, seconds)
+
+    @property
+    def had(self) -> float:
+        """The seconds that both had."""
+        return self._stream.had
 
     def order(self, *order: Any) -> None:
         """Send an order."""
