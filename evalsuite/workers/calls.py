@@ -20,7 +20,7 @@ from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.called import ITEM, named
 from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed, was_killed
-from evalsuite.workers.talk import KilledError, TimedStream
+from evalsuite.workers.timed_stream import KilledError, TimedStream
 from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
 
 _STARTUP_SECONDS = 60.0

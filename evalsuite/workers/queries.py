@@ -23,7 +23,8 @@ from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.query_worker import FINGERPRINT, GO, HEADER, PART, SKIP, STATEMENT, TIME_RATIO
 from evalsuite.workers.start import Worker, Zygote, cannot_start, now, undisturbed
-from evalsuite.workers.talk import KilledError, ReportedError, Talk
+from evalsuite.workers.talk import ReportedError, Talk
+from evalsuite.workers.timed_stream import KilledError
 from evalsuite.workers.wire import send
 
 # Shares of `seconds` after which an embedded engine is asked to stop, and its worker is killed; the rest is for what comes after.
