@@ -66,7 +66,9 @@ def why_no_folder(path: Path, what: str) -> str:
 
 
 def metadata_like(folder: Path) -> list[str]:
-    """The names in a folder that begin as that of the metadata file does, in any case of letters; none where it cannot be read."""
+    """The metadata file's name where it is there, else those in the folder that begin as it does, in any case of letters."""
+    if os.path.lexists(folder / METADATA):
+        return [METADATA]
     try:
         return sorted(name for name in os.listdir(folder) if name.casefold().startswith("results_metadata"))  # noqa: PTH208 - a name each
     except OSError:
