@@ -259,7 +259,7 @@ def _rows_of_one_key(start: Alignment, left: list[int], spare: list[int]) -> lis
     """Pairs of rows with the same value in the column that most of both sides share, where it stands once on each; out of the two lists."""
     best: list[tuple[int, int]] = []
     for j, k in enumerate(start.partners):
-        if k is None or max(start.columns.gold_bags[j].values()) > 1 or max(start.columns.predicted_bags[k].values()) > 1:
+        if k is None or any(n > 1 for bag in (start.columns.gold_bags[j], start.columns.predicted_bags[k]) for n in bag.values()):
             continue
         there = {start.columns.predicted_keys[k][row]: row for row in spare}
         found = [(row, there[name]) for row in left if (name := start.columns.gold_keys[j][row]) in there and name is not None]

@@ -55,8 +55,8 @@ def chance_of(law: Law, pairs: Sequence[Pair], column: Sequence[Any]) -> float:
             # It would have been named by any other name too.
             chance = max(chance, _chance([one for one in LAWS if one.name in family], pairs, column))
     if law.name in _NULL_LAWS:
-        # What stands where gold has NULL is a habit of the writer, however many NULLs there are.
-        return min(chance, FITS)
+        # What stands where gold has NULL is a habit of the writer, however many NULLs there are; of one or two it is no proof.
+        return max(min(chance, FITS), PROVED if n_wrong < MOST_OF_ANY else 0.0)
     predicted = pairs[0].predicted_number if len(pairs) == 1 else None
     if predicted is not None and (law.name in _NEVER_OF_ONE or len(predicted.normalize().as_tuple().digits) < FEWEST_DIGITS):
         return max(chance, PROVED)

@@ -9,8 +9,11 @@ from typing import Any
 import pytest
 
 from evalsuite.causes.lost_digits import lost_digits
+from evalsuite.causes.table_alignment import Alignment
+from evalsuite.causes.table_pairs import TablePair
 from evalsuite.explain.instance_evidence import explain
 from evalsuite.scorers import SCORERS
+from evalsuite.types import Table
 from tests.explain import stated_rows, stated_values
 from tests.explain.planted_tables import Case, cases, table, unrelated
 from tests.explain.stated_rows import Sides, plain, rows_of, same
@@ -102,6 +105,20 @@ def test_days_and_months_are_exchanged_where_they_can_be() -> None:
     found = explained(Case(("day and month",), gold, fewer))
     assert found is not None
     assert "wherever" not in found["causes"][0]["says"]
+
+
+@pytest.mark.parametrize("n_rows", [(0, 0), (0, 3), (3, 0)])
+def test_tables_without_rows_are_explained(n_rows: tuple[int, int]) -> None:
+    """A side without rows has no keys to pair rows by, and ends no search."""
+    gold, answer = (table(("id", "amount"), [(str(n), f"{n}.5") for n in range(rows)] or []) for rows in n_rows)
+    assert aligned(gold, answer) is not None
+    found = explained(Case((), gold, answer))
+    assert found is None or false_sentences(Case((), gold, answer), found) == []
+
+
+def aligned(gold: Table, answer: Table) -> Alignment | None:
+    """The two side by side."""
+    return TablePair(answer, gold, (), ordered=False).align("strict")
 
 
 @pytest.mark.parametrize(
