@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evalsuite.errors import UsageError, did_you_mean
+from evalsuite.errors import OutputError, UsageError, did_you_mean
 from evalsuite.store.run_files import is_intact, read_json, read_results, write_atomically
 from evalsuite.store.run_folder import RESULTS, RUN, holds_run, is_submission
 from evalsuite.store.unit_files import UNITS
@@ -64,8 +64,13 @@ class RunEntry:
         return found
 
     def results(self) -> list[Result]:
-        """The n results in gold order."""
-        return list(read_results(self.folder / RESULTS))
+        """The n results in gold order. Raises `OutputError` where a line is damaged, or there are not as many as the run says."""
+        results = list(read_results(self.folder / RESULTS))
+        n = self.run.get("summary", {}).get("n_gold")
+        if n is not None and n != len(results):
+            hint = "the file is damaged or half copied: copy it again, or score the submission again"
+            raise OutputError(f"{self.folder / RESULTS}: {len(results)} results of {n}", hint=hint)
+        return results
 
 
 def read_run(folder: Path) -> RunEntry | None:

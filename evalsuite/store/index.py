@@ -270,4 +270,14 @@ def _run_row(entry: RunEntry) -> list[Any]:
     about = [entry.metadata.get(key) for key in ("model_name", "model_version")]
     more = [entry.metadata.get(key) for key in ("run_name", "foundation_model", "prompt_template", "description")]
     places = [entry.run.get("signature"), entry.run.get("submission", {}).get("folder")]
-    return [entry.name, entry.suite, entry.run.get("options", {}).get("rules"), *numbers, *places, *about, list(entry.tags), *more]
+    row = [entry.name, entry.suite, entry.run.get("options", {}).get("rules"), *numbers, *places, *about, list(entry.tags), *more]
+    return [_storable(value) for value in row]
+
+
+def _storable(value: Any) -> Any:
+    """The value as DuckDB takes it: half of a surrogate pair as its escape, and what a column of texts does not hold as text."""
+    if isinstance(value, list):
+        return [_storable(item) for item in value]
+    if isinstance(value, dict):
+        return json.dumps(value)
+    return value.encode("utf-8", "backslashreplace").decode() if isinstance(value, str) else value

@@ -18,10 +18,15 @@ _SHARES: Final = ("score", "official", "strict")
 
 def why_no_run(run: Any) -> str:
     """What in the value of a `run.json` is not as a run writes it, with its place; empty where all is."""
+    import json
+
     import msgspec
 
     try:
         msgspec.convert(run, run_form())
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, as texts of submissions hold them: only its form is looked at here.
+        return why_no_run(json.loads(json.dumps(run, ensure_ascii=False).encode("utf-8", "replace")))
     except (msgspec.ValidationError, RecursionError) as error:
         return str(error)[:_LONGEST_WHY]
     return ""

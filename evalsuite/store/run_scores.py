@@ -155,6 +155,8 @@ def _read_columns(folder: Path, read: Reader | None) -> RunScores | None:
         return None
     try:
         results = list(read_results(folder / RESULTS, read=read))
+        if (entry.run.get("summary") or {}).get("n_gold", len(results)) not in (None, len(results)):
+            return None
     except (OSError, ValueError, TypeError, OutputError):
         return None
     return _columns_of(entry, results)

@@ -56,9 +56,10 @@ def look_at(place: Path, seed: int, n: int, n_more: int) -> None:
     every.append(["leaderboard", "whole/first", *folders, "--gold", "gold", "--force"])
     for line in every:
         code, out, err = called(line)
-        assert code in (0, 1, 4), (line[:1], seed, err)
+        # Ids that are others leave a board of many runs nothing in common, which is no damage that could be told.
+        assert code in (0, 1, 4) or "no instance in common" in err, (line[:1], seed, err)
         assert len(err.splitlines()) <= 2, (line[:1], seed, err)
-        assert out
+        assert out or code == 2
     for name, folder in zip(names, folders, strict=True):
         code, _, err = called(["report", folder])
         assert code in (0, 2), (seed, names[name], err)
