@@ -122,7 +122,7 @@ def check_prediction(
     if as_json:
         print(json.dumps(score_object(name, found, rules=rules, warnings=warnings), ensure_ascii=True, default=str))
     else:
-        print(score_text(name, found, warnings=warnings), end="")
+        print(score_text(name, found, rules=rules, warnings=warnings), end="")
     return found.value(rules)
 
 

@@ -30,9 +30,9 @@ def instance_text(result: Result, *, instance: GoldInstance | None = None, submi
     return _label_lines(rows) + tree_tables(result.details)
 
 
-def score_text(name: str, score: Score, *, warnings: Sequence[str] = ()) -> str:
-    """The same lines for a score that belongs to no instance."""
-    rows = [("scorer", name), ("official", _value_or_not_judged(score.official)), ("strict", _value_or_not_judged(score.strict))]
+def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: Sequence[str] = ()) -> str:
+    """The same lines for a score that belongs to no instance, the verdict under `rules` first."""
+    rows = [("scorer", name), *_verdicts(score.official, score.strict, strict_first=rules == "strict")]
     if score.strict_reason and score.strict_reason != score.reason:
         rows += [("official says", score.reason), ("strict says", score.strict_reason)]
     else:
@@ -71,8 +71,14 @@ def _label_lines(rows: Sequence[tuple[str, str]]) -> str:
 def _verdict_pairs(result: Result) -> Iterable[tuple[str, str]]:
     yield "instance", result.instance_id
     yield "status", result.status + (f" ({result.fault})" if result.fault else "")
-    yield "official", _value_or_not_judged(result.official)
-    yield "strict", _value_or_not_judged(result.strict)
+    strict_counts = result.score == result.strict and result.score != result.official
+    yield from _verdicts(result.official, result.strict, strict_first=strict_counts)
+
+
+def _verdicts(official: float | None, strict: float | None, *, strict_first: bool) -> Sequence[tuple[str, str]]:
+    """Both verdicts, the one that is the score first."""
+    rows = [("official", _value_or_not_judged(official)), ("strict", _value_or_not_judged(strict))]
+    return rows[::-1] if strict_first else rows
 
 
 def _why_pairs(result: Result) -> Iterable[tuple[str, str]]:

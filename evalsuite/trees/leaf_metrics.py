@@ -58,7 +58,8 @@ class ExactMatch:
 class Levenshtein:
     """1 - indel distance / (len(a) + len(b)) of two texts, 1 for two empty ones or two nulls; other values as Python prints them.
 
-    A text against a number or a boolean, or one of these against the other, is 0; with `compat` they are texts too, as in the reference.
+    Two numbers, where a leaf may be a number or a text, are equal (1) or not (0). A text against
+    a number or a boolean, or one of these against the other, is 0; with `compat` they are texts too, as in the reference.
     """
 
     name: str = "levenshtein"
@@ -82,9 +83,8 @@ class Levenshtein:
             found = np.where(np.any(nulls, axis=0), np.all(nulls, axis=0).astype(np.float64), found)
         if self.compat or set(map(type, references)) == set(map(type, predictions)) == {str}:
             return found
-        kinds = [_kinds(side) for side in (references, predictions)]
-        same: Floats = np.where(np.array(kinds[0]) == np.array(kinds[1]), found, 0.0)
-        return same
+        pairs = zip(references, predictions, found.tolist(), strict=True)
+        return np.fromiter((_of_one_kind(*pair) for pair in pairs), np.float64, len(references))
 
     def matrix(self, references: Sequence[Any], predictions: Sequence[Any]) -> "Floats":
         """n x m ratios; equal texts are compared once where there are many."""
@@ -111,8 +111,9 @@ class Levenshtein:
         found = found if rows is None else found.take(rows, axis=0)
         found = found if columns is None else found.take(columns, axis=1)
         if not self.compat and not set(map(type, references)) == set(map(type, predictions)) == {str}:
-            kinds = [_kinds(side) for side in (references, predictions)]
-            found = np.where(np.array(kinds[0])[:, None] == np.array(kinds[1])[None, :], found, 0.0)
+            rows_of = zip(references, found.tolist(), strict=True)
+            listed = [[_of_one_kind(r, p, value) for p, value in zip(predictions, row, strict=True)] for r, row in rows_of]
+            found = np.array(listed, dtype=np.float64).reshape(len(references), len(predictions))
         return found
 
     def summary(self, references: Sequence[Any], predictions: Sequence[Any], mean: float | None) -> dict[str, float | None]:
@@ -128,8 +129,12 @@ class Levenshtein:
 _KINDS = {str: "text", bool: "boolean", int: "number", float: "number", type(None): "null"}
 
 
-def _kinds(values: Sequence[Any]) -> list[str]:
-    return ["text"] * len(values) if set(map(type, values)) == {str} else [_KINDS.get(type(value), "other") for value in values]
+def _of_one_kind(reference: Any, prediction: Any, likeness: float) -> float:
+    """The likeness of the texts of two values of one kind, 0 for two kinds; numbers are equal or not."""
+    kind = _KINDS.get(type(reference), "other")
+    if kind != _KINDS.get(type(prediction), "other"):
+        return 0.0
+    return float(reference == prediction) if kind == "number" else likeness
 
 
 def _exact_sides(references: Sequence[Any], predictions: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -8,6 +8,7 @@ import pytest
 
 import evalsuite
 from evalsuite.cli import main
+from evalsuite.reports.instance import score_text
 
 Capture = pytest.CaptureFixture[str]
 GOLD = [
@@ -156,3 +157,11 @@ def test_the_names_of_treeval_s_documentation() -> None:
     )
     assert trees.aggregate_results_per_metric(result)["levenshtein"] == 1
     assert trees.aggregate_results_per_leaf_type(result)["()"] == {"exact_match": 0.0}
+
+
+@pytest.mark.parametrize("rules", ["official", "strict"])
+def test_the_verdict_that_is_the_score_stands_first(rules: str) -> None:
+    """`check` of a prediction names the verdict under its rules before the other one."""
+    found = evalsuite.score("number_match", "-5", gold=5)
+    lines = [line.split()[0] for line in score_text("number_match", found, rules=rules).splitlines()]  # type: ignore[arg-type]
+    assert lines[1:3] == sorted(["official", "strict"], reverse=rules == "strict")
