@@ -117,7 +117,8 @@ RIGHTLY = {
     "sqlite": r"\b(?:insert|update|delete|replace)\b|fts3_tokenizer|optimize\(|load_extension|pragma_(?:database_list|optimize)",
     "duckdb": r"(?:read|scan|parquet|sniff|glob|secret|extension|nextval|setval|insert|delete|update|complete|log|checkpoint)"
     r"|\bfrom\s+['\"{]|[/.]\w+['\"]|;|https?:",
-    "postgres": r"\b(?:insert|update|delete|merge|nextval|setval|lo_\w+|set_config|for\s+(?:no\s+key\s+)?(?:update|share)|into)\b"
+    "postgres": r"\b(?:insert|update|delete|merge|nextval|setval|lo_\w+|loread|lowrite)\b"
+    r"|\b(?:set_config|for\s+(?:no\s+key\s+)?(?:update|share)|into)\b"
     r"|advisory|pg_(?:stat_reset|notify|cancel|log|rotate|reload|create|drop|replication|logical|switch|read|ls|import|export|"
     r"stat_force|stat_clear|terminate|control|current_logfile|show|hba|ident|promote|stat_file|backup|stop)|_to_xml|binary_upgrade|\bbrin_|\bgin_",
 }
@@ -128,6 +129,10 @@ def _is_rightly_refused(engine: str, outcome: tuple[str, str, str], own: Set[str
     text, _, words = outcome
     if re.search(RIGHTLY[engine], text, re.IGNORECASE):
         return True
+    if engine == "duckdb":
+        # A name that is not in the catalogue is one of an extension.
+        named = re.fullmatch(rf"{OUTSIDE}: (\w+)", words)
+        return named is not None and not duckdb.execute("SELECT 1 FROM duckdb_functions() WHERE function_name = $1", [named[1]]).fetchone()
     called = re.search(r"the function (\S+) can leave", words)
     # What the server refuses by itself with a word of its rights is no refusal of ours.
     is_of_rights = words.startswith(OUTSIDE) and not called and "is no plain text" not in words
