@@ -5,33 +5,17 @@ import os
 import shutil
 import signal
 import sys
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from evalsuite.garbage import look_seldom
-from evalsuite.workers.start import Zygote, forking
+from evalsuite.workers.start import Zygote, forking, shared
+from tests.command_server import close_command_server
+from tests.properties import load_profile
 
-# The folders of tests whose subject is neither the start of processes nor their end.
-SHARING = (
-    "audit",
-    "board",
-    "cli",
-    "conformance",
-    "explain",
-    "gold",
-    "judge",
-    "metrics",
-    "reports",
-    "scorers",
-    "site",
-    "store",
-    "suites",
-    "trees",
-    "web",
-)
 ROOT = Path(__file__).resolve().parent.parent
 DEFAULT_CONFORMANCE = ROOT.parent / "shared" / "conformance"
 
@@ -54,14 +38,25 @@ def is_default_corpus() -> bool:
     return conformance_folder().resolve() == DEFAULT_CONFORMANCE.resolve()
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--part 2/7`: the second of seven parts of the tests, of about equal numbers; all parts together are all tests."""
+    parser.addoption("--part", metavar="I/N", help="run only part I of N parts of the tests")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the package once where Python keeps no bytecode: else every command that a test starts would do so again.
 
     And look for garbage as seldom as a command does: what some thousand tests leave behind is large.
     """
+    load_profile(full=_is_slow(config))
     look_seldom()
     if sys.dont_write_bytecode and not hasattr(config, "workerinput"):
         compileall.compile_dir(ROOT / "evalsuite", quiet=2)
+
+
+def pytest_sessionfinish() -> None:
+    """End what the tests of this process shared."""
+    close_command_server()
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -89,20 +84,17 @@ def root() -> Path:
 
 
 @pytest.fixture(scope="session")
-def zygote() -> Iterator[Zygote | None]:
-    """What workers are forked from, started once."""
-    with forking() as found:
-        yield found
+def session_fork_server() -> Iterator[Zygote | None]:
+    """One fork server for the whole test process."""
+    with forking() as server:
+        yield server
 
 
-@pytest.fixture(autouse=True)
-def one_zygote(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs in this process fork their workers from one zygote, so that none starts an interpreter; not where the start is the subject."""
-    if request.path.parent.name not in SHARING:
-        return
-    zygote = request.getfixturevalue("zygote")
-    for module in ("evalsuite.run.scoring", "evalsuite.run.handed_in", "evalsuite.run.unpacked", "evalsuite.audit.readiness"):
-        monkeypatch.setattr(f"{module}.forking", lambda *_: nullcontext(zygote))
+@pytest.fixture
+def shared_fork_server(session_fork_server: Zygote | None) -> Iterator[None]:
+    """Runs of the test fork their workers from one server. For tests whose subject is neither the start of workers nor their end."""
+    with shared(session_fork_server):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -119,14 +111,39 @@ def children_hear_signals() -> Iterator[None]:
         signal.signal(stop, signal.SIG_IGN)
 
 
+# What these fixtures and parameters name is installed by the extra `test-all` alone.
+NEEDS_EXTRAS = {"browser", "chromium", "cluster", "postgres", "snowflake", "stub"}
+WAREHOUSES = {"bigquery", "postgres", "snowflake"}
+
+
+def _needs_extras(item: pytest.Item) -> bool:
+    """Whether a test asks for a fixture of `NEEDS_EXTRAS`, or for a database that a fixture of `WAREHOUSES` makes."""
+    parameters = getattr(item, "callspec", None)
+    named = {parameters.params[name] for name in ("made",) if name in parameters.params} if parameters is not None else set()
+    return not NEEDS_EXTRAS.isdisjoint(getattr(item, "fixturenames", ())) or not WAREHOUSES.isdisjoint(named)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave longer versions (marker `slow`) and live references (`upstream`) out of the test line: they run only where `-m` names them."""
-    left_out = [
-        item
-        for item in items
-        for marker in ("slow", "upstream")
-        if marker not in config.getoption("-m") and item.get_closest_marker(marker)
-    ]
-    if left_out:
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in left_out]
+    """Leave out the markers that the test line does not run, unless `-m` names them; `-m slow` runs every property in full as well."""
+    expression = config.getoption("-m")
+    for item in items:
+        if _needs_extras(item):
+            item.add_marker("extras")
+        if _is_slow(config) and hasattr(getattr(item, "obj", None), "hypothesis"):
+            item.add_marker("slow")
+    left_out = [name for name in ("slow", "upstream", "extras", "benchmark") if name not in expression]
+    part, n_parts = map(int, (config.getoption("--part") or "1/1").split("/"))
+    chosen = {item: _is_in_part(item, part, n_parts) and not any(item.get_closest_marker(name) for name in left_out) for item in items}
+    config.hook.pytest_deselected(items=[item for item, is_chosen in chosen.items() if not is_chosen])
+    items[:] = [item for item, is_chosen in chosen.items() if is_chosen]
+
+
+def _is_in_part(item: pytest.Item, part: int, n_parts: int) -> bool:
+    """Whether a test belongs to part `part` (from 1) of `n_parts`, decided by its name alone."""
+    return zlib.crc32(item.nodeid.encode()) % n_parts == part - 1
+
+
+def _is_slow(config: pytest.Config) -> bool:
+    """Whether `-m` asks for the slow tests."""
+    expression = config.getoption("-m")
+    return "slow" in expression and "not slow" not in expression

@@ -167,7 +167,7 @@ def rare(text: str) -> float:
         raise MissingExtraError("specificity needs the package wordfreq", extra="wordfreq") from error
     plain = re.sub(r"[^\w\s']", "", text.replace("/", " ")).split()
     mean = sum(min(word_frequency(word, "en"), 0.001) for word in plain) / len(plain)
-    return min(1.0, max(0.0, 2 - mean / 0.0004))
+    return float(min(1.0, max(0.0, 2 - mean / 0.0004)))
 
 
 def proper(text: str) -> float:

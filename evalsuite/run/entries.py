@@ -251,7 +251,7 @@ class _Scoring:
                 for check in instance.checks
                 if takes_big_tables(entry := SCORERS.load(check.scorer)) and check.computed is None and not check.problems
             ]
-            if (judges := self.workers.enter_context(forking(*self._folders))) is None:
+            if (judges := self.workers.enter_context(forking(*self._folders, is_shareable=False))) is None:
                 return None
             self._judges = judges
             names = {check.scorer for instance in gold.instances for check in instance.checks}

@@ -154,11 +154,31 @@ class Zygote:
                 return default
 
 
+_shared: Zygote | None = None
+
+
 @contextlib.contextmanager
-def forking(*hostile: Path) -> Iterator[Zygote | None]:
-    """A zygote for the time of a block, None on a system that has no such thing."""
+def shared(server: Zygote | None) -> Iterator[None]:
+    """Let every `forking()` of the block use one running fork server, where a process scores many trusted folders."""
+    global _shared
+    before, _shared = _shared, server
+    try:
+        yield
+    finally:
+        _shared = before
+
+
+@contextlib.contextmanager
+def forking(*hostile: Path, is_shareable: bool = True) -> Iterator[Zygote | None]:
+    """A zygote for the time of a block, None on a system that has no such thing.
+
+    Yields the server of an enclosing `shared()` block if there is one, unless `is_shareable` is false (a server that will read gold).
+    """
     if not can_fork():
         yield None
+        return
+    if is_shareable and _shared is not None and _shared.alive:
+        yield _shared
         return
     zygote: Zygote | None = None
     try:

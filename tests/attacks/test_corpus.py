@@ -14,7 +14,7 @@ from evalsuite.reports import write
 from evalsuite.reports.record import record_of_entry
 from evalsuite.run.handed_in import saved_exchanges
 from evalsuite.store.history import read_run
-from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, known_kind
+from tests.attacks.corpus import CANARY, RULES, TEXTS, Corpus, database_digests, known_kind, rules_of_runs
 from tests.attacks.must import ELSEWHERE, SIDE, WHOLE, Seen, broken_clauses
 
 KINDS = {"trees": ("t_",), "sql": ("q_",)}
@@ -55,7 +55,7 @@ def test_only_honest_queries_leave_a_table(corpus: Corpus) -> None:
 
     One attack may end in time by the corpus ("TIMEOUT or score 0"), and then gives a cell too large to be one: empty.
     """
-    for rules in RULES:
+    for rules in rules_of_runs():
         folder = corpus.out / f"submission.{rules}.run" / "executed"
         tables = {path.name: path.read_text() for path in folder.iterdir()}
         assert '""' in tables.pop("q_sqlite_printf.csv", '""')
@@ -84,7 +84,7 @@ def test_the_interpreter_can_say_no() -> None:
 
 def test_controls_score_as_if_alone(corpus: Corpus) -> None:
     """Between all attacks the honest answers keep their verdicts, under both rules."""
-    for rules in RULES:
+    for rules in rules_of_runs():
         rows = corpus.rows(f"submission.{rules}")
         scores = {name: row["score"] for name, row in rows.items() if name.startswith("ctl_")}
         assert scores == {"ctl_table_ok": 1, "ctl_table_wrong": 0, "ctl_num_ok": 1, "ctl_str_ok": 1, "ctl_duck_ok": 1}
@@ -94,7 +94,7 @@ def test_controls_score_as_if_alone(corpus: Corpus) -> None:
 def test_all_of_gold_is_the_denominator(corpus: Corpus) -> None:
     """Every gold instance has exactly one line, whatever was handed in for it."""
     gold = [json.loads(line)["instance_id"] for line in (corpus.place / "corpus/gold/spider2_eval.jsonl").read_text().splitlines()]
-    for rules in RULES:
+    for rules in rules_of_runs():
         assert list(corpus.rows(f"submission.{rules}")) == gold
 
 
@@ -122,7 +122,7 @@ def test_the_parent_stays_small(corpus: Corpus) -> None:
 
 def test_every_run_ends_with_a_known_code(corpus: Corpus) -> None:
     """Each set ends scored, refused or with nothing to score, and never with an internal error."""
-    assert len(corpus.process["codes"]) >= 40
+    assert len(corpus.process["codes"]) >= 20 * len(rules_of_runs())
     assert set(corpus.process["codes"].values()) == {0, 2, 5}
 
 
@@ -160,7 +160,7 @@ def test_reports_hold_nothing_that_acts(ending: str, corpus: Corpus) -> None:
 
 def test_the_data_files_hold_nothing_that_acts(corpus: Corpus) -> None:
     """results.jsonl, run.json and --json stay one line a result and free of raw control characters: they end up on screens too."""
-    for name in ("submission.official.run/results.jsonl", "submission.official.run/run.json", "submission.strict.stdout"):
+    for name in ("submission.official.run/results.jsonl", "submission.official.run/run.json", f"submission.{rules_of_runs()[-1]}.stdout"):
         text = (corpus.out / name).read_bytes().decode("utf-8")
         assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
         assert len(text.splitlines()) == text.count("\n")

@@ -26,6 +26,8 @@ from tests.audit.planted_holes import planted_holes
 from tests.audit.planted_holes import write_gold as write_holes
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = Table(
     header=("day", "city", "total", "share", "note"),
     columns=(

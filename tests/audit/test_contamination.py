@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evalsuite.audit import contamination as subject
@@ -18,6 +18,9 @@ from evalsuite.errors import UsageError
 from evalsuite.gold.layouts import read_gold
 from evalsuite.readers.limits import resolve_limits
 from tests.conftest import ROOT
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 QUESTION = "What revenue did each sales region bring in during the last fiscal year of all?"
 
@@ -47,7 +50,7 @@ def plain(pieces: tuple[str, ...], content: str, n: int) -> tuple[int, int, int]
 words = st.lists(st.sampled_from(["a", "b", "c", "B", "x", "y,", "\n", "z\n"]), max_size=40).map(" ".join)
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(gold=words, content=words, n=st.integers(1, 10), chunk=st.sampled_from([1, 3, 7, 1 << 20]))
 def test_the_streaming_search_finds_what_a_plain_one_finds(tmp_path: Path, gold: str, content: str, n: int, chunk: int) -> None:
     """Shares equal the plain model's whatever the size of the pieces; the longest stretch too where none is cut."""

@@ -12,6 +12,8 @@ import evalsuite
 from evalsuite.audit.example_answers import infer_suite
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Rows = list[list[str]]
 Maker = Callable[["Rows", "Truth", random.Random], "tuple[list[str], Rows]"]
 HEADER = ["name", "city", "n", "total", "share"]

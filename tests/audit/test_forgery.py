@@ -25,6 +25,8 @@ from evalsuite.summary import summarise
 from tests.audit.small import ANSWERS, GOLD, scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Run = dict[str, Any]
 Rows = list[dict[str, Any]]
 MORE = {

@@ -10,6 +10,8 @@ from evalsuite.store.ceiling import Ceiling, ceiling_of, keep_ceiling, signature
 from tests.audit.made_gold import clean, entry
 from tests.conftest import ROOT, corpus, is_default_corpus
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 UNSATISFIABLE = {"sf_bq036", "sf_bq166", "made_duckdb_types_list", "made_duckdb_quoted_name"}
 
 

@@ -12,6 +12,8 @@ from tests.audit.lint_plants import PLANTED, Plant
 from tests.audit.made_gold import clean
 from tests.conftest import ROOT, corpus, is_default_corpus
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def test_clean_gold_gives_nothing(tmp_path: Path) -> None:
     """Gold of every kind without a fault: no error, no warning, not even a note."""

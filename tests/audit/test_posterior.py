@@ -9,6 +9,8 @@ import pytest
 from evalsuite.audit.posterior import fit
 from tests.audit.gold_worlds import N_WRONG, WORLDS, World
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @dataclass
 class Measured:

@@ -4,7 +4,11 @@ import json
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 from evalsuite.audit.mutation import audit_gold
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def test_gold_queries_are_edited_and_run(tmp_path: Path) -> None:

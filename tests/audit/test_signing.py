@@ -11,6 +11,8 @@ from evalsuite.store.run_files import sealed
 from evalsuite.store.run_folder import RESULTS, RUN
 from tests.audit.small import ANSWERS, GOLD, scored, write_gold, write_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 pytest.importorskip("cryptography", reason="the extra `sign` is not installed")
 
 

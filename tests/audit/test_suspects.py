@@ -16,6 +16,8 @@ from evalsuite.errors import UsageError
 from evalsuite.store.history import one_run
 from tests.audit.small import ANSWERS, TABLE, scored, write_gold, write_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 SHUFFLED = "total,number\n30,3\n21,2\n10,1\n"
 
 

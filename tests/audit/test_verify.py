@@ -15,6 +15,8 @@ from evalsuite.store.run_folder import RESULTS, RUN
 from tests.audit.small import scored, write_gold, write_submission
 from tests.gold.test_errata import entry, write
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:

@@ -19,6 +19,8 @@ from tests.audit.test_forgery import contents, forge, refit, verified
 from tests.gold.test_errata import entry, write
 from tests.run import test_living_gold, test_sql_answers
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 JUDGED = {"func": "llm_judge", "parameters": {"gold": "because"}}
 PROGRAM = {"func": "python_unit_testing", "parameters": {"gold": "assert x == 1"}}
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.board import compare
@@ -15,6 +15,9 @@ from evalsuite.errors import UsageError
 from evalsuite.reports.comparison_sections import comparison_sections
 from evalsuite.stats import significance_test
 from tests.board.made import result, side
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def test_flips_decide_by_exact_mcnemar() -> None:
@@ -67,7 +70,7 @@ def test_unjudged_instances_give_bounds() -> None:
         lambda pairs: any(a is not None and b is not None for a, b in pairs)
     )
 )
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_bounds_hold_every_filling_in(pairs: list[tuple[float | None, float | None]]) -> None:
     """No scores for the unjudged give a difference outside the bounds, and 0 and 1 reach them."""
     found = compare([side("a", [a for a, _ in pairs]), side("b", [b for _, b in pairs])]).candidates[0]
@@ -151,7 +154,7 @@ def test_clusters_flip_together() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("xyz"), st.sampled_from([-1.0, -0.5, 0.0, 0.5, 1.0])), min_size=2, max_size=12))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_clustered_p_is_that_of_all_exchanges(items: list[tuple[str, float]]) -> None:
     """The p-value is the share of exchanges of whole clusters whose sum is as far out, counted one by one."""
     names = [name for name, _ in items]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.board.ranking import Leaderboard, make_leaderboard
@@ -15,6 +15,9 @@ from evalsuite.run.entries import Entry
 from evalsuite.scorers import SCORERS
 from evalsuite.stats.intervals import score_interval
 from evalsuite.store.run_scores import RunScores
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
 def entry(name: str, scores: Sequence[float | None], *, status: Sequence[str] = (), scorer: str = "string_match", **more: object) -> Entry:
@@ -51,7 +54,7 @@ def names(made: Leaderboard) -> list[str]:
     return [row.name for row in made.rows]
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(st.lists(st.lists(st.sampled_from([0.0, 0.5, 1.0]), min_size=5, max_size=5), min_size=1, max_size=5))
 def test_the_order_is_that_of_the_plain_means(vectors: list[list[float]]) -> None:
     """Rows stand by falling mean, a rank is one more than how many are better, and the interval is the one of every report."""

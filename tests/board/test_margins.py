@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
@@ -22,6 +22,9 @@ from evalsuite.scorers.tree_match import tree_match
 from evalsuite.scorers.tree_score import tree_score
 from evalsuite.tables import evidence
 from evalsuite.types import Result, Table
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD = "city,share\nOslo,10.5\nRome,3\n"
 
@@ -94,7 +97,7 @@ def turns_at(margin: float | None, is_right: bool, strict: Callable[[float], flo
     return strict(margin) == 1 and strict(margin * (1 - 1e-9)) == 0
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(near_tables(), st.sampled_from([{}, {"ignore_order": True}, {"order_by": [0]}]), st.booleans())
 def test_no_smaller_tolerance_turns_a_table(tables: Any, options: dict[str, Any], is_packed: bool) -> None:
     """The margin is what the rule itself says, whichever columns and rows go together."""
@@ -106,7 +109,7 @@ def test_no_smaller_tolerance_turns_a_table(tables: Any, options: dict[str, Any]
         assert turns_at(score.details["margin"], score.strict == 1, strict)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(st.sampled_from(["17", "17.5", "-3", "3", "0", "1,234", "12.5%", "2019", "3rd", "10:30", "or", "and", "x"]), max_size=4),
     st.sampled_from([17, 17.5, 3, 0, 1234, 0.125, [17, 3]]),
@@ -158,7 +161,7 @@ def near_trees(draw: st.DrawFn) -> tuple[dict[str, Any], dict[str, Any]]:
     return gold, made
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(near_trees(), st.booleans(), st.booleans())
 def test_no_smaller_tolerance_turns_a_tree(trees: Any, is_ordered: bool, folds_case: bool) -> None:
     """The margin is what `tree_match` itself says with that tolerance on each number, whichever elements go together."""
@@ -180,7 +183,7 @@ def test_no_smaller_tolerance_turns_a_tree(trees: Any, is_ordered: bool, folds_c
     assert turns_at(margins[0], is_right, strict)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(near_trees())
 def test_no_smaller_tolerance_turns_a_tree_of_treeval(trees: Any) -> None:
     """The same of `tree_score`, whose lists have no order."""

@@ -11,6 +11,8 @@ from evalsuite.store.given_labels import Rater, read_labels
 from evalsuite.store.history import one_run
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def rater(name: str, *labels: float | str) -> Rater:
     """A rater with labels for the instances 0, 1, 2 ..."""

@@ -14,6 +14,8 @@ from evalsuite.suites.test_suite import TestSuite
 from evalsuite.suites.transfer import import_suites
 from tests.conftest import corpus
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 EASY, HARD = "The cat sat. The dog ran.", "Notwithstanding considerable institutional opposition, deregulation accelerated."
 PLUGIN = """
 from evalsuite.registry import scorer

@@ -4,19 +4,22 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import wasserstein_distance
 
 from evalsuite.board import compare
 from evalsuite.board.tested_differences import adjusted_shifts, score_shift
 from tests.board.made import side
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GRADES = st.sampled_from([0.0, 0.25, 0.5, 1.0])
 
 
 @given(st.lists(st.tuples(GRADES, GRADES), min_size=1, max_size=7))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_paired_shift_counts_all_exchanges(pairs: list[tuple[float, float]]) -> None:
     """Distance as scipy's, p as the share of all exchanges within instances that move the scores as far."""
     found = score_shift("s", {str(i): a for i, (a, _) in enumerate(pairs)}, {str(i): b for i, (_, b) in enumerate(pairs)})

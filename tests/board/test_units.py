@@ -16,6 +16,8 @@ from evalsuite.stats.units import unit_details, units_of
 from evalsuite.summary import summarise
 from tests.board.made import result
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Change = Callable[[int, dict[str, Any]], dict[str, Any] | None]
 N = 200
 

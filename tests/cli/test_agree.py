@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -10,6 +10,8 @@ import pytest
 from evalsuite.cli import main
 from tests.cli.test_run import write_lines
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 UNIT = {"func": "python_unit_testing", "parameters": {"gold": "assert x == 1"}}
 GOLD: dict[str, Any] = {
     "text": {"func": "string_match", "parameters": {"gold": "Oslo"}},

@@ -14,6 +14,8 @@ from evalsuite.scorers import SCORERS
 from tests.meta.test_house import HEAVY
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -10,6 +10,8 @@ import evalsuite
 from evalsuite.cli import main
 from evalsuite.reports.instance import score_text
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Capture = pytest.CaptureFixture[str]
 GOLD = [
     {"method": "sputtering", "temperature": 300, "lab_id": "A1"},

@@ -14,6 +14,8 @@ from evalsuite.reveal import LEVELS
 from tests.cli.test_report import marks_in, text_of
 from tests.reports.made import hidden_suite
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 N = 12
 GOOD = {i: f"town {i}" for i in range(N)}
 BAD = dict.fromkeys(range(8), "nowhere") | {i: f"town {i}" for i in range(8, N)}

@@ -7,6 +7,8 @@ import pytest
 
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 SECRET = "s3cr3t-9f"
 
 

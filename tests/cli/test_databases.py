@@ -14,6 +14,8 @@ import pytest
 import evalsuite
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 TOTALS = "SELECT region, sum(amount) AS total FROM sales GROUP BY region ORDER BY 1"
 CREATE = "CREATE TABLE sales AS SELECT 'north' AS region, 40.5 AS amount UNION ALL SELECT 'south', 2"
 ANSWER = "region,total\nnorth,40.5\nsouth,2\n"

@@ -9,6 +9,8 @@ from evalsuite.walls.jail import can_jail
 from evalsuite.walls.landlock import landlock_version
 from evalsuite.walls.seccomp import can_filter
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def test_every_wall_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     """Exit 0 whatever stands; the table and the JSON agree with what the walls say of themselves."""

@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD, ANSWERS = str(ROOT / "gold"), str(ROOT / "example_submission_folder")
 
 

@@ -10,6 +10,8 @@ from evalsuite.cli.parser import build
 from tests.conftest import ROOT
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize("width", [60, 80, 200])
 def test_page(width: int) -> None:

@@ -18,6 +18,8 @@ from tests.audit.made_gold import Made, clean
 from tests.conftest import ROOT
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 QUESTION = "In which country was the first store abroad opened?"
 
 

@@ -9,6 +9,8 @@ from evalsuite.cli import main
 from evalsuite.cli.commands import COMMANDS, GROUPS
 from evalsuite.errors import EXIT_OK, EXIT_USAGE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture(autouse=True)
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

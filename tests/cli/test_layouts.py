@@ -9,6 +9,8 @@ import pytest
 from evalsuite.cli import main
 from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 ANSWERS = {"bq001.csv": CITIES, "sf_bq002.csv": "x\nnone\n", "local003.csv": CITIES, "other.csv": CITIES}
 ENTRIES: dict[str, dict[str, object]] = {"local003": {}, "bq001": {}, "sf_bq002": {}, "ga004": {}}
 TABLES = {"bq001.csv": CITIES, "sf_bq002_a.csv": CITIES, "local003.csv": CITIES, "ga004.csv": CITIES}

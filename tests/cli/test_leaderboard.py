@@ -15,6 +15,8 @@ from evalsuite.cli import main
 from evalsuite.types import Submission
 from tests.cli.test_run import text_gold, text_submission, write_lines
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = {f"q{i}": f"city {i}" for i in range(8)}
 FORMATS = ("board.md", "board.csv", "board.json", "board.html")
 

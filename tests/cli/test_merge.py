@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def shards(folder: Path, n: int) -> list[str]:
     """The run folders of the n shards of the project's example."""

@@ -12,6 +12,8 @@ from tests.conftest import ROOT
 from tests.processes import finished
 from tests.suites.test_foreign_logs import ABOUT, inspect_sample, lm_eval, promptfoo
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 # As files and columns are called that nobody meant for a shell.
 FILE, ONE, OTHER = "my données $(1) it's.csv", 'model "a" $x', "it's `b`; -v"
 TRY = ["suite", "try", FILE, "--input", "question", "--candidate", ONE]

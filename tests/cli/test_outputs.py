@@ -14,6 +14,8 @@ from tests.cli.test_run import text_gold, text_submission
 from tests.processes import finished
 from tests.terminal.pty_harness import EVALSUITE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -3,12 +3,15 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
 from evalsuite.cli.parser import load_command
 from evalsuite.cli.prediction import OWN_OPTIONS, plain_call
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 WORDS = st.sampled_from(
     [
@@ -19,7 +22,7 @@ WORDS = st.sampled_from(
 )
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(st.lists(WORDS, max_size=7))
 def test_what_is_read_at_once_is_read_as_the_parser_does(words: list[str]) -> None:
     """Where `plain_call` answers, the parser gives the same values and leaves the same words to the scorer."""

@@ -57,7 +57,10 @@ def duckdb_match(result, gold, condition_tabs=None, condition_cols=None, ignore_
     return int(all(map(lambda a, g, c, o: score_tables(a, g, c, o, reference="dbt"), answers, golds, columns, orders)))
 """
 
-pytestmark = pytest.mark.skipif(not can_jail(), reason="a clone is run behind every wall, and this machine does not give them all")
+pytestmark = [
+    pytest.mark.skipif(not can_jail(), reason="a clone is run behind every wall, and this machine does not give them all"),
+    pytest.mark.usefixtures("shared_fork_server"),
+]
 
 
 def made_clone(folder: Path, old: str = "", new: str = "", *, more: str = "") -> Path:

@@ -15,6 +15,8 @@ from tests.cli.test_run import evalsuite, text_gold, text_submission
 from tests.conftest import ROOT
 from tests.reports.made import MARKS, hidden_suite
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture(scope="module")
 def secret(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -10,6 +10,8 @@ from evalsuite import __version__
 from evalsuite.cli import main
 from tests.cli.test_run import text_submission, write_lines
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
 
 def evalsuite(*arguments: object, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
-    """Run the console script as a process of its own."""
-    return finished([sys.executable, "-m", "evalsuite", *map(str, arguments)], cwd=cwd)
+    """Run a command in a process of its own, forked from one that has imported the package."""
+    return command_server().run(arguments, cwd=cwd)
 
 
 def write_lines(path: Path, *rows: object) -> Path:

@@ -10,6 +10,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.store.history import short_name
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 METADATA = {
     "model_name": "model m", "model_version": "2", "foundation_model": "base", "prompt_template": "Say {input}", "description": "a try",
 }  # fmt: skip

@@ -9,6 +9,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.run.scoring import Options, run
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 ANSWERS = {"a0": "yynn", "a1": "yyyn", "b0": "nnnn", "b1": "nynn"}
 
 

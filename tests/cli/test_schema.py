@@ -8,6 +8,8 @@ import pytest
 
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Capture = pytest.CaptureFixture[str]
 RECORDS = [{"id": "a", "n": 1, "phase": "solid"}, {"id": "b", "n": 2.5, "phase": None}]
 

@@ -9,6 +9,8 @@ from evalsuite.cli import main
 from evalsuite.cli.scorer_options import parse_options
 from evalsuite.scorers import SCORERS
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -8,6 +8,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.errors import EXIT_OK, EXIT_USAGE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 SECRET = 987654.25
 
 

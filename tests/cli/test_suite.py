@@ -9,6 +9,8 @@ from evalsuite.errors import EXIT_OK, EXIT_UNSCORABLE, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
 from tests.judge.conftest import Serve, serve
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 __all__ = ["serve"]
 
 

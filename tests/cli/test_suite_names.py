@@ -9,6 +9,8 @@ from evalsuite.cli import main
 from tests.conftest import ROOT
 from tests.judge.conftest import Serve, serve
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 __all__ = ["serve"]
 
 DATA = ROOT / "docs" / "example"

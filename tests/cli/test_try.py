@@ -10,6 +10,8 @@ from scipy.stats import binomtest
 from evalsuite.cli import main
 from evalsuite.errors import EXIT_OK, EXIT_USAGE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 ARGUMENTS = ["suite", "try", "qa.csv", "--input", "question", "--reference", "answer", "--candidate", "a", "--candidate", "b"]
 
 

@@ -8,6 +8,8 @@ import pytest
 
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 N_TEXTS, N_ASKED = 5, 4
 
 

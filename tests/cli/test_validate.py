@@ -11,6 +11,8 @@ from evalsuite.types import METADATA
 from tests.cli.test_run import evalsuite, write_lines
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Capture = pytest.CaptureFixture[str]
 
 

@@ -9,7 +9,7 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import corpus
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 KEYS = {"bird-ex": "bird_ex", "test-suite": "test_suite"}
 # An empty answer counts for BIRD's evaluator, and the test suite's drops a second statement: the corpus does not judge these.
 NOT_JUDGED = {"bird-ex": "no_answer_empty_gold", "test-suite": "two_statements"}

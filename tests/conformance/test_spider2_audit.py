@@ -10,7 +10,7 @@ from evalsuite.types import Check
 from tests.conformance.recorded import gold_folder
 from tests.conftest import corpus, is_default_corpus
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 
 KIND = "rows scrambled"
 

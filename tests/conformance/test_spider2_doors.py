@@ -22,7 +22,7 @@ from tests.conformance import predicates as p
 from tests.conformance.recorded import gold_folder, submission_folder, submissions
 from tests.sql.csv_model import csv_form
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 FOLDERS = submissions()
 # What a run adds to a score's own details.
 ADDED = ("gold_from", "n_columns", "flip", "reasons", "warnings", "fault", "hint", "forensics", "notes")

@@ -16,10 +16,11 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.types import Gold
 from tests.conformance.recorded import expected, gold_folder, submission_folder, submissions
 from tests.conftest import corpus, is_default_corpus
+from tests.properties import is_full
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 
-OF_A_KIND: Final = 5
+OF_A_KIND: Final = 5 if is_full() else 2
 
 # What each mutation does, in the words of the table of causes. Several where the mutation itself can be several things: `swap_two_rows`
 # is wrong only where order counts, a currency sign leaves a number in text.

@@ -11,7 +11,7 @@ from evalsuite.run.scoring import Options, run
 from evalsuite.texts.verdict import CAUSES
 from tests.conftest import corpus, is_default_corpus
 
-pytestmark = pytest.mark.conformance
+pytestmark = [pytest.mark.conformance, pytest.mark.usefixtures("shared_fork_server")]
 
 # Where the record's 1 is not judged, by tag with its reason. Never an id.
 LETTERS = "of a number in a list's place the reference makes a text that it compares letter by letter, or an empty column"

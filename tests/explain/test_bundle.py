@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
@@ -22,6 +22,9 @@ from evalsuite.reports.case_documents import bundle_document
 from evalsuite.reports.markdown import as_markdown
 from tests.audit.small import write_gold, write_submission
 from tests.processes import finished
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 N_ROWS = 5000
 
@@ -262,7 +265,7 @@ def test_hostile_answers_stay_in_their_fence(answer: str) -> None:
     assert ("cannot be pasted" in text) == ("\u202e" in answer)
 
 
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(st.lists(st.integers(0, 60), max_size=40), st.sets(st.integers(0, 60), max_size=5))
 def test_the_smallest_part_cannot_be_cut(items: list[int], needed: set[int]) -> None:
     """For a property that holds wherever some items are present the part found has exactly those, and keeps the order."""

@@ -3,11 +3,15 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from evalsuite.causes.table_pairs import TablePair
 from evalsuite.explain.difference import difference, judge_difference, text_difference
 from evalsuite.explain.difference_sql import table_sql
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Result, Table
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 GOLD = Table(header=("city", "n"), columns=(["Oslo", "Rome", "Kyiv", "Lima"], ["1", "2", "3", "4"]), n_rows=4)
 WRONG = Table(header=("N", "town", "x"), columns=(["1", "9", "3", "7"], ["Oslo", "Rome", "Kyiv", "Quito"], ["a"] * 4), n_rows=4)

@@ -13,6 +13,8 @@ from evalsuite.scorers import SCORERS
 from evalsuite.types import Table
 from tests.explain.planted import ROW_CAUSES, corpus
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_planted_causes_are_named(part: int) -> None:

@@ -12,6 +12,8 @@ from evalsuite.explain.null_model import FITS, PROVED, chance_of
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Table
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Draw = Callable[[random.Random], str]
 TRIES = 400
 KINDS: dict[str, tuple[Draw, int]] = {

@@ -14,6 +14,8 @@ from evalsuite.explain.instance_evidence import explain_results
 from evalsuite.sql.query_edits import edits, edits_as_data
 from tests.explain.executed_queries import Planted, planted, write_folders
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def explained(root: Path, cases: list[Planted]) -> dict[int, dict[str, Any]]:
     """The explanation of each case."""

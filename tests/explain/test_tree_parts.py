@@ -10,6 +10,8 @@ import pytest
 from evalsuite.explain.instance_evidence import explain
 from evalsuite.scorers import SCORERS
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Records = list[dict[str, Any]]
 
 

@@ -12,6 +12,8 @@ from evalsuite.errors import UsageError
 from evalsuite.gold.connection_files import read_connections
 from evalsuite.gold.layouts import read_gold
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 IDS = ("local001", "local002", "bq001", "ga002", "sf_003")
 TABLE = "a,b\n1,x\n2,y\n"
 

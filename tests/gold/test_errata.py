@@ -17,6 +17,8 @@ from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
 from tests.audit.small import TABLE, scored, write_gold, write_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 TAIL = "  author: A. Person\n  reason: the source says so\n  evidence: https://example.org/1\n  expires: 2027-06-30\n"
 DAY = date(2026, 11, 21)
 

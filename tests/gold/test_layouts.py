@@ -13,6 +13,8 @@ from evalsuite.readers.submission_files import submission_files, submission_hash
 from evalsuite.run.scoring import Options, run
 from tests.gold.layouts_made import CITIES, gold_folder, submission_folder
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize(
     ("spec", "entry", "expected"),

@@ -15,6 +15,8 @@ from tests.judge.batch_server import Answer, Batches, serve_batches
 from tests.judge.conftest import KEY
 from tests.processes import started
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 N = 6
 
 

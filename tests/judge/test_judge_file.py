@@ -10,6 +10,8 @@ import evalsuite
 from evalsuite.cli import main
 from tests.judge.conftest import Serve
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -13,6 +13,8 @@ from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, Server, prompt_of
 from tests.web.served import ask, viewer
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 N_TEXTS, N_ASKED = 3, 4
 Outage = Callable[[dict[str, Any]], Say | str]
 

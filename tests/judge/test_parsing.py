@@ -1,11 +1,12 @@
 """Replies as models write them, and what they are worth; what says nothing is None."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.judge.judge_scorers import QA_CHOICES, SUMMARY_CHOICES
 from evalsuite.judge.parsing import choice_reading, claims_reading, read_results, score_reading, yes_no_reading
+from tests.properties import examples
 
 SCORES = [
     ('{"score": 4}', 0.8, "plain JSON"),
@@ -145,7 +146,7 @@ def test_results() -> None:
     assert read_results("nothing") is None
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(text=st.one_of(st.text(), st.text(alphabet='{}[]":, 0123456789./scoreyn', max_size=60)))
 def test_no_text_raises_or_leaves_the_range(text: str) -> None:
     """Whatever a reply holds, every reading gives a value in [0, 1] or None."""

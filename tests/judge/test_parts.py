@@ -16,6 +16,8 @@ from evalsuite.run.scoring import Options, run
 from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Make = Callable[..., tuple[Path, Path]]
 
 

@@ -13,6 +13,8 @@ from evalsuite.judge.probe import _PADDING, CASES
 from tests.judge.conftest import Serve
 from tests.judge.server import Say, prompt_of
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 OWN = "In short: "
 
 

@@ -23,6 +23,8 @@ from tests.judge.conftest import KEY, Serve
 from tests.judge.server import Say, prompt_of
 from tests.processes import started
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 NAMES = ("llm_judge", "qa_correctness", "summary_quality", "hallucination")
 Make = Callable[..., tuple[Path, Path]]
 

@@ -6,13 +6,14 @@ from dataclasses import fields
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import EvalsuiteError
 from evalsuite.metrics import METRICS, get_metric
 from evalsuite.metrics.base import Metric, MetricError, aggregate, text_of
 from tests.metrics.hash_embedder import HashEmbedder
+from tests.properties import examples
 
 OPTIONS: dict[str, dict[str, Any]] = {"composite": {"parts": ["f1", "exact_match"]}, "bertscore": {"embedder": HashEmbedder()}}
 # Run by a process each, or asked of a model.
@@ -41,7 +42,7 @@ def test_it_describes_itself(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(prediction=TEXT, reference=TEXT)
 def test_values_stay_in_range(name: str, prediction: str, reference: str) -> None:
     """A value lies in the declared range, and on [0, 1] once mapped; None only with a reason."""
@@ -59,7 +60,7 @@ def test_values_stay_in_range(name: str, prediction: str, reference: str) -> Non
 
 
 @pytest.mark.parametrize("name", SYMMETRIC)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(a=TEXT, b=TEXT)
 def test_swapping_the_texts_changes_nothing(name: str, a: str, b: str) -> None:
     """A symmetric measure is symmetric; bertscore with equal weights."""

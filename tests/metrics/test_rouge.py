@@ -3,19 +3,20 @@
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.metrics import get_metric
 from evalsuite.metrics.rouge import lcs_length, lcs_places
 from evalsuite.metrics.tokens import stem
 from tests.models.subsequence import f_measure, lcs, union_places
+from tests.properties import examples
 
 TOKENS = st.lists(st.sampled_from(["a", "b", "c", "d"]), max_size=14)
 LINES = st.lists(TOKENS, max_size=4)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(first=TOKENS, second=TOKENS)
 def test_subsequence_equals_the_plain_table(first: list[str], second: list[str]) -> None:
     """Length and places of the longest common subsequence are those of the textbook."""
@@ -23,7 +24,7 @@ def test_subsequence_equals_the_plain_table(first: list[str], second: list[str])
     assert set(lcs_places(first, second)) == union_places(first, [second])
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(prediction=TOKENS, reference=TOKENS)
 def test_rouge_l_and_n_equal_the_plain_model(prediction: list[str], reference: list[str]) -> None:
     """ROUGE-L and ROUGE-1 are the F-measures of a plain table and of plain counts."""
@@ -34,7 +35,7 @@ def test_rouge_l_and_n_equal_the_plain_model(prediction: list[str], reference: l
     assert get_metric("rouge1")(a, b) == pytest.approx(f_measure(shared, *sizes))
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(prediction=LINES, reference=LINES)
 def test_rouge_lsum_equals_the_plain_model(prediction: list[list[str]], reference: list[list[str]]) -> None:
     """ROUGE-Lsum unites the subsequences of each line and counts a token at most as often as it stands on either side."""

@@ -17,6 +17,15 @@ from tests.processes import finished
 
 SYSTEMS = ("win32", "darwin", "fork", "AF_UNIX", "killpg", "O_NOFOLLOW", "memfd_create", "fcntl")
 EXAMPLE = ("example_submission_folder", "--gold", "gold")
+PLAIN: tuple[str, ...] = ()
+IN_PROCESS = ("--isolation", "none", "--jobs", "1")
+# The test line runs the systems that differ most.
+LINE = (("win32", PLAIN), ("darwin", IN_PROCESS), ("memfd_create", PLAIN))
+WAYS = [
+    pytest.param(system, options, marks=[] if (system, options) in LINE else [pytest.mark.slow], id=f"{system}-{len(options)}")
+    for system in SYSTEMS
+    for options in (PLAIN, IN_PROCESS)
+]
 
 
 def on(system: str, folder: Path, *words: object, encoding: str | None = None) -> subprocess.CompletedProcess[str]:
@@ -43,8 +52,7 @@ def as_here(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     return verdicts(made_once(tmp_path_factory, "as_here", make) / "run")
 
 
-@pytest.mark.parametrize("options", [(), ("--isolation", "none", "--jobs", "1")], ids=["plain", "in-process"])
-@pytest.mark.parametrize("system", SYSTEMS)
+@pytest.mark.parametrize(("system", "options"), WAYS)
 def test_the_example(system: str, options: tuple[str, ...], tmp_path: Path, as_here: list[str]) -> None:
     """The example scores 67.5 % on every system, with and without workers, and each verdict is the same."""
     command = ("run", *EXAMPLE, "--no-cache", "--out", tmp_path / "run")
@@ -54,7 +62,7 @@ def test_the_example(system: str, options: tuple[str, ...], tmp_path: Path, as_h
     assert verdicts(tmp_path / "run") == as_here
 
 
-@pytest.mark.parametrize("system", ["win32", "darwin"])
+@pytest.mark.parametrize("system", ["win32", pytest.param("darwin", marks=pytest.mark.slow)])
 def test_other_commands(system: str, tmp_path: Path) -> None:
     """What reads files outside of a run works there without an option, and says the same as here."""
     packed = shutil.make_archive(str(tmp_path / "packed"), "zip", ROOT / EXAMPLE[0])

@@ -4,7 +4,7 @@ import csv
 import io
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
@@ -13,6 +13,7 @@ from evalsuite.readers.csv_blocks import CsvBlocks
 from evalsuite.readers.csv_table import open_csv_table, read_csv_table, stream_csv_table
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.tables.packed import OddError, UnreadTable, packed_of
+from tests.properties import examples
 
 LIMITS = resolve_limits()
 
@@ -48,7 +49,7 @@ def exactly(data: bytes) -> tuple[list[str], list[list[str]]] | None:
     return list(table.header), [["" if cell is None else cell for cell in column] for column in table.columns]
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(st.text(alphabet='ab1,,"\r\n\n \té\0', max_size=40))
 def test_any_text(text: str) -> None:
     """Whatever stands in a file, blocks hold what the exact reader reads, or the exact reader is asked."""
@@ -56,7 +57,7 @@ def test_any_text(text: str) -> None:
     assert found is None or found == exactly(text.encode())
 
 
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(
     st.integers(2, 4).flatmap(
         lambda n: st.lists(st.lists(st.text("ab1, é\n", max_size=12), min_size=n, max_size=n), min_size=2, max_size=9)

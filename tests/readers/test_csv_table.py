@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
@@ -18,6 +18,7 @@ from evalsuite.readers.csv_table import read_csv_table
 from evalsuite.readers.limits import resolve_limits
 from evalsuite.types import Table
 from tests.conftest import corpus
+from tests.properties import examples
 
 
 def read(data: bytes | str, name: str = "r.csv", **limits: int) -> Table:
@@ -159,7 +160,7 @@ TEXTS = st.lists(st.lists(FIELDS, max_size=4).map(",".join), max_size=6).flatmap
 )
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @example("a,b\n1\n")
 @example(" \na\n")
 @example('""\n1\n')

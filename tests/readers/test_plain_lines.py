@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.gold.layouts import read_submission
@@ -15,6 +15,7 @@ from evalsuite.readers import answer_store
 from evalsuite.readers.limits import DEFAULT_LIMITS
 from evalsuite.readers.plain_lines import BLOCK_BYTES
 from evalsuite.types import Submission
+from tests.properties import examples
 
 # Below the size of a block nothing is read in blocks: the reader that knows everything sees each line.
 LINE_BY_LINE = {**DEFAULT_LIMITS, "line_bytes": BLOCK_BYTES - 1}
@@ -80,7 +81,7 @@ def read_in_every_way(folder: Path, content: bytes) -> list[Submission]:
     return found
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     content=st.lists(lines(), max_size=8),
     end=st.sampled_from(["\n", "\r\n"]),

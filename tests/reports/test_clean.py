@@ -11,6 +11,8 @@ from evalsuite.reports import BINARY, FORMATS
 from evalsuite.reports.clean import clean
 from evalsuite.reveal import LEVELS
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 # `Default_Ignorable_Code_Point` of Unicode 16 (DerivedCoreProperties.txt), first and last of each run.
 IGNORABLE = [
     (0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F), (0x202A, 0x202E),

@@ -11,6 +11,8 @@ from evalsuite.reports.terminal import as_text
 from evalsuite.reports.words import p_value, points
 from tests.board.made import side
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 LONG = "20261121-102205-a-submission-with-a-long-name"
 
 

@@ -20,6 +20,8 @@ from evalsuite.reports.data_files import as_csv, as_json, schema
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown
 from tests.reports import compared
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize("build", [compared.usual, compared.trees, compared.hostile, lambda: compared.usual(reveal="none")])
 def test_the_json_keeps_to_its_schema(build: "type[Comparison]") -> None:

@@ -3,11 +3,12 @@
 import csv
 from io import StringIO
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.reports.data_files import as_csv, safe_cell
 from evalsuite.reports.run_document import run_document
+from tests.properties import examples
 from tests.reports import made
 
 
@@ -36,7 +37,7 @@ def test_hostile_texts_stay_cells() -> None:
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.text(max_size=30))
 def test_no_text_becomes_a_formula(text: str) -> None:
     """Whatever the text, the cell is printable and its first character is harmless; a harmless printable text is left alone."""

@@ -5,7 +5,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import OutputError
@@ -13,6 +13,7 @@ from evalsuite.reports.ci_files import MOST_OF_A_KIND, add_to_summary, annotatio
 from evalsuite.reports.clean import clean
 from evalsuite.reports.run_document import run_document
 from tests.conftest import ROOT
+from tests.properties import examples
 from tests.reports import made
 
 
@@ -48,7 +49,7 @@ def test_annotations_point_at_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [said for name, _, said in found if name == "notice"] == ["2 more errors are in the report"]
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.text(max_size=40), st.text(max_size=40))
 def test_no_text_ends_a_command(title: str, message: str) -> None:
     """Whatever the texts, the command is one line that reads back as the cleaned title and message."""

@@ -15,6 +15,8 @@ from evalsuite.store.history import read_run
 from tests.conftest import ROOT
 from tests.reports import made
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize("build", [made.example_record, made.graded, made.hostile, lambda: made.record()])
 @pytest.mark.parametrize("level", ["none", "status", "class", "shape", "cells"])

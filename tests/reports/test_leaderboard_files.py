@@ -24,6 +24,8 @@ from tests.board.test_leaderboard import board, entry
 from tests.reports import compared
 from tests.reports.test_html import Reader
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 BROKEN = Entry(name="broken", scores=None, fault="MISSING_FILE: results_metadata.jsonl is not there")
 
 

@@ -4,12 +4,13 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from evalsuite.reports.markdown import MOST_BYTES, as_markdown, code
 from evalsuite.reports.run_document import run_document
+from tests.properties import examples
 from tests.reports import made
 
 
@@ -74,7 +75,7 @@ def test_hostile_texts_mean_nothing() -> None:
     assert sorted({char for char in text if not char.isprintable()} - {"\n"}) == []
 
 
-@settings(deadline=None)
+@examples(100)
 @given(st.text(alphabet=st.one_of(st.sampled_from("`|\\ <>&@#*_[]()!\n"), st.characters()), max_size=40))
 def test_no_text_leaves_its_code_span(text: str) -> None:
     """A code span renders as exactly one `<code>` with the cleaned text, alone and as a cell of a table."""

@@ -35,6 +35,8 @@ from evalsuite.store.given_labels import Rater
 from tests.conftest import ROOT
 from tests.reports import made
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 EVIL = "<b>x</b>|\x1b[2J\u202e =1 @all `y`\n# h"
 
 

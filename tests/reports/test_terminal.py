@@ -15,6 +15,8 @@ from evalsuite.types import Rule
 from tests.conftest import ROOT
 from tests.reports import made
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture(scope="module")
 def runs() -> dict[Rule, Record]:

@@ -168,6 +168,7 @@ def test_without_isolation_queries_run_all_the_same(place: Place) -> None:
     assert place.run("--no-cache", "--isolation", "none")["q1"]["score"] == 1
 
 
+@pytest.mark.extras
 def test_a_server_is_asked_from_this_process(place: Place) -> None:
     """A PostgreSQL connection is used with its limits, refuses to write, and its password stands in no file of the run."""
     psycopg = pytest.importorskip("psycopg")

@@ -7,7 +7,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import evalsuite
@@ -16,6 +16,7 @@ from evalsuite.registry import Scorer, check_parameters
 from evalsuite.reports.scorer_help import help_of
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Score
+from tests.properties import examples
 
 JUNK = {
     "empty": b"",
@@ -155,7 +156,7 @@ def holds_the_contract(score: Score) -> bool:
 
 
 @pytest.mark.parametrize("name", reading(files=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(text=st.one_of(st.text(), st.text(alphabet="0123456789.,-+%eE/: $€٣½", max_size=40)))
 def test_any_text_gets_a_score(name: str, text: str) -> None:
     """No text makes a text scorer raise, whatever it holds."""

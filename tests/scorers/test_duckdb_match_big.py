@@ -8,7 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
@@ -19,6 +19,7 @@ from evalsuite.scorers.duckdb_match import duckdb_match
 from evalsuite.tables.digested import Digest, DigestedTable, bound, digested_tables, with_rows
 from evalsuite.types import Fault, Table
 from evalsuite.workers.sent_forms import decode_forms, encode_forms
+from tests.properties import examples
 
 LIMITS = resolve_limits()
 CELLS: dict[str, list[Any]] = {
@@ -108,7 +109,7 @@ def cases(draw: st.DrawFn) -> tuple[list[str], list[tuple[Any, ...]], list[str],
     return types, rows, typed, other[1:] if how == "fewer" else other
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(case=cases(), ignore_order=st.booleans(), data=st.data())
 def test_digests_say_what_the_rows_say(case: Any, ignore_order: bool, data: st.DataObject) -> None:
     """Value, reason, details and flip of both rules, for whatever columns are needed."""

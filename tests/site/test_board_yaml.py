@@ -12,6 +12,8 @@ from evalsuite.board.board_yaml import BoardRules, Phase, read_board_rules
 from evalsuite.errors import GoldError
 from tests.site.conftest import GOLD, hand_in
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 WRONG = {
     "title: [a]": (1, "title must be text"),

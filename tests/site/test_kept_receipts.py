@@ -10,6 +10,8 @@ import pytest
 from evalsuite.cli import main
 from tests.site.conftest import hand_in
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 BOTH = ("--submission", "subs/alice", "--gold", "gold")
 
 

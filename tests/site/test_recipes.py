@@ -21,6 +21,8 @@ from tests.cli.test_run import text_gold, text_submission
 from tests.conftest import ROOT
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 PAGE = (ROOT / "docs" / "leaderboard-site.md").read_text(encoding="utf-8")
 
 

@@ -22,6 +22,8 @@ from tests.processes import finished
 from tests.run.test_archives import tarred
 from tests.site.conftest import DAY, EVIL, hand_in
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 class Links(HTMLParser):
     """The addresses of a page, and its scripts and styles."""

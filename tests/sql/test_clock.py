@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import psycopg
 import pytest
 
 from evalsuite.errors import FaultError
@@ -236,6 +235,8 @@ def test_no_cache_serves_another_day(sqlite: Connection, tmp_path: Path) -> None
 
 def test_nothing_is_kept_of_a_database_whose_views_ask_the_time(sqlite: Connection, postgres: Connection, tmp_path: Path) -> None:
     """Its state cannot be told from its bytes, unless the clock stands still; a view or macro that asks nothing changes nothing."""
+    import psycopg
+
     plain, moving = (str(tmp_path / f"{name}.duckdb") for name in ("plain", "moving"))
     for place, text in ((plain, "42"), (moving, "now()")):
         with duckdb.connect(place) as writer:
@@ -269,6 +270,8 @@ def test_nothing_is_kept_of_a_database_whose_views_ask_the_time(sqlite: Connecti
 
 def test_views_are_read_once_until_one_changes(postgres: Connection) -> None:
     """Sessions after one another read what views and functions say once, other writes or not; the first after a change reads them again."""
+    import psycopg
+
     login = {key: postgres.options[key] for key in ("host", "port", "password")}
     role, shown = postgres.options["user"], list[bool]()
     with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
@@ -19,6 +19,7 @@ from evalsuite.sql.csv_text import CsvFile, CsvText
 from evalsuite.sql.execute import execute, write_result
 from evalsuite.sql.session import Connection, QueryLimits
 from evalsuite.types import Fault, Table
+from tests.properties import examples
 from tests.sql.conftest import ENGINES, Made
 from tests.sql.csv_model import csv_form
 
@@ -141,7 +142,7 @@ def check_some_columns(data: st.DataObject) -> None:
         assert written("SELECT * FROM t", connection) == modelled("SELECT * FROM t", connection)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
     """What DuckDB writes of columns of any types is what Python would write of their cells."""
@@ -149,7 +150,7 @@ def test_duckdb_writes_what_python_would(data: st.DataObject) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, deadline=None)
+@examples(1000)
 @given(data=st.data())
 def test_duckdb_writes_what_python_would_at_length(data: st.DataObject) -> None:
     """The same of a thousand results."""
@@ -178,7 +179,7 @@ def check_some_of_postgres(data: st.DataObject, connection: Connection) -> None:
     assert outcome(written, sql, connection) == outcome(modelled, sql, connection)
 
 
-@settings(max_examples=20, deadline=None)
+@examples(20)
 @given(data=st.data())
 def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataObject) -> None:
     """What PostgreSQL writes of columns of any types is what Python would write of their cells."""
@@ -186,7 +187,7 @@ def test_postgres_writes_what_python_would(postgres: Connection, data: st.DataOb
 
 
 @pytest.mark.slow
-@settings(max_examples=2000, deadline=None)
+@examples(2000)
 @given(data=st.data())
 def test_postgres_writes_what_python_would_at_length(postgres: Connection, data: st.DataObject) -> None:
     """The same of two thousand results."""
@@ -237,7 +238,7 @@ CHUNKS = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(chunks=CHUNKS)
 def test_chunks_are_the_table(chunks: list[list[tuple[object, ...]]]) -> None:
     """However a result comes in chunks, its file is the one of the whole table, whose moments show days where all lie on midnight."""

@@ -10,7 +10,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import psycopg
 import pytest
 
 from evalsuite.errors import FaultError, UsageError
@@ -26,6 +25,8 @@ LIMITS = QueryLimits(seconds=30)
 
 def test_a_role_that_could_write_cannot(postgres: Connection) -> None:
     """The role may write; the session may not, whatever is sent past our look at the statement."""
+    import psycopg
+
     with contextlib.closing(open_session(postgres, LIMITS)) as session:
         raw: Any = session
         for text in ("INSERT INTO items (id) VALUES (4)", "CREATE TABLE other (a INTEGER)", "SELECT nextval('nothing')"):
@@ -122,6 +123,8 @@ def test_volatile_functions_that_leave_nothing_behind(postgres: Connection) -> N
 
 def test_a_server_that_goes_away_is_nobodys_answer(postgres: Connection, tmp_path: Path) -> None:
     """Its session ended in the middle, a statement is asked once more; where that ends too, the set-up is at fault."""
+    import psycopg
+
     login = {key: postgres.options[key] for key in ("host", "port", "password")}
     ended: list[int] = []
 
@@ -230,6 +233,8 @@ def test_a_login_that_fails(postgres: Connection, change: dict[str, Any], hint: 
 
 def test_the_fingerprint_follows_the_data(postgres: Connection) -> None:
     """It is the same until somebody writes."""
+
+    import psycopg
 
     def now() -> str | None:
         with contextlib.closing(open_session(postgres, LIMITS)) as session:

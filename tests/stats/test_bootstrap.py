@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats import bootstrap
 from evalsuite.stats.bootstrap import bootstrap_interval, resampled_means, resampled_totals, rowwise, segment_bootstrap
 from evalsuite.stats.samples import StatsError
+from tests.properties import examples
 
 SKEWED = [0.1, 0.1, 0.2, 0.1, 0.9, 0.3, 0.1, 0.2, 0.15, 1.0]
 
@@ -81,7 +82,7 @@ def test_bad_segments_are_refused() -> None:
 
 
 @given(st.lists(st.floats(0, 1, allow_subnormal=False), min_size=2, max_size=15), st.sampled_from(["percentile", "bca"]))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_ends_lie_among_the_scores(scores: list[float], method: str) -> None:
     """low <= high, both between the smallest and the largest score."""
     found = bootstrap_interval(scores, method=method, n_resamples=300)

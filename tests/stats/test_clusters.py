@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats.clustered import clustered_interval, clustered_score_interval, clustered_se
 from evalsuite.stats.intervals import t_interval
 from evalsuite.stats.samples import StatsError
 from tests.models.cluster_robust import bell_mccaffrey, wild_bootstrap
+from tests.properties import examples
 
 SCORES = [0.5, 0.6, 0.7, 0.2, 0.1, 0.15, 0.9, 0.95]
 GROUPS = [0, 0, 0, 1, 1, 1, 2, 2]
@@ -32,7 +33,7 @@ def test_interval_has_clusters_minus_one_degrees_of_freedom() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from("uvwxyz"), st.floats(0, 1)), min_size=3, max_size=25))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_closed_form_is_the_matrix_form(items: list[tuple[str, float]]) -> None:
     """CR2 and Satterthwaite's degrees of freedom are those of the regression on a constant, written out with matrices."""
     names, scores = [name for name, _ in items], [value for _, value in items]
@@ -82,7 +83,7 @@ def test_a_missing_cluster_is_an_error() -> None:
 
 
 @given(st.lists(st.floats(0, 1, allow_subnormal=False), min_size=2, max_size=20))
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_a_cluster_each_is_no_clustering(scores: list[float]) -> None:
     """With a cluster of its own for each score cr1 is the naive error, and the interval that of t."""
     found = clustered_se(scores, range(len(scores)))

@@ -7,11 +7,12 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats.clustered import clustered_score_interval
 from evalsuite.stats.intervals import score_interval
+from tests.properties import examples
 
 CLUSTERS, SIZES, CORRELATIONS, MEANS = (5, 10, 30, 100), (1, 5, 20, 50), (0.0, 0.2, 0.5), (0.1, 0.5, 0.9)
 
@@ -73,7 +74,7 @@ def test_clusters_are_covered_everywhere(n_clusters: int) -> None:
     scores=st.lists(st.sampled_from([0.0, 1.0]) | st.floats(0, 1), min_size=1, max_size=40),
     n_clusters=st.integers(1, 8),
 )
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_no_interval_is_without_width(scores: list[float], n_clusters: int) -> None:
     """Whatever the scores in [0, 1] and their clusters, one alone too: the interval holds the mean and has a width."""
     names = [i % n_clusters for i in range(len(scores))]

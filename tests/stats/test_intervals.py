@@ -1,7 +1,7 @@
 """Closed-form intervals against recorded values of statsmodels 0.15 and scipy 1.17, and what must hold of every interval."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats import confidence_interval
@@ -15,6 +15,7 @@ from evalsuite.stats.intervals import (
     wilson_interval,
 )
 from evalsuite.stats.samples import StatsError
+from tests.properties import examples
 
 METHODS = ("wilson", "clopper_pearson", "agresti_coull", "jeffreys", "normal")
 # successes, n, confidence, then the five intervals of METHODS as statsmodels' proportion_confint gives them
@@ -134,7 +135,7 @@ def test_confidence_is_a_share(confidence: float) -> None:
 
 
 @given(unit_scores, st.floats(0.5, 0.999))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_an_interval_holds_its_estimate_and_stays_in_the_range(scores: list[float], confidence: float) -> None:
     """Whatever the scores, low <= mean <= high within [0, 1]; more confidence is never narrower."""
     found = confidence_interval(scores, confidence)
@@ -145,7 +146,7 @@ def test_an_interval_holds_its_estimate_and_stays_in_the_range(scores: list[floa
 
 
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.sampled_from(METHODS))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_shares_and_their_complements_mirror(counts: tuple[int, int], method: str) -> None:
     """The interval of the failures is the mirror of that of the successes."""
     successes, n = counts

@@ -5,13 +5,14 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats import paired
 from evalsuite.stats.paired import PairedTest, mcnemar, mcnemar_counts, paired_bootstrap, paired_t, sign_flip
 from evalsuite.stats.samples import StatsError, differences
 from evalsuite.stats.wilcoxon import wilcoxon
+from tests.properties import examples
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
 B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
@@ -80,7 +81,7 @@ def brute_force(a: list[float], b: list[float], alternative: str) -> float:
 
 
 @given(pairs, st.sampled_from(["two-sided", "less", "greater"]))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_sign_flip_is_the_brute_force_one(sample: tuple[list[float], list[float]], alternative: str) -> None:
     """The folded distribution and the enumeration of sums both equal the plain model."""
     expected = brute_force(*sample, alternative)
@@ -143,7 +144,7 @@ def test_few_differences_say_what_cannot_occur() -> None:
 
 
 @given(pairs)
-@settings(max_examples=40, deadline=None)
+@examples(40)
 def test_p_is_a_probability_and_does_not_mind_the_order(sample: tuple[list[float], list[float]]) -> None:
     """p lies in [0, 1]; swapping a and b keeps it and turns the difference round."""
     a, b = sample

@@ -5,15 +5,16 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats.repeated_samples import repeated
 from evalsuite.stats.samples import StatsError
+from tests.properties import examples
 
 
 @given(st.lists(st.lists(st.sampled_from([0.0, 1.0]), min_size=2, max_size=5), min_size=1, max_size=5))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_passes_are_those_of_all_choices(questions: list[list[float]]) -> None:
     """pass@k and pass^k are the shares of all choices of k samples with one right, and with all right."""
     for passes in repeated(questions).passes:

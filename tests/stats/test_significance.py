@@ -3,13 +3,14 @@
 import sys
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.stats import significance_test
 from evalsuite.stats.samples import StatsError
 from evalsuite.stats.significance import difference_interval
 from tests.processes import finished
+from tests.properties import examples
 
 A = [0.9, 0.4, 0.7, 0.3, 0.8, 0.6, 0.5, 0.95]
 B = [0.7, 0.5, 0.6, 0.3, 0.5, 0.4, 0.55, 0.9]
@@ -88,7 +89,7 @@ binary = st.sampled_from([0.0, 1.0])
 
 
 @given(st.one_of(*(st.lists(st.tuples(kind, kind), min_size=2, max_size=12) for kind in (levels, binary))))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_comparisons_are_symmetric(pairs: list[tuple[float, float]]) -> None:
     """p in [0, 1], the interval holds the difference, counts add up, and swapping turns everything round."""
     a, b = [x for x, _ in pairs], [y for _, y in pairs]

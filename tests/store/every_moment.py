@@ -8,15 +8,13 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from itertools import count
 from pathlib import Path
 from typing import Any
 
 from evalsuite.errors import OutputError
-from evalsuite.run import scoring
 from evalsuite.run.scoring import Options, run
-from evalsuite.workers.start import forking
+from evalsuite.workers.start import forking, shared
 from tests.cli.test_run import text_gold, text_submission
 from tests.run.made import without_seconds, without_times
 
@@ -87,6 +85,5 @@ def walk(folder: Path, *, earlier: bool) -> tuple[int, list[str]]:
 if __name__ == "__main__":
     base = Path(sys.argv[1])
     # Workers never see the run folder: one zygote for all of them leaves every change and every kill where it is, and costs no interpreter.
-    with forking() as zygote:
-        scoring.forking = lambda *_: nullcontext(zygote)  # type: ignore[assignment]
+    with forking() as server, shared(server):
         print(json.dumps({name: walk(base / name, earlier=name == "earlier") for name in ("new", "earlier")}))

@@ -21,6 +21,8 @@ from evalsuite.store.run_folder import labels_beside
 from evalsuite.types import Result
 from tests.cli.test_run import text_gold, text_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def _result(name: str, score: float | None, status: str = "scored") -> Result:
     return Result(

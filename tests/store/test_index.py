@@ -19,6 +19,8 @@ from evalsuite.store.history import one_run, tag_run
 from evalsuite.store.index import INDEX, query
 from tests.cli.test_run import text_gold, text_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 CUT_SHORT = b"the first bytes of an index"
 ALL = "SELECT run, instance_id, score FROM results ORDER BY ALL"
 

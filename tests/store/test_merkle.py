@@ -11,6 +11,8 @@ from evalsuite.run import scoring
 from evalsuite.run.scoring import Options, run
 from evalsuite.store.merkle import root_of
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def test_rows_without_what_was_read_have_the_same_root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are right, absent, or refused by their path: what was read is what lies there, so the root is the same."""

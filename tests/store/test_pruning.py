@@ -13,6 +13,8 @@ from evalsuite.run.scoring import Options, run
 from evalsuite.store.run_folder import RunFolder
 from tests.cli.test_run import text_gold, text_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
 

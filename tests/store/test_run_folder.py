@@ -21,6 +21,8 @@ from tests.processes import finished, side_by_side
 from tests.run.made import command, without_seconds, without_times
 from tests.store.every_moment import HERE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
 

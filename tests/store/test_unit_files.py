@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.cli import main
@@ -18,6 +18,9 @@ from evalsuite.store.history import one_run, remove_run
 from evalsuite.store.run_files import sealed
 from evalsuite.store.unit_files import UNITS, Row, set_apart, units_digest, whole_units
 from tests.board.made import result
+from tests.properties import examples
+
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 scores = st.none() | st.sampled_from([0.0, 1.0, 0.1, 2 / 3]) | st.floats(0, 1)
 
@@ -30,7 +33,7 @@ def test_official_scores_of_nothing_judged_come_back(tmp_path: Path, monkeypatch
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@examples(25)
 def test_what_was_set_apart_comes_back(tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
     """Scores, official ones, fields and bare lists, absent values among them: the details are as they were."""
     folder = tmp_path_factory.mktemp("run")

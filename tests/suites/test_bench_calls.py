@@ -17,6 +17,8 @@ from evalsuite.suites.stored_suites import list_suites
 from evalsuite.suites.transfer import import_suites
 from tests.conftest import corpus
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 INPUTS = ["what year is it?", "what is the capital of France?"]
 REFERENCES = ["2023", "Paris"]
 OUTPUTS = ["2023", "Lyon"]

@@ -10,6 +10,8 @@ import evalsuite
 from evalsuite.cli import main
 from evalsuite.errors import EXIT_OK, EXIT_USAGE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 QUESTIONS = ["Capital of France?", "Capital of Italy?", "Hôtel, “quoted”?"]
 REFERENCES = ["Paris", "Rome", "oui\nnon"]
 ANSWERS = ["Paris", "Milan", "\udcff oui\nnon"]

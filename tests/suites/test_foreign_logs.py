@@ -12,6 +12,8 @@ import pytest
 from evalsuite.cli import main
 from evalsuite.errors import EXIT_OK, EXIT_USAGE
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 QUESTIONS = (("Capital of France?", "Paris"), ("Capital of Italy?", "Rome"), ("Capital of Norway?", "Oslo"))
 
 

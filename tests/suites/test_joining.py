@@ -10,6 +10,8 @@ from evalsuite.errors import EXIT_OK, EXIT_USAGE
 from evalsuite.suites.stored_suites import load_suite
 from evalsuite.suites.test_suite import TestSuite
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 QUESTIONS = "id,question,reference\nq1,Capital of France?,Paris\nq2,Capital of Italy?,Rome\nq3,Capital of Norway?,Oslo\n"
 
 

@@ -13,6 +13,8 @@ from tests.judge.conftest import Serve, serve
 from tests.judge.server import prompt_of
 from tests.suites.made import INPUTS, REFERENCES, Typos
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 __all__ = ["serve"]
 
 

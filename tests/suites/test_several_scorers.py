@@ -18,6 +18,8 @@ from tests.judge.conftest import KEY, Serve, serve
 from tests.judge.server import Say
 from tests.suites.made import Typos
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 __all__ = ["serve"]
 QUESTIONS = ["who sat?", "which colours?", "where?", "how many?"]
 REFERENCES = ["the cat sat on the mat", "red and blue", "on the hill", "forty two"]

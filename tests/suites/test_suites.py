@@ -17,6 +17,8 @@ from evalsuite.suites.test_suite import TestSuite
 from tests.processes import finished
 from tests.suites.made import INPUTS, METADATA, REFERENCES, Frame, capitals
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def test_a_run_scores_each_case_in_order(tmp_path: Path) -> None:
     """Scores stand in case order, and the outputs beside them."""

@@ -12,6 +12,8 @@ from evalsuite.suites.test_suite import TestSuite
 from evalsuite.suites.transfer import export_suite, import_suites
 from tests.suites.made import INPUTS, METADATA, REFERENCES, capitals
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def test_export_and_import_keep_every_field(tmp_path: Path) -> None:
     """A suite with its run comes back whole in another place: every file of both but where the submission lies, tags and contexts too."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.readers import csv_blocks
@@ -28,6 +28,7 @@ from evalsuite.tables.strict_columns import read_columns
 from evalsuite.texts.numbers import Number, Tolerance, exact_of
 from evalsuite.types import Score, Table
 from tests.models import official_table, strict_table
+from tests.properties import examples
 
 LIMITS = resolve_limits()
 Columns = Sequence[Sequence[str]]
@@ -181,7 +182,7 @@ def nudged(text: str) -> str:
         return text + " "
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @example(([["1", "007", "100.004"]], [["1", "007", "100.0"]]), True, csv.QUOTE_ALL, "\n")
 @given(cases(), st.booleans(), st.sampled_from([csv.QUOTE_ALL, csv.QUOTE_MINIMAL]), st.sampled_from(["\n", "\r\n"]))
 def test_blocks_say_what_the_exact_rules_say(case: Any, ignore_order: bool, quoting: Any, end: str) -> None:
@@ -190,7 +191,7 @@ def test_blocks_say_what_the_exact_rules_say(case: Any, ignore_order: bool, quot
     assert_alike(*both(written(gold), written(predicted, quoting=quoting, end=end), ignore_order=ignore_order))
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(cases(), st.booleans())
 def test_blocks_say_what_the_plain_models_say(case: Any, ignore_order: bool) -> None:
     """The verdicts that blocks alone give are those of pandas and of every pairing tried."""
@@ -388,7 +389,7 @@ def rounded_columns(draw: st.DrawFn) -> tuple[list[str], list[str]]:
     return gold, made
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(rounded_columns())
 def test_roundings_are_seen_by_their_digits(columns: tuple[list[str], list[str]]) -> None:
     """A row that is taken for a rounding is equal under both rules, and no such row is farther apart than one that is left."""

@@ -3,12 +3,13 @@
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.tables.pandas_typing import NAN, official_frame, typed_column
 from evalsuite.types import Table
 from tests.models.official_table import frame_of, lists_of
+from tests.properties import examples
 
 TRAPS = [
     *["", "NA", "nan", "None", "NaN", "null", "-nan", "NAN", " NA", "<NA>"],
@@ -86,7 +87,7 @@ def columns_of_text(draw: st.DrawFn) -> list[list[str]]:
     return [draw(st.lists(st.sampled_from(draw(some)), min_size=n_rows, max_size=n_rows)) for _ in range(draw(st.integers(1, 4)))]
 
 
-@settings(max_examples=250, deadline=None)
+@examples(250)
 @given(columns_of_text(), st.data())
 def test_every_column_as_pandas_types_it(columns: list[list[str]], data: st.DataObject) -> None:
     """Any columns, and any choice of them, come out as pandas' own lists, type by type."""

@@ -6,7 +6,7 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.tables.condition_columns import needs_quotes
@@ -15,6 +15,7 @@ from evalsuite.tables.fetched import database_columns
 from evalsuite.tables.official_cells import NA, NAT, Items
 from evalsuite.types import Fault, Table
 from tests.models.official_table import score_tables
+from tests.properties import examples
 
 pytestmark = pytest.mark.filterwarnings("ignore:The inplace keyword")  # duckdb's own call of pandas
 
@@ -87,7 +88,7 @@ def tables(draw: st.DrawFn) -> tuple[list[str], list[list[str]]]:
     return types, [[draw(cell[name]) for name in types] for _ in range(n_rows)]
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(tables())
 def test_every_column_as_fetchdf_gives_it(made: tuple[list[str], list[list[str]]]) -> None:
     """Any table's columns come out as the lists of the fetched and transposed frame."""
@@ -96,7 +97,7 @@ def test_every_column_as_fetchdf_gives_it(made: tuple[list[str], list[list[str]]
     assert mine == [[spelled(cell) for cell in column] for column in frame.transpose().values.tolist()]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(tables(), st.data(), st.booleans(), st.sampled_from(["original", "dbt"]))
 def test_any_tables_score_as_the_model(
     made: tuple[list[str], list[list[str]]], data: st.DataObject, ignore_order: bool, reference: Any

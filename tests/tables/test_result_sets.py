@@ -5,11 +5,12 @@ from collections import Counter
 from itertools import permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.errors import FaultError
 from evalsuite.tables.result_sets import Row, equal_as_bags, equal_as_sets, soft_f1
+from tests.properties import examples
 
 CELLS = st.sampled_from([None, 0, 1, 2, 1.0, 2.5, "a", "A", "1", "", b"a"])
 
@@ -43,7 +44,7 @@ def pairs(draw: st.DrawFn) -> tuple[list[Row], list[Row]]:
     return rows, moved
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(pair=pairs(), ordered=st.booleans())
 def test_bags_as_every_permutation_finds_them(pair: tuple[list[Row], list[Row]], ordered: bool) -> None:
     """The same verdict for small results of mixed cells, in order and in any order."""

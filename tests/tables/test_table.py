@@ -3,12 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.tables.official_tables import match_any_table, match_table, match_table_list
 from evalsuite.types import Fault, Table
 from tests.models.official_table import frame_of, score_tables
+from tests.properties import examples
 from tests.tables.test_cells import TRAPS
 
 HUGE = "9" * 400
@@ -111,7 +112,7 @@ def pairs_of_tables(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
     return predicted, gold
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(pairs_of_tables(), st.booleans(), st.booleans(), st.sampled_from(["original", "dbt"]))
 def test_any_tables_score_as_the_model(
     tables: tuple[list[list[str]], list[list[str]]], ignore_order: bool, first_only: bool, reference: Any

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.registry import check_parameters
@@ -13,6 +13,7 @@ from evalsuite.tables.condition_columns import needed_columns
 from evalsuite.types import Fault, Score
 from tests.models.official_table import frame_of, of_bare_number
 from tests.models.results_table import score
+from tests.properties import examples
 from tests.tables.test_table import text_table
 
 AB, CD = [["1", "2"], ["x", "y"]], [["3", "4"], ["u", "v"]]
@@ -79,7 +80,7 @@ LETTERS = st.integers(0, 3).flatmap(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     predicted=TABLES, golds=st.lists(TABLES, min_size=1, max_size=3), columns=COLUMNS, ignore_order=st.booleans(), alone=st.booleans(),
     layout=st.sampled_from(["lite", "snow"]), copied=st.booleans(),

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from decimal import Decimal
 
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from evalsuite.tables.strict_columns import Terms
 from evalsuite.tables.strict_tables import judge_table
 from evalsuite.types import Table
 from tests.models import strict_table
+from tests.properties import examples
 
 NEAR = ["1.0", "1.004", "1.008", "0.996", "1", "1.00", "1.0000000001", "1.0050", "2.0", "1e0", "0.00", "0", "1e-10", "-1.0", "0.001"]
 FINE = ["1.0041", "1.0042", "1.00415", "1.004", "1.01", "1.0", "1.009", "1.00", "1.002", "1.006"]
@@ -68,7 +69,7 @@ def cases(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
     return gold, [predicted[k] for k in draw(st.permutations(range(len(predicted))))]
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(cases(), st.booleans())
 @example(([["1.0", "1.008"]], [["1.004", "1.004"]]), False)
 @example(([["0", "1"], ["0", "1"]], [["0", "1"], ["1", "0"]]), False)
@@ -79,7 +80,7 @@ def test_strict_equals_the_model(case: tuple[list[list[str]], list[list[str]]], 
     assert strict(gold, predicted, ordered) == strict_table.score_tables(gold, predicted, ordered)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(cases(), st.booleans(), st.sampled_from([{"abs_tol": 0.1}, {"rel_tol": 0.0005}, {"abs_tol": 1.0, "rel_tol": 0.1}, {"abs_tol": 0.0}]))
 def test_own_tolerances_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, tolerance: dict[str, float]) -> None:
     """A check's own tolerances hold for integers too, and rounding no longer counts."""
@@ -99,7 +100,7 @@ def test_a_header_of_one_letter_is_a_label_where_both_tables_use_it(header: list
     assert judge_table(answer, gold).value == expected
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(cases(), st.booleans(), st.data())
 def test_labels_equal_the_model(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
     """Columns whose headers say that they are others never stand for each other; with `labels: ignore` they may."""
@@ -114,7 +115,7 @@ def test_labels_equal_the_model(case: tuple[list[list[str]], list[list[str]]], o
     assert judge_table(*sides, Terms(heeds_labels=False), ignore_order=not ordered).value == free
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(cases(), st.data())
 def test_tied_rows_equal_the_model(case: tuple[list[list[str]], list[list[str]]], data: st.DataObject) -> None:
     """Rows that are equal in the columns of `order_by` may change places, and no other ones."""
@@ -137,7 +138,7 @@ def test_an_order_that_gold_has_not_is_no_order() -> None:
     assert (verdict.value, verdict.details["warning"]) == (0, "order_by names columns that gold does not have: [0, 7]")
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.lists(st.tuples(st.sampled_from(SHARES), st.sampled_from(SHARES)), min_size=1, max_size=4), st.booleans())
 def test_percent_signs_have_one_reading_in_a_column(rows: list[tuple[str, str]], ordered: bool) -> None:
     """With `percentage` a column agrees where it does with all its percent signs as figures, or with all of them as shares."""
@@ -160,7 +161,7 @@ def read_percent(cell: str, reading: str) -> str:
     return figure if reading == "figure" else str(Decimal(figure).scaleb(-2))
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(cases(), st.booleans(), st.randoms(use_true_random=False))
 def test_the_order_of_predicted_columns_says_nothing(case: tuple[list[list[str]], list[list[str]]], ordered: bool, random) -> None:  # type: ignore[no-untyped-def]
     """Moving predicted columns about changes no verdict."""
@@ -169,7 +170,7 @@ def test_the_order_of_predicted_columns_says_nothing(case: tuple[list[list[str]]
     assert strict(gold, moved, ordered) == strict(gold, predicted, ordered)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(cases(), st.randoms(use_true_random=False))
 def test_the_order_of_rows_says_nothing_where_it_is_ignored(case: tuple[list[list[str]], list[list[str]]], random) -> None:  # type: ignore[no-untyped-def]
     """Moving whole rows of either side changes no verdict."""
@@ -181,7 +182,7 @@ def test_the_order_of_rows_says_nothing_where_it_is_ignored(case: tuple[list[lis
     assert strict(moved_gold, predicted, False) == strict(gold, predicted, False)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(cases(), st.booleans(), st.data())
 def test_a_further_column_never_spoils_an_answer(case: tuple[list[list[str]], list[list[str]]], ordered: bool, data: st.DataObject) -> None:
     """Where the needed columns are there, adding one keeps the 1."""

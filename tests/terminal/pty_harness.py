@@ -14,12 +14,13 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.command_server import Command, command_server
 from tests.conftest import ROOT
 from tests.processes import LIMIT_SECONDS, finished, started
 
@@ -89,8 +90,7 @@ def run(
     shown = b""
     out: Any = into.open("wb") if into is not None else theirs
     try:
-        how = {"stdin": theirs, "stdout": out, "stderr": theirs, "preexec_fn": _take_terminal}
-        with started(command, seconds=timeout, cwd=cwd, env=environment(env), **how) as process:
+        with _in_terminal(command, theirs, out, timeout, cwd, env, is_typed=bool(typed)) as process:
             os.close(theirs)
             theirs = -1
             deadline = time.monotonic() + timeout
@@ -127,8 +127,16 @@ def piped(
     encoding: str = "utf-8",
 ) -> Shown:
     """The command between pipes, `text` on stdin; what it prints is read strictly in that encoding, which `env` has to ask for."""
-    done = finished(command, seconds=timeout, text=text, cwd=cwd, env=environment(env), encoding=encoding)
+    if _is_forkable(command, env) and encoding == "utf-8":
+        done = command_server().run(list(command)[len(EVALSUITE) :], cwd=cwd, env=environment(env), text=text, seconds=timeout)
+    else:
+        done = finished(command, seconds=timeout, text=text, cwd=cwd, env=environment(env), encoding=encoding)
     return _held(command, Shown(done.returncode, done.stdout, done.stderr))
+
+
+def _is_forkable(command: Sequence[object], env: Mapping[str, str | None] | None) -> bool:
+    """Whether a fork of the command server shows the same: it speaks UTF-8, and Python's own variables are read at the start only."""
+    return tuple(command)[: len(EVALSUITE)] == EVALSUITE and not any(name.startswith(("PYTHON", "LC_", "LANG")) for name in env or {})
 
 
 def environment(changes: Mapping[str, str | None] | None = None) -> dict[str, str]:
@@ -153,6 +161,25 @@ def _held(command: Sequence[object], shown: Shown) -> Shown:
     assert shown.code != 3, f"{list(command)} ends with exit code 3:\n{everything}"
     assert shown.code >= 0, f"{list(command)} was ended by signal {-shown.code}:\n{everything}"
     return shown
+
+
+@contextmanager
+def _in_terminal(
+    command: Sequence[object], terminal: int, out: Any, timeout: float, cwd: Path, env: Mapping[str, str | None] | None, *, is_typed: bool
+) -> Iterator["subprocess.Popen[str] | Command"]:
+    """The command on that terminal: a fork of the command server, or an interpreter of its own where keys are typed."""
+    if is_typed or not _is_forkable(command, env):
+        how = {"stdin": terminal, "stdout": out, "stderr": terminal, "preexec_fn": _take_terminal}
+        with started(command, seconds=timeout, cwd=cwd, env=environment(env), **how) as process:
+            yield process
+        return
+    streams = (terminal, out if isinstance(out, int) else out.fileno(), terminal)
+    words = list(command)[len(EVALSUITE) :]
+    forked = command_server().start(words, streams, cwd=cwd, env=environment(env), has_terminal=True)
+    try:
+        yield forked
+    finally:
+        forked.kill()
 
 
 def _take_terminal() -> None:

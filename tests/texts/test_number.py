@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.texts.official_number import find_numbers, gold_numbers, match_number
 from tests.models.official_number import score_number
+from tests.properties import examples
 
 CASES: list[tuple[str, Any, dict[str, Any], int, str]] = [
     ("5", "5", {}, 1, "the number itself"),
@@ -86,7 +87,7 @@ ANSWERS = st.text(alphabet=st.sampled_from("0123456789,.%- aeké१٣_\n"), max_
 GOLDS = st.sampled_from(["1", "12", "1,234", "0.5", "17.5%", "1e3"]) | st.integers(-5, 999) | st.floats(0, 1000).map(lambda x: round(x, 2))
 
 
-@settings(max_examples=500, deadline=None)
+@examples(500)
 @given(
     ANSWERS,
     GOLDS | st.lists(GOLDS, min_size=1, max_size=3),

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.scorers import SCORERS
@@ -11,6 +11,7 @@ from evalsuite.texts.number_reading import find_numbers
 from evalsuite.texts.numbers import exact_of
 from evalsuite.texts.strict_number import match_number_strictly
 from tests.models import strict_number
+from tests.properties import examples
 
 DECIMALS = st.decimals(min_value=-2000, max_value=2000, allow_nan=False, places=4).map(lambda d: format(d, "f"))
 
@@ -186,7 +187,7 @@ def test_flips_name_their_cause(prediction: str, gold: Any, options: dict[str, A
     assert score.flip.partition(":")[0] == cause
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(DECIMALS, DECIMALS, st.integers(0, 4), st.booleans(), st.booleans())
 @example("0.0050", "0.005", 2, False, False)
 @example("17.5000", "1750", 0, True, False)
@@ -198,7 +199,7 @@ def test_distance_equals_the_model(gold: str, other: str, decimals: int, percent
         assert match_number_strictly(text, gold, percentage=percentage).value == expected, text
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.text(alphabet="0123456789.,-+%eE ()\n$kMx\u2212", max_size=40), st.integers(-50, 50))
 def test_any_text_gets_a_verdict(text: str, gold: int) -> None:
     """No text of digits and signs breaks the reader, and saying it twice changes no verdict for the better."""

@@ -3,7 +3,7 @@
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.tables.blocks import Block
@@ -13,6 +13,7 @@ from evalsuite.tables.outlines import Outline
 from evalsuite.tables.strict_cells import read_text
 from evalsuite.texts.numbers import Number, Tolerance, numbers_equal, reach
 from tests.models import strict_table
+from tests.properties import examples
 
 OWN = [Tolerance(own=True, abs=0.01), Tolerance(own=True, rel=0.001), Tolerance(own=True, abs=1.0, rel=0.5), Tolerance(own=True)]
 TOLERANCES = st.sampled_from([Tolerance(), Tolerance(), *OWN])
@@ -53,7 +54,7 @@ def pairs(draw: st.DrawFn) -> tuple[str, str]:
     return draw(st.sampled_from([(gold, other), (other, gold)]))
 
 
-@settings(max_examples=1500, deadline=None)
+@examples(1500)
 @given(pairs(), TOLERANCES)
 def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) -> None:
     """Whatever way leads to it, the verdict on two numbers is that of exact fractions."""
@@ -62,7 +63,7 @@ def test_numbers_equal_the_model(pair: tuple[str, str], tolerance: Tolerance) ->
     assert numbers_equal(gold, predicted, tolerance) == strict_table.cells_equal(*pair, **own)
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.lists(pairs(), min_size=1, max_size=4), TOLERANCES)
 def test_nothing_equal_lies_out_of_reach(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
     """Equal numbers lie within the reach and in the windows that are looked at, and columns of equal cells can be paired."""
@@ -92,7 +93,7 @@ def block(cells: list[str]) -> Block:
     return Block(data, np.array(starts), np.array([[len(cell)] for cell in cells]))
 
 
-@settings(max_examples=600, deadline=None)
+@examples(600)
 @given(st.lists(pairs().filter(lambda pair: max(map(len, pair)) <= 32), min_size=1, max_size=6), TOLERANCES)
 def test_what_floats_are_sure_of_is_so(found: list[tuple[str, str]], tolerance: Tolerance) -> None:
     """Whole columns of floats call nothing equal that the exact rule does not."""

@@ -3,11 +3,12 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.texts.text_rules import match_text
 from tests.models.official_text import score_text
+from tests.properties import examples
 
 CASES: list[tuple[str, Any, dict[str, Any], int, str]] = [
     ("It is Paris", "paris", {}, 1, "case does not count"),
@@ -45,7 +46,7 @@ def test_reasons_are_true() -> None:
 WORDS = st.text(alphabet="abAB İß1", min_size=1, max_size=3)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     st.text(alphabet="abAB İß1", max_size=12),
     WORDS | st.lists(WORDS, min_size=1, max_size=3),

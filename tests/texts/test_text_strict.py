@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import regex
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.scorers import SCORERS
 from evalsuite.texts.characters import visible
 from evalsuite.texts.exclusions import excluded_token
 from evalsuite.texts.text_rules import fold, holds, match_text_strictly
+from tests.properties import examples
 
 WORDS = st.text(alphabet="aAbé1 .-ßﬁ東\u00a0\u0301", min_size=1, max_size=6).filter(lambda text: bool(fold(text)))
 
@@ -111,7 +112,7 @@ def test_flips_name_their_cause(prediction: str, gold: Any, options: dict[str, A
     assert score.flip.partition(":")[0] == cause
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(WORDS, st.lists(WORDS, max_size=3))
 def test_a_word_between_spaces_is_found(gold: str, others: list[str]) -> None:
     """Gold between line breaks is found whatever stands around it, in any case of letters."""
@@ -121,7 +122,7 @@ def test_a_word_between_spaces_is_found(gold: str, others: list[str]) -> None:
     assert match_text_strictly(text, gold.upper()).value == 1
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text(alphabet="ab1. é'-s+", max_size=12), st.text(alphabet="ab1é", min_size=1, max_size=3))
 def test_holds_is_a_search_for_whole_tokens(text: str, part: str) -> None:
     """A text holds a word exactly where one of its tokens is that word: letters and digits, joined by single signs, ended by `+`."""

@@ -3,13 +3,14 @@
 from typing import Any
 
 import regex
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from evalsuite.texts.official_number import NUMBER, find_numbers, match_number
 from evalsuite.texts.text_rules import match_text
 from tests.models.official_number import score_number
 from tests.models.official_text import score_text
+from tests.properties import examples
 
 WORDS = st.text(st.sampled_from("aAßİıΣſ 1"), max_size=5)
 ANSWERS = st.text(st.sampled_from("0123456789,.%_-ax \n²٣é"), max_size=14)
@@ -20,7 +21,7 @@ GOLD = st.one_of(
 )
 
 
-@settings(deadline=None)
+@examples(100)
 @given(
     answer=WORDS,
     gold=st.one_of(WORDS, st.lists(WORDS, min_size=1, max_size=3)),
@@ -32,7 +33,7 @@ def test_text(answer: str, gold: Any, conj: Any, exclude: Any) -> None:
     assert match_text(answer, gold, conj=conj, exclude=exclude).official == score_text(answer, gold, conj, exclude)
 
 
-@settings(deadline=None)
+@examples(100)
 @given(
     answer=ANSWERS,
     gold=st.one_of(GOLD, st.lists(GOLD, min_size=1, max_size=3)),
@@ -49,7 +50,7 @@ def test_number(answer: str, gold: Any, percentage: bool, precision: int, conj: 
     assert match_number(answer, gold, **options).official == score_number(answer, gold, **options)
 
 
-@settings(max_examples=400, deadline=None)
+@examples(400)
 @given(st.text(st.sampled_from("0123456789,.%_-ax \n"), max_size=16))
 @example("12,345,678.90%, 1234,567 and x1 1x 1.2.3")
 def test_the_fast_search_finds_what_the_reference_finds(text: str) -> None:

@@ -4,10 +4,11 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.trees.assignment import EQUAL_SUMS, best_assignment
+from tests.properties import examples
 
 FEW_VALUES = st.sampled_from([0.0, 0.25, 0.5, 1.0, 1 / 3, -1.0])
 NEAR_TIES = st.sampled_from([0.5, 0.5 + 4e-10, 0.5 - 3.1e-10, 0.5 + 2e-9, 1.0])
@@ -31,14 +32,14 @@ def by_trying(weights: list[list[float]]) -> list[tuple[int, int]]:
     return min(pairs for pairs, total in zip(every, sums, strict=True) if total >= best - EQUAL_SUMS)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(weights=matrices(FEW_VALUES, 6))
 def test_ties_go_to_the_first_list_of_pairs(weights: list[list[float]]) -> None:
     """With many equal sums the answer is the smallest list of pairs among all best ones."""
     assert best_assignment(weights) == by_trying(weights)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(weights=matrices(NEAR_TIES, 5))
 def test_a_tie_is_a_sum_within_1e9(weights: list[list[float]]) -> None:
     """Differences below 1e-9 are ties only while they do not add up to more."""
@@ -48,7 +49,7 @@ def test_a_tie_is_a_sum_within_1e9(weights: list[list[float]]) -> None:
 MANY_LARGEST = st.sampled_from([1.0, 1.0, 0.25, 0.5, 0.75, 1 / 3])
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(weights=matrices(MANY_LARGEST, 6))
 def test_a_guess_is_taken_only_where_it_is_proved(weights: list[list[float]]) -> None:
     """What large matrices begin with, the largest weights where they stand, gives the same list of pairs."""
@@ -57,7 +58,7 @@ def test_a_guess_is_taken_only_where_it_is_proved(weights: list[list[float]]) ->
         assert best_assignment(weights) == by_trying(weights)
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(weights=matrices(st.floats(-5, 5, allow_nan=False), 5))
 def test_any_weights(weights: list[list[float]]) -> None:
     """The sum is the largest there is, whatever the weights, and the solver's own choice has the same sum."""

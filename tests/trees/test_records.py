@@ -12,6 +12,8 @@ from evalsuite import score
 from evalsuite.cli import main
 from evalsuite.errors import FaultError
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string"}}}
 TREEVAL = {"a": "integer", "b": "string"}
 GOLD = [{"id": f"r{i}", "a": i, "b": f"text {i}"} for i in range(200)]

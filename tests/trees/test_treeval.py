@@ -4,12 +4,13 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.trees.json_values import TreeLimitError
 from evalsuite.trees.treeval import TreevalResult, treeval_score
 from evalsuite.trees.treeval_metrics import PairMetric
+from tests.properties import examples
 
 EXACT = dict.fromkeys(("string", "integer", "number", "boolean", "()"), "exact_match")
 STRINGS, XY = {"a": ["string"]}, {"a": [{"x": "integer", "y": "string"}]}
@@ -220,7 +221,7 @@ def shuffled(value: Any, turn: int) -> Any:
     return value
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(gold=GOLD, got=GOLD | ANY_JSON, turn=st.integers(1, 3))
 def test_lists_have_no_order(gold: Any, got: Any, turn: int) -> None:
     """Items of lists and keys in another order, on either side, leave all numbers the same."""
@@ -231,7 +232,7 @@ def test_lists_have_no_order(gold: Any, got: Any, turn: int) -> None:
         assert other.counts == one.counts
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(batch=st.lists(st.tuples(GOLD, ANY_JSON | GOLD), min_size=1, max_size=4))
 def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
     """Records in another order give the same numbers; whatever is predicted, the score is in [0, 1] in both modes."""
@@ -244,7 +245,7 @@ def test_the_batch_has_no_order(batch: list[tuple[Any, Any]]) -> None:
     assert 0 <= treeval_score(gots, golds, SCHEMA, compat=True).score <= 1
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(golds=st.lists(GOLD, min_size=1, max_size=3))
 def test_a_copy_is_perfect(golds: list[Any]) -> None:
     """Predicting the references exactly scores 1, and every row agrees."""
@@ -253,7 +254,7 @@ def test_a_copy_is_perfect(golds: list[Any]) -> None:
     assert {row.status for row in found.rows} <= {"match", "both_null"}
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(gold=GOLD, got=GOLD, value=ANY_JSON)
 def test_inventing_and_dropping(gold: Any, got: Any, value: Any) -> None:
     """A field that the schema lacks never raises precision; dropping a value never raises recall."""

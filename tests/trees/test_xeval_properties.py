@@ -3,7 +3,7 @@
 import copy
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.scorers.tree_match import tree_match
@@ -12,6 +12,7 @@ from evalsuite.trees.field_pairs import Cross, compat_fits
 from evalsuite.trees.field_results import Notice
 from evalsuite.trees.field_totals import tally
 from evalsuite.trees.record_scoring import Scoring
+from tests.properties import examples
 
 LEAVES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1.0]) | st.sampled_from(["a", "b", "A b", ""])
 ANYTHING = st.recursive(
@@ -38,7 +39,7 @@ def schema_of(*records: Any, how: str | None = None) -> dict[str, Any]:
 
 
 @given(st.lists(ELEMENTS, min_size=1, max_size=4), st.lists(ELEMENTS | LEAVES, min_size=1, max_size=4))
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_fits_by_columns_equal_fits_by_rows(gold: Any, extracted: Any) -> None:
     """Comparing whole columns gives what the rows of every pair give, in both modes and at any rate."""
     schema = schema_of({"t": gold}, how="hungarian")
@@ -65,7 +66,7 @@ def annotated(schema: Any) -> Any:
 
 
 @given(ANYTHING, ANYTHING)
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_any_json_has_a_bounded_score_and_a_reason(gold: Any, prediction: Any) -> None:
     """Whatever stands on either side, a score is in [0, 1] or None with a fault, and there is a reason."""
     score = tree_match(prediction, gold=[gold, gold], schema=schema_of(gold))
@@ -76,7 +77,7 @@ def test_any_json_has_a_bounded_score_and_a_reason(gold: Any, prediction: Any) -
 
 
 @given(st.lists(RECORDS, min_size=1, max_size=3), st.sampled_from([None, "hungarian"]))
-@settings(max_examples=80, deadline=None)
+@examples(80)
 def test_an_exact_copy_is_right(gold: Any, how: str | None) -> None:
     """Gold against itself is 1.0, also for the scorer, which infers the schema from all values."""
     schema = infer_schema(gold, widen=True, notify=quiet)
@@ -87,7 +88,7 @@ def test_an_exact_copy_is_right(gold: Any, how: str | None) -> None:
 
 
 @given(RECORDS, RECORDS, LEAVES)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_an_invented_field_never_raises_precision(gold: Any, extracted: Any, value: Any) -> None:
     """One key more that gold lacks does not make an answer more precise."""
     schema = schema_of(gold, extracted)
@@ -99,7 +100,7 @@ def test_an_invented_field_never_raises_precision(gold: Any, extracted: Any, val
 
 
 @given(RECORDS, RECORDS, st.sampled_from("abt"))
-@settings(max_examples=150, deadline=None)
+@examples(150)
 def test_a_dropped_field_never_raises_recall(gold: Any, extracted: Any, key: str) -> None:
     """One key less does not find more of gold."""
     schema = schema_of(gold, extracted)
@@ -111,7 +112,7 @@ def test_a_dropped_field_never_raises_recall(gold: Any, extracted: Any, key: str
 
 
 @given(st.lists(st.tuples(RECORDS, RECORDS), min_size=1, max_size=4), st.randoms(use_true_random=False))
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_the_order_of_the_batch_does_not_matter(pairs: Any, random: Any) -> None:
     """Records in another order give the same numbers."""
     schema = schema_of(*(gold for gold, _ in pairs), how="hungarian")

@@ -18,6 +18,8 @@ from evalsuite.web.page_templates import STATIC
 from tests.processes import started
 from tests.web.served import ask, bench_folder, gold, submission, viewer
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.mark.parametrize("path", ["/", "/openapi.json", "/nope", "/static/viewer.js", "/compare"])
 def test_every_answer_keeps_a_page_to_itself(address: str, path: str) -> None:

@@ -14,6 +14,8 @@ from evalsuite.cli import main
 from evalsuite.store.history import find_runs
 from tests.web.served import CAPITALS, QUESTIONS, ask, viewer
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:

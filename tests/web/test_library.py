@@ -12,6 +12,8 @@ from evalsuite.web import views
 from evalsuite.web.library import Library, open_library
 from tests.web.served import bench_folder, gold, submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def names(library: Library) -> dict[str, int]:
     """Suite name -> its number of runs."""

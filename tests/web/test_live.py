@@ -19,6 +19,8 @@ from evalsuite.web.library import open_library
 from evalsuite.web.live import Journals
 from tests.web.served import ask, gold, submission, viewer
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 def result(name: str, score: float | None) -> Result:
     """A result with that score."""

@@ -52,23 +52,27 @@ def cluster() -> Iterator[Any]:
         yield made
 
 
-def test_every_executor_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
-    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and dask write the same `results.jsonl` but for seconds."""
+def test_jobs_and_isolation_give_the_same_results(tmp_path: Path) -> None:
+    """Tables, databases, broken files and texts: `--jobs 1`, `--jobs 2` and no isolation write the same `results.jsonl` but for seconds."""
     submission, gold = make(tmp_path, n=24)
-    ways = {
-        "one": Options(jobs=1, out=tmp_path / "one"),
-        "two": Options(jobs=2, out=tmp_path / "two"),
-        "none": Options(jobs=1, isolation="none", out=tmp_path / "none"),
-        "dask": Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"),
-    }
-    for options in ways.values():
-        run(submission, gold, options)
+    ways = {"one": Options(jobs=1), "two": Options(jobs=2), "none": Options(jobs=1, isolation="none")}
+    for name, options in ways.items():
+        run(submission, gold, replace(options, out=tmp_path / name))
     written = {name: without_seconds(tmp_path / name) for name in ways}
     assert len(written["one"]) == 24
-    assert written["two"] == written["none"] == written["dask"] == written["one"]
+    assert written["two"] == written["none"] == written["one"]
+
+
+def test_dask_gives_the_same_results(cluster: Any, tmp_path: Path) -> None:
+    """Tables, databases, broken files and texts: dask writes the same `results.jsonl` as one local worker but for seconds."""
+    submission, gold = make(tmp_path, n=24)
+    run(submission, gold, Options(jobs=1, out=tmp_path / "local"))
+    run(submission, gold, Options(executor="dask", scheduler=cluster.scheduler_address, out=tmp_path / "dask"))
+    assert without_seconds(tmp_path / "dask") == without_seconds(tmp_path / "local")
     assert json.loads((tmp_path / "dask" / "run.json").read_text())["receipt"]["executor"] == "dask"
 
 
+@pytest.mark.extras
 def test_a_killed_dask_worker_loses_nothing(tmp_path: Path) -> None:
     """A worker process is killed when the first results are there: every instance is scored all the same, and once."""
     distributed = pytest.importorskip("distributed", reason="the extra `dask` is not installed")
@@ -151,6 +155,7 @@ def test_only_workers_made_for_the_run_believe_what_the_parent_saw(tmp_path: Pat
         assert _prepared(shared)[0] == found
 
 
+@pytest.mark.extras
 def test_dask_still_knows_what_is_set_for_a_cluster_of_its_own() -> None:
     """A key that dask renames would be set for nobody."""
     dask = pytest.importorskip("dask", reason="the extra `dask` is not installed")
@@ -172,6 +177,7 @@ def test_no_such_executor_and_no_such_scheduler() -> None:
         open_executor("local", work)
 
 
+@pytest.mark.extras
 def test_an_unreachable_scheduler_is_an_error(tmp_path: Path) -> None:
     """Nothing listens on the port: the run ends with a message and a hint, and can be resumed."""
     pytest.importorskip("distributed", reason="the extra `dask` is not installed")

@@ -7,13 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from evalsuite.tables.arrays import ArrayColumn, block_of, text_block
 from evalsuite.types import Fault, Table
 from evalsuite.workers.sent_forms import decode_forms, encode_forms
 from evalsuite.workers.wire import ClosedError, receive, send
+from tests.properties import examples
 
 plain = st.one_of(
     st.none(),
@@ -46,7 +47,7 @@ def same(a: Any, b: Any) -> bool:
 
 
 # Drawing nested cells is slow on a busy machine; the property itself takes microseconds.
-@settings(suppress_health_check=[HealthCheck.too_slow])
+@examples(100)
 @given(st.lists(st.lists(cells, min_size=2, max_size=2), min_size=1, max_size=3))
 def test_every_cell_comes_back(columns: list[list[Any]]) -> None:
     """A database table with any values reaches the judge unchanged, types and all."""

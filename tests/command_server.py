@@ -1,0 +1,317 @@
+"""Run `evalsuite` commands in forks of one process that has imported the package, which saves the start of an interpreter each time.
+
+A command has its own process, session, working folder, environment and streams, as if a shell had started it. Use a real process
+(`tests.processes`) where the start, the modules that are imported, or the limits on memory are the subject.
+"""
+
+import atexit
+import contextlib
+import fcntl
+import functools
+import gc
+import importlib
+import io
+import json
+import os
+import pkgutil
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import traceback
+import types
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+_MESSAGE_BYTES = 1 << 18
+_SCRIPT = """import json, os, signal, socket, sys
+connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+connection.connect({place!r})
+request = {{"words": sys.argv[1:], "cwd": os.getcwd(), "env": dict(os.environ), "has_terminal": False}}
+socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], (0, 1, 2))
+pid = int(connection.recv(64))
+code = int(connection.recv(64) or b"-9")
+os._exit(code if code >= 0 else 128 - code)
+"""
+# Imported by many commands, late; not imported by the package's own modules when they load.
+_HEAVY = (
+    "duckdb",
+    "msgspec",
+    "numpy",
+    "pandas",
+    "rapidfuzz",
+    "regex",
+    "rich.console",
+    "rich.table",
+    "scipy.optimize",
+    "scipy.stats",
+    "sqlglot",
+)
+
+
+class Command:
+    """One command that is running, with what a test needs of `subprocess.Popen`."""
+
+    def __init__(self, pid: int, answers: socket.socket) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._answers = answers
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, negative for the signal that ended it; raises `subprocess.TimeoutExpired`."""
+        if self.returncode is None:
+            self._answers.settimeout(timeout)
+            try:
+                self.returncode = int(self._answers.recv(64) or b"-9")
+            except (TimeoutError, BlockingIOError) as error:
+                raise subprocess.TimeoutExpired("evalsuite", timeout or 0.0) from error
+            self._answers.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        """The exit code, None while it runs."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return self.wait(0.0)
+        return None
+
+    def kill(self) -> None:
+        """End the command with its whole process group."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+class CommandServer:
+    """Client side: start commands in forks of the server process."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="commands-")
+        self._place = Path(self._folder.name, "socket")
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        listener.bind(str(self._place))
+        listener.listen(64)
+        self._alive, theirs = os.pipe()[::-1]
+        code = f"from tests.command_server import serve; serve({listener.fileno()}, {theirs})"
+        environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, env=environment, pass_fds=[listener.fileno(), theirs], start_new_session=True
+        )
+        listener.close()
+        os.close(theirs)
+
+    def start(
+        self, words: Sequence[object], streams: tuple[int, int, int], *, cwd: Path, env: Mapping[str, str], has_terminal: bool = False
+    ) -> Command:
+        """Start `evalsuite WORDS` with these descriptors as its three streams; `has_terminal` makes stdin its controlling terminal."""
+        connection = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        connection.connect(str(self._place))
+        request = {"words": [str(word) for word in words], "cwd": str(cwd), "env": dict(env), "has_terminal": has_terminal}
+        socket.send_fds(connection, [json.dumps(request).encode("utf-8", "surrogateescape")], streams)
+        return Command(int(connection.recv(64)), connection)
+
+    @property
+    def script(self) -> Path:
+        """An executable `evalsuite` for shells, in a folder of its own; it takes 10 ms to hand its words and streams to the server."""
+        path = self._place.with_name("bin") / "evalsuite"
+        if not path.exists():
+            path.parent.mkdir()
+            path.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place)))
+            path.chmod(0o755)
+        return path
+
+    def run(
+        self,
+        words: Sequence[object],
+        *,
+        cwd: Path = ROOT,
+        env: Mapping[str, str] | None = None,
+        text: str | None = None,
+        seconds: float = 120.0,
+    ) -> "subprocess.CompletedProcess[str]":
+        """Run `evalsuite WORDS` to its end, `text` on stdin; raises `AssertionError` after `seconds`."""
+        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, tempfile.TemporaryFile() as given:
+            given.write((text or "").encode())
+            given.seek(0)
+            streams = (given.fileno(), out.fileno(), err.fileno())
+            command = self.start(words, streams, cwd=cwd, env=os.environ if env is None else env)
+            try:
+                code = command.wait(seconds)
+            except subprocess.TimeoutExpired as late:
+                raise AssertionError(f"not ended after {seconds:g} s: evalsuite {words}") from late
+            finally:
+                command.kill()
+            texts = []
+            for stream in (out, err):
+                stream.seek(0)
+                texts.append(io.TextIOWrapper(io.BytesIO(stream.read()), encoding="utf-8").read())
+        return subprocess.CompletedProcess(["evalsuite", *map(str, words)], code, *texts)
+
+    def close(self) -> None:
+        """End the server."""
+        os.close(self._alive)
+        self._process.wait()
+        self._folder.cleanup()
+
+
+@functools.cache
+def command_server() -> CommandServer:
+    """The command server of this process, which ends with it."""
+    return CommandServer()
+
+
+def close_command_server() -> None:
+    """End the command server of this process, if there is one."""
+    if command_server.cache_info().currsize:
+        command_server().close()
+        command_server.cache_clear()
+
+
+def serve(listening: int, alive: int) -> None:
+    """Server side: fork a process for each connection, and report its pid and exit code, until the client is gone."""
+    listener = socket.socket(fileno=listening)
+    _import_everything()
+    gc.freeze()
+    while True:
+        ready, _, _ = select.select([listener, alive], [], [])
+        if alive in ready:
+            os._exit(0)
+        connection, _ = listener.accept()
+        message, passed, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, 3)
+        request = json.loads(message.decode("utf-8", "surrogateescape"))
+        pid = os.fork()
+        if pid == 0:
+            listener.close()
+            connection.close()
+            os.close(alive)
+            _be_command(request, passed)
+        for descriptor in passed:
+            os.close(descriptor)
+        connection.send(str(pid).encode())
+        threading.Thread(target=_report, args=(pid, connection), daemon=True).start()
+
+
+def _report(pid: int, answers: socket.socket) -> None:
+    _, status = os.waitpid(pid, 0)
+    with answers, contextlib.suppress(OSError):
+        answers.send(str(os.waitstatus_to_exitcode(status)).encode())
+
+
+def _import_everything() -> None:
+    import evalsuite
+
+    for name in _HEAVY:
+        importlib.import_module(name)
+    for module in pkgutil.walk_packages(evalsuite.__path__, "evalsuite."):
+        if not module.name.endswith("__main__"):
+            # A module of an extra that is not installed.
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def _be_command(request: dict[str, Any], streams: Sequence[int]) -> None:
+    """Become the command: never returns."""
+    code = 1
+    try:
+        os.setsid()
+        for number, descriptor in enumerate(streams):
+            os.dup2(descriptor, number)
+        for descriptor in {*streams} - {0, 1, 2}:
+            os.close(descriptor)
+        if request["has_terminal"]:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        os.chdir(request["cwd"])
+        os.environ.clear()
+        os.environ.update(request["env"])
+        time.tzset()
+        _open_streams()
+        sys.path[0] = request["cwd"]
+        sys.argv = [str(ROOT / "evalsuite" / "__main__.py"), *request["words"]]
+        _fork_servers_by_fork()
+        from evalsuite.cli import main
+
+        try:
+            code = main()
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+    except BaseException:
+        traceback.print_exc()
+        code = 1
+    finally:
+        os._exit(code)
+
+
+def _open_streams() -> None:
+    """The three streams as Python opens them in a UTF-8 locale."""
+    sys.stdin = io.TextIOWrapper(os.fdopen(0, "rb", closefd=False), encoding="utf-8")
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = os.fdopen(number, "wb", closefd=False)
+        errors = "strict" if number == 1 else "backslashreplace"
+        setattr(sys, name, io.TextIOWrapper(stream, encoding="utf-8", errors=errors, line_buffering=number == 2 or os.isatty(number)))
+
+
+class _ForkedProcess:
+    """What a fork server needs of `subprocess.Popen`."""
+
+    def __init__(self, pid: int) -> None:
+        self.pid, self._code = pid, None
+
+    def poll(self) -> int | None:
+        """The exit code, or None."""
+        if self._code is None:
+            try:
+                found, status = os.waitpid(self.pid, os.WNOHANG)
+            except ChildProcessError:
+                found, status = self.pid, 0
+            if found:
+                self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def kill(self) -> None:
+        """Kill it, if it still runs."""
+        if self.poll() is None:
+            os.kill(self.pid, signal.SIGKILL)
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait until it has ended; raises `subprocess.TimeoutExpired`."""
+        until = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            if until is not None and time.monotonic() > until:
+                raise subprocess.TimeoutExpired("fork server", timeout or 0.0)
+            time.sleep(0.002)
+        return self.poll() or 0
+
+
+def _fork_servers_by_fork() -> None:
+    """Let the command fork its fork server from itself, in place of starting an interpreter."""
+    from evalsuite.workers import start
+
+    def popen(command: Sequence[str], *, env: Mapping[str, str], pass_fds: Sequence[int], **_: object) -> _ForkedProcess:
+        pid = os.fork()
+        if pid:
+            return _ForkedProcess(pid)
+        try:
+            os.setsid()
+            null = os.open(os.devnull, os.O_RDWR)
+            for number in range(3):
+                os.dup2(null, number)
+            (control,) = pass_fds
+            os.closerange(3, control)
+            os.closerange(control + 1, 4096)
+            os.chdir("/")
+            os.environ.clear()
+            os.environ.update(env)
+            exec(command[-1])
+        finally:
+            os._exit(1)
+
+    start.subprocess = types.SimpleNamespace(**{**vars(subprocess), "Popen": popen})  # type: ignore[assignment]
