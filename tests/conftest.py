@@ -119,8 +119,8 @@ WAREHOUSES = {"bigquery", "postgres", "snowflake"}
 def _needs_extras(item: pytest.Item) -> bool:
     """Whether a test asks for a fixture of `NEEDS_EXTRAS`, or for a database that a fixture of `WAREHOUSES` makes."""
     parameters = getattr(item, "callspec", None)
-    named = {parameters.params[name] for name in ("made",) if name in parameters.params} if parameters is not None else set()
-    return not NEEDS_EXTRAS.isdisjoint(getattr(item, "fixturenames", ())) or not WAREHOUSES.isdisjoint(named)
+    made = parameters.params.get("made") if parameters is not None else None
+    return not NEEDS_EXTRAS.isdisjoint(getattr(item, "fixturenames", ())) or (isinstance(made, str) and made in WAREHOUSES)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -108,7 +108,7 @@ def test_the_original_reference_is_untouched() -> None:
     assert table_match(text_table([["1"]]), gold=[text_table([["1"]])], condition_cols=[0]).official is None
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(
     predicted=LETTERS, gold=LETTERS, column=st.integers(-2, 2), ignore_order=st.booleans(), reference=st.sampled_from(["original", "dbt"])
 )

@@ -8,12 +8,13 @@ import uuid
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import msgpack
 
 from evalsuite.walls.program_containers import MessageError
 from evalsuite.walls.program_values import Values
+from tests.properties import examples
 
 HASHABLE = st.one_of(
     *(st.none(), st.booleans(), st.integers(), st.integers(-(2**65), 2**65), st.binary(max_size=5)),
@@ -62,7 +63,7 @@ def shown(value: Any) -> str:
     return f"{type(value).__name__}:{value!r}"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(VALUES)
 def test_a_value_arrives_as_it_is(value: Any) -> None:
     """Types, order, sign and nesting stay."""
@@ -70,7 +71,7 @@ def test_a_value_arrives_as_it_is(value: Any) -> None:
     assert shown(there.decode(packed(here.encode(value)))) == shown(value)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(60)
 @given(st.lists(VALUES, max_size=3), st.lists(VALUES, min_size=1, max_size=3))
 def test_a_change_in_place_arrives(before: list[Any], after: list[Any]) -> None:
     """What the other side does to a list that it was given is done to the list itself."""
