@@ -15,7 +15,7 @@ from typing import Any
 from evalsuite.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import OF_MACHINE, Inode
-from evalsuite.registry import OfficialError, Scorer, allowing_programs, official_alone
+from evalsuite.registry import OFFICIAL_HEARD, OfficialError, Scorer, allowing_programs, official_alone
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.digested import as_values
@@ -77,9 +77,16 @@ def second_stage(order: str) -> Callable[[Task, Prediction], Result]:
         return judge if order == JUDGE else _judge_official
     module, _, name = order.partition(":")
     found: Callable[[Task, Prediction], Result] = getattr(import_module(module), name)
-    return lambda task, prediction: found(
-        task, replace(prediction, forms={name: as_values(form) for name, form in prediction.forms.items()})
-    )
+
+    def look_closer(task: Task, prediction: Prediction) -> Result:
+        # It scores many variants of the answer: none of their official verdicts is the answer's.
+        before = OFFICIAL_HEARD.set(None)
+        try:
+            return found(task, replace(prediction, forms={name: as_values(form) for name, form in prediction.forms.items()}))
+        finally:
+            OFFICIAL_HEARD.reset(before)
+
+    return look_closer
 
 
 def _read(form: Any) -> Any:
