@@ -9,8 +9,8 @@ from pathlib import Path
 
 # What pyproject.toml requires, as it is imported.
 REQUIRED = (
-    "typer", "pandas", "rapidfuzz", "duckdb", "rich", "yaml", "msgspec", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen", "scipy",
-    "jinja2", "sqlglot",
+    "typer", "pandas", "rapidfuzz", "duckdb", "rich", "yaml", "msgspec", "numpy", "regex", "confusable_homoglyphs", "sacrebleu", "pyphen",
+    "scipy", "jinja2", "sqlglot",
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ OWN_OPTIONS = (
     "--allow-programs",
     "--frozen-clock",
     "--questions",
+    "--live-gold",
     "--judge",
     "--fail-under",
     "--result-dir",

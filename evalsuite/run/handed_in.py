@@ -14,7 +14,6 @@ from evalsuite.gold.exchanges import Exchanges, question_of
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.limits import Limits, resolve_limits
 from evalsuite.readers.paths import FromRoot, metadata_like, metadata_name, open_confined
-from evalsuite.readers.submission import no_metadata
 from evalsuite.registry import fits
 from evalsuite.store.history import CONTEXTS, LONGEST, RunEntry, submission_folder
 from evalsuite.store.run_folder import RUN
@@ -95,6 +94,8 @@ def _as_gold_has_it(submission: Submission, gold: Gold | None) -> Submission:
     """The submission. Raises `SubmissionError` for databases without metadata where gold asks for anything but databases."""
     checks = [] if submission.metadata or gold is None else [check for instance in gold.instances for check in instance.checks]
     if any(check.scorer != "duckdb_match" for check in checks):
+        from evalsuite.readers.submission import no_metadata
+
         raise no_metadata(submission.folder)
     return submission
 

@@ -20,7 +20,16 @@ from tests.conftest import ROOT
 from tests.processes import finished
 
 COPIED = ("evalsuite", "gold", "example_submission_folder", "tests/benchmarks", "tests/data")
-FILES = ("README.md", "docs/benchmarks.json", "docs/benchmarks.md", "tests/__init__.py", "tests/conftest.py", "tests/processes.py")
+FILES = (
+    "README.md",
+    "docs/benchmarks.json",
+    "docs/benchmarks.md",
+    "tests/__init__.py",
+    "tests/conftest.py",
+    "tests/processes.py",
+    "tests/command_server.py",
+    "tests/properties.py",
+)
 
 
 class Row(NamedTuple):

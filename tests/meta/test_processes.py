@@ -15,6 +15,7 @@ STARTERS = {
 }
 EXEMPT = {
     "tests/processes.py": "the one place",
+    "tests/command_server.py": "commands are forked here, with a time limit, and killed with their group",
     "tests/store/every_moment.py": "a program that tests/store/test_run_folder.py starts with a time limit; its children are of its group",
 }
 # They measure with wait4 what a process took, and are no part of the test line.
