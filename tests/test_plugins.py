@@ -14,6 +14,8 @@ from evalsuite.gold.layouts import read_gold
 from evalsuite.registry import trusting_plugins
 from tests.processes import finished
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 PLUGIN = '''
 from evalsuite.registry import scorer
 from evalsuite.types import Score

@@ -7,6 +7,8 @@ import pytest
 
 import evalsuite
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 EXAMPLE = Path(__file__).parent.parent / "example_submission_folder"
 GOLD = Path(__file__).parent.parent / "gold"
 

@@ -15,6 +15,8 @@ from evalsuite.run.scoring import Options, run
 from evalsuite.types import Suite
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD, ANSWERS = ROOT / "gold", ROOT / "example_submission_folder"
 
 

@@ -82,7 +82,7 @@ def with_logins(made: Checkout) -> Checkout:
     return made
 
 
-@pytest.mark.parametrize("layout", ["lite", "snow"])
+@pytest.mark.parametrize("layout", ["lite", pytest.param("snow", marks=pytest.mark.slow)])
 def test_no_command_asks_the_network_about_files(layout: str, tmp_path: Path) -> None:
     """Each line ends without a look-up and without a connection, though every instance has a query and a login that could be tried."""
     made = with_logins(make_checkout(tmp_path, layout, 12))

@@ -9,6 +9,7 @@ import pytest
 
 from evalsuite.reports.run_document import run_document
 from evalsuite.reports.terminal import as_text
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.docs.record_pictures import TERMINAL, words_of
 from tests.processes import finished
@@ -54,7 +55,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(source, place / name)
     tools = place / ".venv" / "bin"
     tools.mkdir(parents=True)
-    for name, run in {"python": f'"{sys.executable}" "$@"', "evalsuite": f'"{sys.executable}" -m evalsuite "$@"'}.items():
+    for name, run in {"python": f'"{sys.executable}" "$@"', "evalsuite": f'"{command_server().script}" "$@"'}.items():
         (tools / name).write_text(f"#!/bin/sh\nexec {run}\n")
         (tools / name).chmod(0o755)
     return place

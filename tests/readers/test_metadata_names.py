@@ -12,6 +12,8 @@ from evalsuite.cli import main
 from evalsuite.errors import EXIT_USAGE
 from evalsuite.types import METADATA
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 EXAMPLE = Path(__file__).resolve().parents[2]
 NEAR = [
     "results_metadata.jsonl.txt",

@@ -22,6 +22,8 @@ from evalsuite.readers.limits import resolve_limits
 from evalsuite.run.unpacked import Unpacker, _write
 from tests.cli.test_run import text_gold, text_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 METADATA = "results_metadata.jsonl"
 LINE = json.dumps({"instance_id": "a", "answer_type": "answer", "answer_or_path": "Paris"}) + "\n"
 LIMITS = resolve_limits({"file_bytes": 1_000_000, "archive_bytes": 3_000_000, "archive_members": 1_000})

@@ -7,6 +7,8 @@ import pytest
 
 from tests.cli.test_run import evalsuite, text_gold, text_submission
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:

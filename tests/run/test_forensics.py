@@ -17,6 +17,8 @@ from evalsuite.run.forensics import by_kind, with_notes
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, Run, run
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 TABLE = "id,v\n1,10.5\n2,20.25\n"
 TOWNS = ["Quito", "La Paz", "Oslo", "New York City", "Bern", "Lima", "Kyoto", "4711"]
 

@@ -10,6 +10,8 @@ import pytest
 
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 DAY = "2024-02-29"
 
 

@@ -14,6 +14,8 @@ from evalsuite.run.databases import Databases
 from evalsuite.sql.pairs import are_one, state_of
 from evalsuite.types import Task
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = ("SELECT name FROM t WHERE n > 1", "SELECT count(*) FROM t", "SELECT n FROM t ORDER BY n")
 
 

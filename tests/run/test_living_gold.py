@@ -13,6 +13,8 @@ from evalsuite.cli import main
 from evalsuite.errors import UsageError
 from evalsuite.run.gold_queries import check_as_of, with_as_of
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 CONNECTION = "shop: {engine: sqlite, database: shop.sqlite, prefix: q}\n"
 SUM = "SELECT region, sum(amount) AS total FROM sales GROUP BY region"
 

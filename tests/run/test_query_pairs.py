@@ -11,6 +11,8 @@ import pytest
 
 from evalsuite.cli import main
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = (("SELECT name FROM t WHERE n > 1", "my shop"), ("SELECT count(*) FROM t", "my shop"), ("SELECT n FROM t ORDER BY n", "school"))
 
 

@@ -14,6 +14,8 @@ import pytest
 from evalsuite.run.scoring import Options, Run, run
 from tests.processes import side_by_side
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = {"func": "table_match", "parameters": {"gold": "g.csv"}}
 
 

@@ -13,6 +13,8 @@ from evalsuite.run.scoring import Options, run
 from evalsuite.run.shards import Shard, merge, parse_shard
 from tests.run.made import make, without_seconds, without_times
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 
 @given(n_items=st.integers(0, 50), n=st.integers(1, 12))
 def test_shards_part_everything_once(n_items: int, n: int) -> None:

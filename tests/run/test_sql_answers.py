@@ -12,6 +12,8 @@ from evalsuite.cli import main
 from tests.processes import side_by_side
 from tests.sql import postgres_server
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 GOLD = "region,total\nnorth,40\nsouth,2.5\n"
 RIGHT = "SELECT region, sum(amount) AS total FROM sales GROUP BY region"
 

@@ -54,8 +54,9 @@ def shuffled(folder: Path, n_rows: int) -> tuple[Path, Path]:
     return submission, gold
 
 
-@pytest.mark.parametrize("n_rows", [pytest.param(20_000, id="20k"), pytest.param(200_000, id="200k", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_rows", [pytest.param(20_000, id="20k"), pytest.param(200_000, id="200k")])
 @linux
+@pytest.mark.slow
 def test_a_large_right_answer_beside_a_load(n_rows: int, tmp_path: Path, load: None) -> None:
     """An answer that needs seconds of a CPU has them, though on the wall its limit passes many times."""
     seconds = 4 if n_rows < 200_000 else 20
