@@ -35,7 +35,7 @@ _MINUS: Final = "-\u2012\u2013\u2212"
 _SPACES: Final = " \u00a0\u2009\u202f"
 _GROUPED: Final = rf"[1-9][0-9]{{0,2}}(?:(?:,[0-9]{{3}})+|(?:['\u2019][0-9]{{3}})+|(?:[{_SPACES}][0-9]{{3}})+)"
 _AMOUNT: Final = rf"((?:{_GROUPED}|0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)"
-_WRITTEN: Final = re.compile(rf"([+{_MINUS}]?)[{_CURRENCY}]?{_AMOUNT}")
+_WRITTEN: Final = re.compile(rf"([{_MINUS}+]?)[{_CURRENCY}]?{_AMOUNT}")
 # As accountants write a negative amount.
 _IN_BRACKETS: Final = re.compile(rf"(\()[{_CURRENCY}]?{_AMOUNT}\)")
 _PARTING: Final = re.compile(rf"[,'\u2019{_SPACES}]")

@@ -73,6 +73,7 @@ ACCEPTED: dict[str, Exempt] = {
     "ans_json_number": unless(p.one_is_enough, "several golds are needed"),
     "plus_sign": NO_ZEROS,
     "int_to_float": NO_ZEROS,
+    **dict.fromkeys(("currency", "thousands_sep"), NO_ZEROS),
     "combo_float_shuffle": either(NO_ZEROS, ANY_ORDER),
     "shuffle_rows": ANY_ORDER,
     **dict.fromkeys(("null_to_NaN", "null_to_NULL", "null_to_None", "null_to_NA_text"), READABLE),

@@ -12,6 +12,8 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
+# A blank, one that does not break, a thin one, a narrow one that does not break.
+SPACES = " \u00a0\u2009\u202f"
 NULLS = {"", "na", "n/a", "#na", "#n/a", "<na>", "null", "none", "nan"}
 
 
@@ -108,8 +110,19 @@ def decimals(text: str | None) -> int | None:
 def without_groups(text: str | None) -> str:
     """A number as it is plainly written, any other text as it is; in small letters."""
     text = (text or "").strip().lower()
-    match = re.fullmatch(r"([+-]?)[$€£¥]?([1-9][0-9]{0,2}(,[0-9]{3})+(\.[0-9]*)?|[0-9]+(\.[0-9]*)?|\.[0-9]+)", text)
-    return match[1] + match[2].replace(",", "") if match else text
+    sign, amount = "", text
+    if text.startswith("(") and text.endswith(")"):
+        sign, amount = "-", text[1:-1]
+    elif text.startswith("+"):
+        sign, amount = "+", text[1:]
+    elif text.startswith(("-", "\N{FIGURE DASH}", "\N{EN DASH}", "\N{MINUS SIGN}")):
+        sign, amount = "-", text[1:]
+    if amount.startswith(("$", "€", "£", "¥")):
+        amount = amount[1:]
+    for parting in (",", "'", "\N{RIGHT SINGLE QUOTATION MARK}", SPACES):
+        if re.fullmatch(rf"[1-9][0-9]?[0-9]?([{parting}][0-9][0-9][0-9])+(\.[0-9]*)?", amount):
+            return sign + re.sub(rf"[{parting}]", "", amount)
+    return sign + amount if re.fullmatch(r"[0-9]+(\.[0-9]*)?|\.[0-9]+", amount) else text
 
 
 @lru_cache(maxsize=100_000)

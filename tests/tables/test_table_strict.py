@@ -22,6 +22,7 @@ BIG = ["20000000000", "20000000001", "20000000000.0", "20000000001.0", "2e10", "
 HUGE = ["9007199254740993", "9007199254740992", "9007199254740992.0", "9.007199254740992e15", "9007199254740994.0", "9007199254740995"]
 SORTED_AS_TEXT = ["9.999", "10.001", "10.0", "9.998", "100.004", "99.999", "99.997", "100.001"]
 WRITTEN = ["1,234", "1234", "$1,234.00", "1234.5", "-$1,234", "-1234", "€1234.50", "1,23", "12,34", "$", "$007"]
+GROUPED = ["12,345", "12345", "-2345", "12'345", "12 345", "(12,345)", "-12345", "–12,345", "012345", "06037", "-6037", "07", "(7)", "-7"]
 
 
 SHARES = ["12.5%", "12.5", "0.125", "50%", "0.5", "50", "1,250%", "100 %", "1", "12.50%", "", "a%"]
@@ -49,7 +50,7 @@ def cases(draw: st.DrawFn) -> tuple[list[list[str]], list[list[str]]]:
     n_rows, n_gold = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     pools = draw(
         st.lists(
-            st.sampled_from([NEAR, FINE, ROUNDED, WORDS, BITS, BIG, HUGE, WRITTEN, SORTED_AS_TEXT, NEAR[:4], BITS + NEAR[:3]]),
+            st.sampled_from([NEAR, FINE, ROUNDED, WORDS, BITS, BIG, HUGE, WRITTEN, GROUPED, SORTED_AS_TEXT, NEAR[:4], BITS + NEAR[:3]]),
             min_size=n_gold,
             max_size=n_gold,
         )

@@ -1,6 +1,7 @@
 """Every text of the labelled table: what a careful judge says of it is what strict says."""
 
 import json
+from itertools import product
 from typing import Any
 
 import pytest
@@ -33,6 +34,26 @@ def test_a_number_in_a_cell(gold: str, right: list[str], wrong: list[str]) -> No
     """Cells that are the gold cell, and cells that are not."""
     told = {text: equal(read_text(gold), read_text(text), Tolerance()) for text in [*right, *wrong]}
     assert told == {text: text in right for text in told}
+
+
+def grouped(digits: str, parting: str) -> str:
+    """Digits in groups of three, counted from the right."""
+    first = len(digits) % 3 or 3
+    return parting.join([digits[:first], *(digits[at : at + 3] for at in range(first, len(digits), 3))])
+
+
+@pytest.mark.parametrize("first", "123456789")
+def test_a_cell_is_the_number_that_was_written_into_it(first: str) -> None:
+    """A whole number with each sign, currency and parting of groups is read as itself; behind a 0 it is text."""
+    for n_digits, parting, currency in product(range(1, 13), ["", ",", "'", "’", " ", "\u00a0", "\u2009", "\u202f"], ["", *"$€£¥"]):
+        digits = (first + "507283946012")[:n_digits]
+        amount = currency + grouped(digits, parting)
+        plus = [amount, f"+{amount}"]
+        assert {text: read_text(text) for text in plus} == dict.fromkeys(plus, int(digits))
+        minus = [*(f"{sign}{amount}" for sign in "-‒–−"), f"({amount})"]
+        assert {text: read_text(text) for text in minus} == dict.fromkeys(minus, -int(digits))
+        behind_zero = [f"{sign}{currency}0{grouped(digits, parting)}" for sign in ("", "-")]
+        assert {text: read_text(text) for text in behind_zero} == {text: ("text", text) for text in behind_zero}
 
 
 @pytest.mark.parametrize("text", ["room 42A", "42A", "It is 42A."])
