@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from math import comb, log10
 from typing import Any, Final
 
 from evalsuite.causes.row_repairs import MOST_CHANCE, Repaired, as_predicted, pick, rows_of, with_rows
@@ -14,12 +15,17 @@ from evalsuite.causes.value_pairs import decimals, is_null, nearly, number
 _LABEL: Final = re.compile(r"\W*(?:(?:.*\W)?(?:sub-?|grand )?totals?(?:\W.*)?|all|sum|overall|everything)\W*", re.IGNORECASE | re.DOTALL)
 MOST_TOTALS: Final = 2000
 _LEAST_CHANCE: Final = 1e-12
+# Rows without an open key have nothing but their numbers to be totals by.
+_MOST_OF_NUMBERS: Final = 0.005
 
 
 def total_rows(a: Alignment) -> Iterator[Repaired]:
     """Rows too many, or too few, that are sums, means or extremes of the other rows, by the keys that are not NULL in them."""
     if a.extra and not a.missing and len(a.pairs) == a.gold.n_rows:
         kept = sorted(p for _, p in a.pairs)
+        # A row that stands twice is no total of what it repeats.
+        if not {a.predicted_row(row) for row in kept}.isdisjoint(map(a.predicted_row, a.extra)):
+            return
         found = _totals(a.prediction.header, a.prediction.columns, a.extra, kept, native=a.native)
         if found is not None:
             n = len(a.extra)
@@ -27,6 +33,8 @@ def total_rows(a: Alignment) -> Iterator[Repaired]:
                 pick(a.prediction, kept), f"{n} extra row{'s' if n > 1 else ''} {found.says(n)}", found.where, chance=found.chance
             )
     elif a.missing and not a.extra and a.pairs and None not in a.partners:
+        if not {a.gold_row(row) for row, _ in a.pairs}.isdisjoint(map(a.gold_row, a.missing)):
+            return
         header, columns = [a.gold.header[i] for i in a.needed], [a.gold.columns[i] for i in a.needed]
         found = _totals(header, columns, a.missing, [g for g, _ in a.pairs], native=a.native)
         if found is not None:
@@ -146,20 +154,41 @@ def _verified(
         if len(whole) < len(rows) or max(len(values) for _, values in whole) < 2:
             continue
         for name, together in _WAYS.items():
+            # Of a constant each value is the maximum.
+            if name != "sum" and max(len(set(values)) for _, values in whole) < 2:
+                continue
             if all(nearly(value, together(values)) for value, values in whole):
                 words.append(f"{header[k]!r} is the {name}")
+                chance *= _chance(name, whole)
             elif name == "sum" and all(abs(value - together(values)) <= _noise(values) for value, values in whole):
                 words.append(f"{header[k]!r} is the sum but for rounding")
-                chance *= max(len(values) + 1 for _, values in whole)
+                chance *= _chance(name, whole) * max(len(values) + 1 for _, values in whole)
             else:
                 continue
-            chance *= max(_LEAST_CHANCE, 10.0 ** -sum(len(value.normalize().as_tuple().digits) for value, _ in whole))
             break
-    if not words:
+    # Of many columns one fits sooner than the only one.
+    chance = max(_LEAST_CHANCE, chance * comb(len(measures), len(words)))
+    in_places = all(left_open for left_open, _ in groups)
+    if not words or chance > (MOST_CHANCE if in_places else _MOST_OF_NUMBERS):
         return None
     of_all = all(len(group) == n_others for _, group in groups)
     over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label stands for all"
-    return _Totals(of_all, f"{', '.join(words)} over {over}", max(_LEAST_CHANCE, chance))
+    return _Totals(of_all, f"{', '.join(words)} over {over}", chance)
+
+
+def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
+    """How likely unrelated numbers, 1 or more, are each its values taken together in this way."""
+    logarithm = 0.0  # of the chance, base 10
+    for value, values in whole:
+        if way == "sum" and value not in values:
+            logarithm -= len(value.normalize().as_tuple().digits)
+            continue
+        # A number among its like is any between the least and the largest; where they repeat themselves, any of them.
+        steps = (max(values) - min(values)).scaleb(max(map(decimals, (value, *values)))) + 1
+        n_different = len(set(values))
+        logarithm -= log10(min(int(steps), n_different) if n_different < len(values) else int(steps))
+    n_other_ways = 1 if way == "sum" else len(_WAYS) - 1
+    return float(n_other_ways * 10.0 ** max(logarithm, log10(_LEAST_CHANCE)))
 
 
 def _names(header: Sequence[str], keys: Sequence[int]) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
+from random import Random
 from typing import Any
 
 import pytest
@@ -144,3 +145,33 @@ def test_how_numbers_lost_digits(gold: list[str], answer: list[str], words: str)
     golds, answers = ([Decimal(cell) for cell in cells] for cells in (gold, answer))
     assert lost_digits(golds, answers) == words
     assert stated_values.lost(words, *([Fraction(value) for value in values] for values in (golds, answers)))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_ordinary_rows_too_many_are_no_totals(seed: int) -> None:
+    """Rows that stand twice are repeated; others like them are no totals, though their year is the largest."""
+    random_ = Random(seed)
+    years = random_.choice([["2023"], ["2021", "2022", "2023"]])
+    made = {
+        (str(random_.randint(1, random_.choice([20, 300000]))), f"{random_.random():.4f}", random_.choice(years), str(n % 12 + 1))
+        for n in range(random_.choice([5, 7, 12, 25]))
+    }
+    rows = sorted(made)
+    random_.shuffle(rows)
+    header, n_more = ("count", "share", "year", "month"), random_.randint(1, 3)
+    twice = explained(Case((), table(header, rows), table(header, [*rows, *random_.choice([rows, rows[:n_more]])])))
+    assert twice is not None
+    assert [cause["name"] for cause in twice["causes"]] == ["rows duplicated"]
+    more = explained(Case((), table(header, rows[n_more:]), table(header, rows)))
+    assert more is not None
+    assert "total rows" not in [cause["name"] for cause in more["causes"]]
+
+
+@pytest.mark.parametrize(("way", "total"), [("sum", "9641.25"), ("maximum", "5120.75"), ("minimum", "1210.25"), ("mean", "3213.75")])
+def test_a_row_that_takes_the_others_together_is_a_total(way: str, total: str) -> None:
+    """A row without a key whose amount is made of all others is named by how; the year that all share says nothing."""
+    rows = [("Oslo", "2023", "5120.75"), ("Rome", "2023", "3310.25"), ("Bonn", "2023", "1210.25")]
+    header = ("town", "year", "amount")
+    found = explained(Case((), table(header, rows), table(header, [*rows, ("", "2023", total)])))
+    assert found is not None
+    assert [(cause["name"], cause["where"]) for cause in found["causes"]] == [("total rows", f"'amount' is the {way} over all other rows")]
