@@ -155,7 +155,8 @@ def _is_of(task: Task, result: Result, contents: Mapping[str, str]) -> bool:
     if answer is None or answer.fault is not None or answer.answer_type == "answer":
         return True
     if not result.digests:
-        return result.status not in ("timeout", "crashed")
+        # LIMIT is unscored where the machine ended the worker.
+        return result.status not in ("timeout", "crashed") and (result.status, result.fault) != ("unscored", "LIMIT")
     for path in [answer.value] if isinstance(answer.value, str) else answer.value:
         # A path that is refused as such is never opened.
         with contextlib.suppress(FaultError):

@@ -16,7 +16,8 @@ from evalsuite.run.corrected import merge_corrections
 from evalsuite.run.forensics import by_kind
 from evalsuite.store.history import RunEntry, read_run, refuse_submission
 from evalsuite.store.new_folders import claim
-from evalsuite.store.run_folder import RunFolder
+from evalsuite.store.run_files import read_results
+from evalsuite.store.run_folder import RESULTS, RunFolder
 from evalsuite.summary import summarise
 from evalsuite.types import Result
 
@@ -60,7 +61,7 @@ def merge(folders: Sequence[Path], out: Path) -> RunEntry:
     parts = _in_order(entries)
     first = parts[0]
     _check_alike(parts)
-    rows = [entry.results() for entry in parts]
+    rows = [list(read_results(entry.folder / RESULTS)) for entry in parts]
     results = _woven(parts, rows)
     run = _merged(parts, results)
     plan = {"signature": first.run["signature"], "submission": first.run["submission"].get("hash", ""), "options": run["options"]}
@@ -140,11 +141,13 @@ def _identity(run: Mapping[str, Any]) -> dict[str, Any]:
 def _woven(parts: Sequence[RunEntry], rows: Sequence[Sequence[Result]]) -> list[Result]:
     """The results in gold order; raises `UsageError` where an instance stands in two shards or a shard lacks some."""
     n_results = sum(map(len, rows))
-    for entry, own in zip(parts, rows, strict=True):
-        shard = _shard(entry)
-        expected = len(range(shard.i - 1, n_results, shard.n))
-        if len(own) != expected:
-            raise UsageError(f"{entry.folder} holds {len(own)} results, shard {shard} of {n_results} has {expected}", hint="run it again")
+    # First what each run says of itself: where one lacks some, the sum is wrong, and with it the share of every other.
+    said = [entry.run["summary"].get("n_gold") for entry in parts]
+    shares = [len(range(i, n_results, len(parts))) for i in range(len(parts))]
+    for entry, own, n in [*zip(parts, rows, said, strict=True), *zip(parts, rows, shares, strict=True)]:
+        if n is not None and len(own) != n:
+            message = f"{entry.folder} contains {len(own)} results, shard {_shard(entry)} has {n}"
+            raise UsageError(message, hint="the file is damaged or half copied: copy it again, or run the shard again")
     results = [result for turn in zip_longest(*rows) for result in turn if result is not None]
     seen: set[str] = set()
     for result in results:

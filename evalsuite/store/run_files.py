@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache, lru_cache
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Final, TypeVar
 
 from evalsuite.errors import OutputError
@@ -82,13 +83,13 @@ def _check_details(result: Result) -> None:
     """Raise ValueError where a detail that readers rely on is of another type than runs write."""
     import msgspec
 
-    from evalsuite.store.run_form import details_form
+    from evalsuite.store.run_form import details_form, without_halves
 
     try:
         if (text := result.details_text) is not None:
             _details_decoder()(text)
         else:
-            msgspec.convert(result.details, details_form())
+            msgspec.convert(without_halves(result.details), details_form())
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(str(error)) from None
 
@@ -117,7 +118,7 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
     except RecursionError:
         raise ValueError("the line nests too deep") from None
     except msgspec.DecodeError:
-        # A line that is no strict JSON: NaN, of which nothing but details may be.
+        # A line that is no strict JSON: NaN, of which nothing but details may be, or half of a surrogate pair, as paths and texts hold it.
         said, text = _lenient_line(line)
     if instance_id not in (None, said.instance_id):
         raise ValueError("the line of another instance")
@@ -162,12 +163,17 @@ def _lenient_line(line: str) -> tuple[Any, Any]:
     """(the line of a run, its details) as Python's own reader has them. Raises ValueError."""
     import msgspec
 
+    from evalsuite.store.run_form import without_halves
+
     try:
         whole = json.loads(line)
         details = whole.pop("details", {}) if isinstance(whole, dict) else None
         if not isinstance(details, dict):
             raise ValueError("not the line of a result")
-        return _line_decoder()(json.dumps({"details": {}, "seconds": 0.0, **whole})), details
+        row = {"details": {}, "seconds": 0.0, "digests": None, **whole}
+        # The form is that of the text without halves of pairs; the values are those of the line.
+        _line_decoder()(json.dumps(without_halves(row)))
+        return SimpleNamespace(**row), details
     except (RecursionError, msgspec.DecodeError) as error:
         raise ValueError(str(error)) from None
 

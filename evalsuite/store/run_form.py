@@ -3,6 +3,7 @@
 Keys on which no reader relies are not looked at.
 """
 
+import json
 from collections.abc import Mapping
 from functools import cache
 from types import GenericAlias
@@ -18,18 +19,20 @@ _SHARES: Final = ("score", "official", "strict")
 
 def why_no_run(run: Any) -> str:
     """What in the value of a `run.json` is not as a run writes it, with its place; empty where all is."""
-    import json
-
     import msgspec
 
     try:
         msgspec.convert(run, run_form())
     except UnicodeEncodeError:
-        # Half of a surrogate pair, as texts of submissions hold them: only its form is looked at here.
-        return why_no_run(json.loads(json.dumps(run, ensure_ascii=False).encode("utf-8", "replace")))
+        return why_no_run(without_halves(run))
     except (msgspec.ValidationError, RecursionError) as error:
         return str(error)[:_LONGEST_WHY]
     return ""
+
+
+def without_halves(value: Any) -> Any:
+    """A JSON value of the same form in which `?` stands for half of a surrogate pair, which msgspec does not take."""
+    return json.loads(json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 @cache

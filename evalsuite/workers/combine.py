@@ -6,18 +6,18 @@ from typing import Any
 
 from evalsuite.errors import FAULTS, Side, describe, hint_of, side_of
 from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
-from evalsuite.scorers import SCORERS
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """One check's score, with the fault that kept a rule from judging it."""
+    """One check's score, with the fault that kept a rule from judging it; `from_query`: a query gave its gold in this run."""
 
     check: Check
     score: Score
     fault: Fault | None = None
     side: Side = "gold"
+    from_query: bool = False
 
     @property
     def is_measured(self) -> bool:
@@ -135,18 +135,12 @@ def _flip(task: Task, outcomes: Sequence[Outcome], official: float | None, stric
     return f"another check: official by {deciding[0].check.scorer}, strict by {deciding[1].check.scorer}"
 
 
-def _gold_from(check: Check) -> str:
-    """Which gold judged: `query` where a query gave it in this run, `file` where it is what the gold folder contains."""
-    is_query = check.computed is not None or SCORERS.load(check.scorer).marker.reads == "query"
-    return "query" if is_query else "file"
-
-
 def _details(
     task: Task, outcomes: Sequence[Outcome], decided: Outcome, fault: Fault | None, *, status: Status, flip: str
 ) -> dict[str, Any]:
     details: dict[str, Any] = dict(decided.score.details)
     if status == "scored":
-        details["gold_from"] = _gold_from(decided.check)
+        details["gold_from"] = "query" if decided.from_query else "file"
     if flip:
         details["flip"] = flip
     if decided.score.strict_reason and decided.score.strict_reason != decided.score.reason:

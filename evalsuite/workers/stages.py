@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -165,11 +166,12 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         score = Score(official=None, reason=problem.message)
         return Outcome(check=check, score=score, fault=_as_fault(problem), side=FAULTS[problem.code].side)
     entry = SCORERS.load(check.scorer)
+    outcome = partial(Outcome, check=check, from_query=check.computed is not None or entry.marker.reads == "query")
     form = forms[entry.marker.reads]
     if (unread := _unread(form)) is not None:
-        return Outcome(check=check, score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
+        return outcome(score=Score(official=None, reason=describe(unread)), fault=unread, side="setup")
     if isinstance(form, Fault):
-        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
+        return outcome(score=Score(official=0.0, strict=0.0, reason=describe(form)), side="submission")
     try:
         if entry.marker.reads == "query":
             form = form, gold_tables(task, check, given=form)
@@ -181,20 +183,20 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
             score = _called(entry, form, parameters, helper)
     except OfficialError as told:
         fault = Fault(code="TIMEOUT", detail="the official verdict was known, and the strict one not yet (limit seconds)", side="setup")
-        return Outcome(check=check, score=_without_blocked(replace(told.score, strict_reason=describe(fault), strict_fault=fault), blocked))
+        return outcome(score=_without_blocked(replace(told.score, strict_reason=describe(fault), strict_fault=fault), blocked))
     except FaultError as error:
         # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None
         score = Score(official=value, strict=value, reason=describe(error.fault), strict_fault=error.fault)
-        return Outcome(check=check, score=score, fault=error.fault, side=error.side)
+        return outcome(score=score, fault=error.fault, side=error.side)
     except (MemoryError, RecursionError):
         fault = Fault(code="LIMIT", detail="the comparison does not fit into memory_mib or nests too deep")
-        return Outcome(check=check, score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
+        return outcome(score=Score(official=0.0, strict=0.0, reason=describe(fault), fault=fault, strict_fault=fault))
     except Exception as error:  # a bundled scorer that raises is a fault of the tool: recorded as such, never as a 0
         fault = failure(check.scorer, error).fault
-        return Outcome(check=check, score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
+        return outcome(score=Score(official=None, reason=describe(fault)), fault=fault, side="tool")
     fault_of_gold = _as_fault(problem) if problem is not None else None
-    return Outcome(check=check, score=_without_blocked(score, blocked), fault=fault_of_gold)
+    return outcome(score=_without_blocked(score, blocked), fault=fault_of_gold)
 
 
 def _unread(form: Any) -> Fault | None:

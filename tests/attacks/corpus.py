@@ -29,6 +29,11 @@ def rules_of_runs() -> tuple[str, ...]:
     return RULES if is_full() else RULES[:1]
 
 
+def json_run() -> str:
+    """The run that printed `--json`: of all instances where there is a second one, else a further one of those that attack reports."""
+    return run_name("submission", "strict" if is_full() else "json")
+
+
 # Parquet is written by duckdb, which the parent of a run that is measured here must not load. HTML shows gold's cells side by side unless
 # told otherwise, so that its file is written apart, as for a suite whose gold is hidden.
 TEXTS = [ending for ending in FORMATS if ending not in BINARY and ending != ".html"]
@@ -132,23 +137,19 @@ def _run(place: Path) -> None:
     out.mkdir()
     sets = ["submission", *(f"variants/{path.name}" for path in sorted((corpus / "variants").iterdir()))]
     runs = {}
+
+    def add(set_: str, name: str, *options: str) -> None:
+        places = {"--gold": corpus / "gold", "--databases": corpus / "databases", "--out": out / f"{name}.run"}
+        where = [str(word) for place in places.items() for word in place]
+        runs[name] = ["run", str(corpus / set_), *where, "--jobs", "2", "--no-cache", *options]
+
     for set_ in sets:
         for rules in rules_of_runs():
             name = run_name(set_, rules)
-            shown = ["--json"] if rules == rules_of_runs()[-1] else []
             reports = [f"--output={out / name}{ending}" for ending in TEXTS] if rules == "official" else []
-            where = [
-                "--gold",
-                str(corpus / "gold"),
-                "--databases",
-                str(corpus / "databases"),
-                "--out",
-                str(out / f"{name}.run"),
-                "--jobs",
-                "2",
-                "--no-cache",
-            ]
-            runs[name] = ["run", str(corpus / set_), *where, "--rules", rules, *shown, *reports]
+            add(set_, name, "--rules", rules, *(["--json"] if rules == "strict" else []), *reports)
+    if json_run() not in runs:
+        add("submission", json_run(), "--filter", "r_*", "--json")
     alone = _own_network()
     plan = {"out": str(out), "runs": runs, "metered": bool(alone)}
     (place / "plan.json").write_text(json.dumps(plan))

@@ -219,17 +219,18 @@ def test_metadata_count_as_they_were_read(folder: Path, monkeypatch: pytest.Monk
     assert found_again(raced, folder)
 
 
-def test_what_a_killed_worker_read_nobody_knows(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It may have been a file that lies there no more: the run is not taken for one of the submission."""
+@pytest.mark.parametrize(("ended_by", "status"), [(signal.SIGSEGV, "crashed"), (signal.SIGKILL, "unscored")])
+def test_what_a_dead_worker_read_is_unknown(ended_by: signal.Signals, status: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may have been a file that is gone: the run is not taken for one of the submission, whether the worker crashed or was killed."""
     original = Lane.order
 
     def order(self: Lane, worker: Worker, message: Any) -> None:
-        os.kill(self.workers["reader"].pid, signal.SIGKILL)
+        os.kill(self.workers["reader"].pid, ended_by)
         original(self, worker, message)
 
     monkeypatch.setattr(Lane, "order", order)
     died = run_while(folder, lambda: None, isolation="process")
-    assert {result.instance_id: result.status for result in died.results} == {"t": "scored", "f": "crashed"}
+    assert {result.instance_id: result.status for result in died.results} == {"t": "scored", "f": status}
     assert said(died)["unsure"] == ["f"]
     assert not found_again(died, folder)
 

@@ -23,6 +23,8 @@ from tests.store.every_moment import HERE
 
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
+# So many bytes of results a run expects of each answer.
+LINE_BYTES = 1024
 PLAN = {"signature": "rules:official|gold:1", "submission": "1", "options": {"only": []}}
 
 
@@ -176,20 +178,30 @@ def test_names_of_one_second_differ(tmp_path: Path) -> None:
 
 
 def many(folder: Path) -> tuple[Path, Path]:
-    """(submission, gold) of 300 texts, more than a small disk holds."""
-    texts = {f"many_{number:03}": f"text {number}" for number in range(300)}
+    """(submission, gold) of 300 texts, more than a small disk holds; their ids make each line of results longer than a run expects."""
+    texts = {f"many_{number:03}_{'x' * LINE_BYTES}": f"text {number}" for number in range(300)}
     return text_submission(folder / "sub", **texts), text_gold(folder / "gold", **texts)
 
 
 def test_no_room_is_one_error_and_can_be_resumed(tmp_path: Path) -> None:
-    """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be."""
+    """Where the journal may not grow any more the run ends with one error; once there is room it goes on and is as it should be.
+
+    The limit is the least that a run of 300 answers does not refuse at its start.
+    """
     submission, gold = many(tmp_path)
-    out = tmp_path / "run"
-    done = finished(
-        command(submission, gold, "--out", out),
-        cwd=ROOT,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192)),
-    )
+    out, least = tmp_path / "run", 300 * LINE_BYTES
+
+    def limited(n_bytes: int) -> subprocess.CompletedProcess[str]:
+        return finished(
+            command(submission, gold, "--out", out),
+            cwd=ROOT,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, n_bytes)),
+        )
+
+    refused = limited(least - 1)
+    assert (refused.returncode, refused.stdout, out.exists()) == (2, "", False)
+    assert f"this run writes one of {least} bytes" in refused.stderr
+    done = limited(least)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.splitlines() == [
         f"error: cannot write the run folder {out}: File too large",
