@@ -114,13 +114,18 @@ def children_hear_signals() -> Iterator[None]:
 # What these fixtures and parameters name is installed by the extra `test-all` alone.
 NEEDS_EXTRAS = {"browser", "chromium", "cluster", "postgres", "snowflake", "stub"}
 WAREHOUSES = {"bigquery", "postgres", "snowflake"}
+METRICS = {"specificity", "specificity_wordfreq"}
 
 
 def _needs_extras(item: pytest.Item) -> bool:
-    """Whether a test asks for a fixture of `NEEDS_EXTRAS`, or for a database that a fixture of `WAREHOUSES` makes."""
-    parameters = getattr(item, "callspec", None)
-    made = parameters.params.get("made") if parameters is not None else None
-    return not NEEDS_EXTRAS.isdisjoint(getattr(item, "fixturenames", ())) or (isinstance(made, str) and made in WAREHOUSES)
+    """Whether a test asks for a fixture of `NEEDS_EXTRAS`, for a database of `WAREHOUSES`, or for a metric of `METRICS`."""
+    parameters = item.callspec.params if hasattr(item, "callspec") else {}
+    names = {value for value in parameters.values() if isinstance(value, str)}
+    return (
+        not NEEDS_EXTRAS.isdisjoint(getattr(item, "fixturenames", ()))
+        or parameters.get("made") in tuple(WAREHOUSES)
+        or not METRICS.isdisjoint(names)
+    )
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

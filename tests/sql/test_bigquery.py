@@ -131,6 +131,7 @@ def test_default_dataset(stub: Stub) -> None:
     assert stub.requests[0][2]["configuration"]["query"]["defaultDataset"] == {"projectId": "other", "datasetId": "sales"}
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("options", [{"project": "p"}, {"project": "p", "endpoint": "http://example.org"}, {"credentials": "no-such.json"}])
 def test_credentials_are_named_or_nothing(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The machine's own login is not used unless it is asked for by name."""

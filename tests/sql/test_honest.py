@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import psycopg
 import pytest
 
 from evalsuite.errors import FaultError
@@ -33,7 +32,7 @@ STEP = 16
 READER = "honest_reader"
 
 
-@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgres"])
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", pytest.param("postgres", marks=pytest.mark.extras)])
 def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Connection, list[str]]:
     """The made tables behind an engine, and calls of every function of its catalogue."""
     engine = str(request.param)
@@ -51,6 +50,8 @@ def made(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 def _on_server(server: Connection, builds: Sequence[str]) -> tuple[Connection, list[str]]:
     """A database of its own on the tests' server, with a role that may SELECT and nothing else."""
     login = {key: server.options[key] for key in ("host", "port", "password")}
+    import psycopg
+
     with psycopg.connect(**login, user=postgres_server.OWNER, dbname="postgres", autocommit=True) as owner:
         owner.execute("DROP DATABASE IF EXISTS honest WITH (FORCE)")
         owner.execute("CREATE DATABASE honest")
@@ -184,6 +185,8 @@ def test_the_engines_own_statements_are_not_refused(engine: str, request: pytest
         server = request.getfixturevalue("postgres")
         connection, _ = _on_server(server, [one for builds, _ in scripts for one in builds])
         login = {key: server.options[key] for key in ("host", "port", "password")}
+        import psycopg
+
         with psycopg.connect(**login, user=postgres_server.OWNER, dbname="honest") as owner:
             own = {
                 str(name) for (name,) in owner.execute("SELECT proname FROM pg_proc WHERE oid >= 16384 AND provolatile = 'v'").fetchall()
