@@ -135,7 +135,8 @@ def viewer(cwd: Path, *arguments: object, environ: Mapping[str, str] | None = No
         assert found, line + (process.stderr.read() if process.stderr else "")
         yield found[1].rstrip("/")
         process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=20) == 0
+        code = process.wait(timeout=20)
+        assert code == 0, code
 
 
 def ask(address: str, path: str, *, method: str = "GET", headers: Mapping[str, str] | None = None) -> Answer:
