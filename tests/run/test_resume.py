@@ -152,6 +152,7 @@ def chains(chance: random.Random, made: tuple[Path, Path, Path], base: Path) -> 
             return
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", CHAINS)
 def test_killed_and_resumed(made: tuple[Path, Path, Path], tmp_path: Path, seed: int) -> None:
     """After 4 kills every instance has one result, the first it got, and all is as in a run that nobody killed.
