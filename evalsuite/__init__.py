@@ -12,19 +12,23 @@ Importing the package is cheap: pandas, duckdb and the like are imported when a 
 TYPE_CHECKING = False
 
 __version__ = "0.2.0"
-__all__ = ["TestSuite", "__version__", "assert_scores", "evaluate", "score"]
+__all__ = ["METRICS", "TestSuite", "__version__", "assert_scores", "evaluate", "get_metric", "metric_from", "score"]
 
 _NAMES = {
     "assert_scores": "evalsuite.api",
     "evaluate": "evalsuite.api",
     "score": "evalsuite.api",
     "TestSuite": "evalsuite.suites.test_suite",
+    "METRICS": "evalsuite.metrics",
+    "get_metric": "evalsuite.metrics",
+    "metric_from": "evalsuite.metrics",
 }
 
 if TYPE_CHECKING:
     from typing import Any
 
     from evalsuite.api import assert_scores, evaluate, score
+    from evalsuite.metrics import METRICS, get_metric, metric_from
     from evalsuite.suites.test_suite import TestSuite
 
 

@@ -133,6 +133,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
     from evalsuite.readers.duckdb_connections import unnamed_copy
     from evalsuite.readers.limits import resolve_limits
     from evalsuite.readers.paths import open_trusted
+    from evalsuite.scorers import SCORERS
     from evalsuite.workers.calls import Calls
 
     checked_scorer(entry.name, parameters)
@@ -142,7 +143,7 @@ def _score_behind_walls(entry: "Scorer", prediction: Any, parameters: dict[str, 
     files = [Path(value) for value in named if isinstance(value, str) and _is_there(value)]
     n_bytes = sum(file.stat().st_size for file in files)
     with ExitStack() as stack:
-        calls = stack.enter_context(Calls(readable=files, hostile=Path(str(given[0])), limits=limits))
+        calls = stack.enter_context(Calls(readable=files, hostile=Path(str(given[0])), limits=limits, setup=SCORERS.carried()))
         copy = None
         if entry.marker.reads == "database":
             source = stack.enter_context(open_trusted(Path(prediction), limit_bytes=limits["file_bytes"]))

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, BinaryIO, Final
 from evalsuite.errors import FaultError
 from evalsuite.readers.limits import Limits
 from evalsuite.readers.paths import open_trusted
+from evalsuite.walls.scratch import ScratchFolder, descriptor_path
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -24,7 +25,6 @@ _BLOCK: Final = 1 << 20
 # Of `memfd_create`.
 _CLOSE_ON_EXEC: Final = 1
 # Where the system shows a process its own descriptors as files.
-_DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -78,20 +78,13 @@ def private_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> Iterator[Pat
     """Where this process opens a copy of a file, which goes with the block. Raises LIMIT."""
     if os.name == "posix":
         with unnamed_copy(source, limit_bytes) as copy:
-            yield place_of(copy.fileno())
+            yield descriptor_path(copy.fileno())
         return
-    from evalsuite.walls.scratch import ScratchFolder
-
     with ScratchFolder() as folder:
         place = folder / "answer.duckdb"
         with place.open("wb") as target:
             _copy(source, target, limit_bytes)
         yield place
-
-
-def place_of(descriptor: int) -> Path:
-    """Where this process, and no other, opens a file that has no name."""
-    return Path(_DESCRIPTORS, str(descriptor))
 
 
 def unnamed_copy(source: BinaryIO | IO[bytes], limit_bytes: int) -> IO[bytes]:

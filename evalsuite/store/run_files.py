@@ -103,6 +103,15 @@ def _details_decoder() -> Callable[[bytes], Any]:
     return msgspec.json.Decoder(details_form()).decode
 
 
+def reported_result(frame: bytes, instance_id: str) -> Result | None:
+    """The result of an instance as its worker reports it; None for a frame that is not such a result."""
+    try:
+        result = result_of(frame, instance_id=instance_id)
+        return result if isinstance(result.details, Mapping) else None
+    except (ValueError, TypeError):
+        return None
+
+
 def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
     """The result of a line, its details as they stand there. Raises ValueError or TypeError for a line that no run wrote.
 

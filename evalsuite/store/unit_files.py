@@ -113,10 +113,10 @@ def _sealed_digest(folder: Path) -> str | None:
 
 
 def _columns_in(handle: BinaryIO, file: Path, instance_id: str) -> Iterator[Row]:
-    from evalsuite.readers.duckdb_connections import place_of
+    from evalsuite.walls.scratch import descriptor_path
 
     # What was opened, whatever stands there by now; Windows has no place for that.
-    return unit_columns(str(file), instance_id, private=place_of(handle.fileno()) if os.name == "posix" else None)
+    return unit_columns(str(file), instance_id, private=descriptor_path(handle.fileno()) if os.name == "posix" else None)
 
 
 Column = tuple[list[float | None], list[float | None] | None]

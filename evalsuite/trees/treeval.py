@@ -205,7 +205,7 @@ def _known(name: str, metrics: dict[str, Metric], where: str) -> None:
     """Make sure that a metric of that name is among `metrics`, taken from the text room where it is one of those."""
     if name in metrics:
         return
-    from evalsuite.metrics import METRICS, get_metric
+    from evalsuite import METRICS, get_metric
 
     if name not in METRICS:
         raise ValueError(f"{where}: unknown metric {name!r}; {did_you_mean(name, [*metrics, *METRICS])}")

@@ -134,7 +134,7 @@ def all_metrics(more: "Mapping[str, Any] | Sequence[Any] | None", *, compat: boo
 
 def _leaf_metric(name: str, entry: Any) -> Metric:
     """What somebody gave as a metric, as one of leaves."""
-    from evalsuite.metrics import metric_from
+    from evalsuite import metric_from
 
     if isinstance(entry, TextMetric | Mapping | str):
         try:

@@ -18,6 +18,12 @@ else:
     CAN_LOCK = True
 
 PREFIX: Final = "evalsuite-scratch-"
+_DESCRIPTORS: Final = "/proc/self/fd" if Path("/proc/self/fd").is_dir() else "/dev/fd"
+
+
+def descriptor_path(descriptor: int) -> Path:
+    """The path by which this process, and no other, opens a file that has no name."""
+    return Path(_DESCRIPTORS, str(descriptor))
 
 
 class ScratchFolder:

@@ -3,12 +3,10 @@
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 
 from evalsuite.errors import machine_fault
-from evalsuite.types import Fault, Result, Task
+from evalsuite.types import Fault, Task
 from evalsuite.walls.clock import WALL_TIMES
-from evalsuite.workers.combine import faulty
 from evalsuite.workers.start import now
 
 # Reading and comparing a file may take this much longer per byte than the fixed limit of an instance.
@@ -54,13 +52,11 @@ class Budget:
         self._bytes -= n_bytes
         return True
 
-    def lost(self, task: Task, *, seconds: float = 0.0) -> Result:
-        """The result of a task for which nothing is left."""
+    def spent_fault(self) -> tuple[Fault, str]:
+        """The fault of an answer for which nothing is left, and the limit that was reached."""
         limit = "run_bytes" if self.seconds else "run_seconds"
         what = f"{self._limits[limit]:g} " + ("seconds of the run were over" if limit == "run_seconds" else "bytes of the run were read")
-        fault = Fault(code="TIMEOUT", detail=f"the {what} before this answer was scored (limit {limit})")
-        result = faulty(task, fault, status="timeout", seconds=seconds)
-        return replace(result, details={**result.details, "budget": limit})
+        return Fault(code="TIMEOUT", detail=f"the {what} before this answer was scored (limit {limit})"), limit
 
 
 def size_of(task: Task) -> int:

@@ -10,8 +10,8 @@ from typing import Any
 
 from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.registry.foreign import failure
-from evalsuite.workers.requests import COPY
-from evalsuite.workers.wire import LONGEST_RESULT, receive, send
+from evalsuite.walls.scratch import descriptor_path
+from evalsuite.workers.wire import COPY, LONGEST_RESULT, receive, send
 
 # What is told of a call that gives many values: one of them, or that there are no more.
 ITEM, END = "item", "end"
@@ -26,12 +26,10 @@ def named(function: str) -> Callable[..., Any]:
 
 def serve_calls(parent: socket.socket) -> None:
     """Call what the parent names until it closes the socket."""
-    from evalsuite.readers.duckdb_connections import place_of
-
     while (frame := receive(parent, most=LONGEST_RESULT)) is not None:
         function, arguments, copied = pickle.loads(frame)
         copies: Sequence[int] = socket.recv_fds(parent, len(COPY), 1)[1] if copied else ()
-        private = {"private": place_of(copies[0])} if copies else {}
+        private = {"private": descriptor_path(copies[0])} if copies else {}
         try:
             told = ["value", named(function)(*arguments, **private)]
             if isinstance(told[1], Iterator):

@@ -12,16 +12,14 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, out_of_time
-from evalsuite.scorers import SCORERS
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.machine import check_limits
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.called import ITEM, named
-from evalsuite.workers.requests import COPY
 from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed, was_killed
 from evalsuite.workers.timed_stream import KilledError, TimedStream
-from evalsuite.workers.wire import LONGEST_RESULT, ClosedError, receive, send
+from evalsuite.workers.wire import COPY, LONGEST_RESULT, ClosedError, receive, send
 
 _STARTUP_SECONDS = 60.0
 
@@ -30,7 +28,8 @@ class Calls:
     """Calls of functions by name, one at a time, in a worker that is started when it is needed and ended with the block.
 
     `readable` are the paths below which it may read, `hidden` those that it may not read even there; no import leads into `hostile`.
-    While the worker reads, its zygote imports `modules` for those to come.
+    While the worker reads, its zygote imports `modules` for those to come. `setup` is added to what the worker receives when it starts:
+    `SCORERS.carried()` where a function it calls needs the scorers of plugins.
     """
 
     def __init__(
@@ -42,6 +41,7 @@ class Calls:
         hidden: Iterable[Path] = (),
         zygote: Zygote | None = None,
         modules: Collection[str] = (),
+        setup: Mapping[str, Any] | None = None,
     ) -> None:
         hidden_paths = [str(path.resolve()) for path in hidden]
         paths = [*library_paths(), *(str(path.resolve()) for path in readable)]
@@ -49,7 +49,7 @@ class Calls:
         self._hostile, self._limits = hostile.resolve(), limits
         self._worker: Worker | None = None
         self._zygote, self._owns_zygote = zygote, zygote is None
-        self._modules = modules
+        self._modules, self._setup = modules, setup or {"plugins": [], "metrics": {}}
 
     def __enter__(self) -> Self:
         return self
@@ -125,9 +125,8 @@ class Calls:
 
     def _start(self) -> Worker:
         check_limits(self._limits)
-        # Names of plugins travel, so that a scorer of the user's own is called like any other.
         setup = {"walls": True, "limits": dict(self._limits), "readable": {"calls": self._readable}, "gold_inodes": frozenset()}
-        setup |= {"plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)}
+        setup |= self._setup
         with undisturbed():
             self._zygote = self._zygote or Zygote(self._hostile)
             self._worker = self._zygote.fork("calls")

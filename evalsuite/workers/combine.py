@@ -7,6 +7,7 @@ from typing import Any
 from evalsuite.errors import FAULTS, Side, describe, hint_of, side_of
 from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
+from evalsuite.workers.budget import Budget
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +98,13 @@ def faulty(task: Task, fault: Fault, *, status: Status = "submission_fault", sec
         details=details,
         seconds=seconds,
     )
+
+
+def out_of_budget(task: Task, budget: Budget) -> Result:
+    """The result of a task that the budget of the run does not reach."""
+    fault, limit = budget.spent_fault()
+    result = faulty(task, fault, status="timeout")
+    return replace(result, details={**result.details, "budget": limit})
 
 
 def unjudged(task: Task, fault: Fault, *, seconds: float = 0.0) -> Result:

@@ -23,7 +23,7 @@ from evalsuite.scorers import SCORERS
 from evalsuite.store.signature import signature
 from evalsuite.types import Fault, Result, Task
 from evalsuite.workers.budget import Budget, killed, size_of
-from evalsuite.workers.combine import unjudged
+from evalsuite.workers.combine import out_of_budget, unjudged
 from evalsuite.workers.dask_chunks import Shared, digest_of, score_chunk
 from evalsuite.workers.packing import pack_tasks, unpack_results
 from evalsuite.workers.pool import Pool
@@ -75,7 +75,7 @@ class DaskPool:
         shared, budget = _shared(queued, self._work), self._work.budget or Budget(queued[0].limits)
         affordable = [task for task in queued if budget.spend(size_of(task))]
         left = {task.instance.instance_id: task for task in queued}
-        yield from (budget.lost(left.pop(name)) for name in left.keys() - {task.instance.instance_id for task in affordable})
+        yield from (out_of_budget(left.pop(name), budget) for name in left.keys() - {task.instance.instance_id for task in affordable})
         self._connect()
         try:
             for chunk, outcome in self._outcomes(deque(chunks(affordable, self.jobs)), shared, budget):
@@ -83,7 +83,7 @@ class DaskPool:
                     del left[result.instance_id]
                     yield result
         except TimeoutError:
-            yield from map(budget.lost, left.values())
+            yield from (out_of_budget(task, budget) for task in left.values())
         finally:
             self.close()
 

@@ -32,7 +32,7 @@ from evalsuite.walls.namespaces import adopt_orphans, die_with_parent, enter_pro
 from evalsuite.walls.worker_walls import lock_in, spare_address_space
 from evalsuite.workers.sent_forms import decode_forms, encode_forms
 from evalsuite.workers.streams import RemoteTable, done, receive_table, serve_streams
-from evalsuite.workers.wire import ANSWER, FORK, FULL, LOAD, LONGEST_ORDER, OFFICIAL, ORDER, READ_GOLD, ClosedError, receive, send
+from evalsuite.workers.wire import ANSWER, COPY, FORK, FULL, LOAD, LONGEST_ORDER, OFFICIAL, ORDER, READ_GOLD, ClosedError, receive, send
 
 # What a worker of nearly every run would import for itself: the codec is that of files that may begin with a byte order mark.
 _OF_ALL = (
@@ -186,8 +186,8 @@ def _serve_reader(parent: socket.socket, judge: socket.socket | None, setup: Map
 
 
 def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_inodes: frozenset[Inode], most: int) -> None:
-    from evalsuite.readers.duckdb_connections import place_of
-    from evalsuite.workers.requests import COPY, files_of
+    from evalsuite.walls.scratch import descriptor_path
+    from evalsuite.workers.requests import files_of
     from evalsuite.workers.stages import read_prediction
 
     copies: list[int] = []
@@ -196,7 +196,7 @@ def _read_one(request: Any, parent: socket.socket, judge: socket.socket, gold_in
         request = replace(request, table_names=tuple(json.loads(_received(judge, LONGEST_ORDER))))
     if request.private == COPY:
         _, copies, _, _ = socket.recv_fds(parent, len(COPY), 1)
-        request = replace(request, private=str(place_of(copies[0])))
+        request = replace(request, private=str(descriptor_path(copies[0])))
     files = files_of(request, gold_inodes)
     forms = read_prediction(request, files).forms
     payload = encode_forms(forms)

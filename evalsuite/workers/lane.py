@@ -19,13 +19,14 @@ from typing import IO, Any
 
 from evalsuite.readers.gold_files import gold_links
 from evalsuite.scorers import SCORERS
+from evalsuite.store.run_files import reported_result
 from evalsuite.types import Result, Task
 from evalsuite.walls.clock import Clock
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.workers.packing import pack_tasks
-from evalsuite.workers.requests import COPY, opens_files, read_request
+from evalsuite.workers.requests import opens_files, read_request
 from evalsuite.workers.start import Worker, Zygote, cannot_start, was_killed
-from evalsuite.workers.wire import FULL, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, result_of, send
+from evalsuite.workers.wire import COPY, FULL, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, send
 
 _STARTUP_SECONDS = 60
 # How long a worker may keep the parent waiting that does not take its orders.
@@ -52,7 +53,7 @@ class Setup:
         walls = self.isolation != "none"
         inodes = self.gold_inodes if role in ("reader", "fused") else frozenset()
         shared = {"walls": walls, "limits": dict(self.limits), "readable": dict(self.readable), "gold_inodes": inodes}
-        return pickle.dumps({**shared, "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)})
+        return pickle.dumps({**shared, **SCORERS.carried()})
 
 
 def set_up(
@@ -187,7 +188,7 @@ class Lane:
 
     def _result(self, frame: bytes) -> Result | None:
         """The result of the first task, which leaves the lane; None where that cannot be meant."""
-        result = result_of(frame, self.tasks[0]) if self.tasks else None
+        result = reported_result(frame, self.tasks[0].instance.instance_id) if self.tasks else None
         if result is None:
             return None
         if (copied := self.private.get(result.instance_id)) is not None:

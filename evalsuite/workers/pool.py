@@ -20,7 +20,7 @@ from evalsuite.errors import EvalsuiteError, FaultError
 from evalsuite.types import Result, Task
 from evalsuite.walls.worker_walls import can_fork, expected_walls
 from evalsuite.workers.budget import Budget, size_of
-from evalsuite.workers.combine import faulty
+from evalsuite.workers.combine import faulty, out_of_budget
 from evalsuite.workers.lane import Lane, Setup, open_lane, set_up
 from evalsuite.workers.lost import is_over, lost, seconds_of
 from evalsuite.workers.requests import (
@@ -130,7 +130,7 @@ class Pool:
     def _score_here(self, task: Task, budget: Budget) -> Result:
         from evalsuite.workers.stages import score_task
 
-        return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else budget.lost(task)
+        return score_task(task, self.gold_inodes, self._order) if budget.spend(size_of(task)) else out_of_budget(task, budget)
 
     def close(self) -> None:
         """Kill every worker; also where the results were not taken to their end."""
@@ -185,13 +185,13 @@ class Pool:
         self._lanes = [self._open() for _ in range(min(self.jobs, len(waiting)))]
         while waiting or any(lane.tasks for lane in self._lanes):
             if not budget.seconds:
-                yield from [budget.lost(task) for task in (*(task for lane in self._lanes for task in lane.tasks), *waiting)]
+                yield from [out_of_budget(task, budget) for task in (*(task for lane in self._lanes for task in lane.tasks), *waiting)]
                 return
             for lane in [self._able(lane, waiting) for lane in self._lanes if waiting and not lane.tasks]:
                 ready: list[Task] = []
                 for task in self._some(waiting, sizes):
                     if is_first and not budget.spend(sizes.get(task.instance.instance_id) or size_of(task)):
-                        yield budget.lost(task)
+                        yield out_of_budget(task, budget)
                     elif (faulty_one := self._copied(task, lane)) is not None:
                         yield faulty_one
                     else:

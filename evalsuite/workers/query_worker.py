@@ -19,12 +19,12 @@ from evalsuite.sql.speed import time_ratio
 from evalsuite.sql.statement import only_statement
 from evalsuite.types import Fault
 from evalsuite.workers.sent_forms import encode_forms
-from evalsuite.workers.wire import receive, send
+from evalsuite.workers.wire import END, SAID, receive, send
 
 STATEMENT, FINGERPRINT, TIME_RATIO = "statement", "fingerprint", "time ratio"
 # What the worker says: the statement, fingerprint or ratio; of a result its header, parts of its text with the number of rows that begin in
 # each, the columns that show days; the end with a fault or an empty text.
-SAID, HEADER, PART, DAYS, END = "said", "header", "part", "days", "end"
+HEADER, PART, DAYS = "header", "part", "days"
 GO, SKIP = b"go", b"skip"
 _PART_BYTES = 4 << 20
 _LONGEST_ORDER = 1 << 20

@@ -25,8 +25,6 @@ READS_BY_ANSWER_TYPE: Mapping[str, frozenset[str]] = {
 
 # The order to say what an answer is worth; under the official rules alone, where the strict ones took too long.
 JUDGE, JUDGE_OFFICIAL = "judge", "official"
-# Stands for a private copy whose descriptor comes behind the request.
-COPY = "copy"
 # What compares the answers that a scorer reads in some form.
 _OF_TABLES = ("evalsuite.tables.database_rules", "evalsuite.tables.margins")
 _OF_FORMS = {"table": _OF_TABLES, "tables": _OF_TABLES, "database": (*_OF_TABLES, "duckdb")}

@@ -19,13 +19,14 @@ from evalsuite.errors import out_of_time, side_of
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import OFFICIAL_HEARD
 from evalsuite.scorers import SCORERS
+from evalsuite.store.run_files import reported_result
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.clock import Alarm, Clock, Verdict
 from evalsuite.workers.budget import Budget, answer_seconds, killed, size_of
-from evalsuite.workers.combine import faulty, unjudged
+from evalsuite.workers.combine import faulty, out_of_budget, unjudged
 from evalsuite.workers.requests import JUDGE, JUDGE_OFFICIAL
 from evalsuite.workers.start import cannot_start, import_path, now, was_killed, worker_environment
-from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, result_of, send
+from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, send
 
 # So long a worker may take to end that has closed its pipe.
 _END_SECONDS = 5.0
@@ -98,7 +99,7 @@ class _SpawnedWorker:
             send(self._stream, pickle.dumps((order, task)))
             while frame == OFFICIAL:
                 n_official, frame = n_official + 1, receive(self._stream, most=LONGEST_RESULT)
-            result = result_of(frame, task) if frame is not None else None
+            result = reported_result(frame, task.instance.instance_id) if frame is not None else None
         except (ClosedError, OSError, ValueError):
             result = None
         alarm.cancel()
@@ -147,7 +148,7 @@ def spawned_results(
 
     def score(task: Task, order: str, *, is_last: bool = False) -> Result | tuple[Task, str]:
         if not is_last and not budget.spend(size_of(task)):
-            return budget.lost(task)
+            return out_of_budget(task, budget)
         if (worker := getattr(own, "worker", None)) is None or not worker.alive:
             worker = own.worker = _SpawnedWorker(setup, task.submission_folder)
             workers.append(worker)
@@ -178,7 +179,7 @@ def spawned_results(
 
 def _setup(limits: Mapping[str, int | float], gold_inodes: frozenset[Inode]) -> bytes:
     told = {"limits": dict(limits), "gold_inodes": gold_inodes}
-    return pickle.dumps({**told, "plugins": list(SCORERS.brought()), "metrics": dict(SCORERS.metrics)})
+    return pickle.dumps({**told, **SCORERS.carried()})
 
 
 def serve() -> None:

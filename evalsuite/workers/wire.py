@@ -2,21 +2,22 @@
 
 A frame is its length in eight bytes, then so many bytes; who receives says how long one may be. `receive` waits for a frame, `Frames` takes
 them apart for who must not wait. Three kinds of frames go about: orders, pickled, from the parent, which alone is trusted; results,
-the JSON lines of the journal, from a judge to the parent (`result_of`); and what was read of an answer, from a reader to its judge
+the JSON lines of the journal, from a judge to the parent; and what was read of an answer, from a reader to its judge
 (`sent_forms`). A worker that read hostile bytes is itself not trusted: what it sends is decoded as plain data of known shape, never
 unpickled, and a frame of another shape is a ValueError to whoever reads it, who then ends the lane.
 """
 
 import struct
-from collections.abc import Mapping
 from typing import Protocol
-
-from evalsuite.types import Result, Task
 
 # What a worker says that keeps so much memory that the next answer might not fit: it ends, and another takes the answers that are left.
 FULL = b""
 # What a judge says when it knows what the official rules say of an answer, and asks the strict ones.
 OFFICIAL = b"official"
+# Stands for a private copy whose descriptor comes behind the request.
+COPY = "copy"
+# What a worker says of a statement: something about it, or that this is the end.
+SAID, END = "said", "end"
 # The longest frame that a worker is heard with, and the longest order that it takes from the trusted side.
 LONGEST_RESULT, LONGEST_ORDER = 64 << 20, 1 << 31
 # An order to the zygote: what to do, a process or a length, a role. Its answer: the number of a process, or how it ended.
@@ -91,14 +92,3 @@ class Frames:
             at += _HEAD.size + length
         del self._rest[:at]
         return frames
-
-
-def result_of(frame: bytes, task: Task) -> Result | None:
-    """The result of a task as its worker tells it; None where what it says cannot be meant."""
-    from evalsuite.store.run_files import result_of as told
-
-    try:
-        result = told(frame, instance_id=task.instance.instance_id)
-        return result if isinstance(result.details, Mapping) else None
-    except (ValueError, TypeError):
-        return None
