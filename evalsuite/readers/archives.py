@@ -94,7 +94,7 @@ class Contents:
         except FaultError as error:
             raise FaultError("BAD_PATH", f"{error.fault.detail}: {name[:80]!r}") from None
         if "/".join(parts) != name:
-            raise FaultError("BAD_PATH", f"the path has a part '.': {name[:80]!r}")
+            raise FaultError("BAD_PATH", f"the path has an empty part or '.': {name[:80]!r}")
         if len(parts) > _MOST_FOLDERS:
             raise FaultError("BAD_PATH", f"a path of more than {_MOST_FOLDERS} folders: {name[:80]!r}")
         return parts

@@ -114,7 +114,7 @@ def opened_again(handle: BufferedReader) -> BufferedReader:
 
 
 def split_path(path: str) -> list[str]:
-    """The parts of a relative path that is safe to walk, without `.`; raises FaultError BAD_PATH with the reason otherwise."""
+    """The parts of a relative path that is safe to walk, without `.` and empty ones; raises FaultError BAD_PATH with the reason otherwise."""
     return list(_parts(path))
 
 
@@ -123,7 +123,7 @@ def _parts(path: str) -> tuple[str, ...]:
     # The same few names stand in every folder, and each id is asked for several times.
     if reason := _refusal(path):
         raise FaultError("BAD_PATH", reason)
-    return tuple(part for part in path.split("/") if part != ".")
+    return tuple(part for part in path.split("/") if part not in ("", "."))
 
 
 def own_path(root: Path, instance_id: str, path: str) -> str:
@@ -137,7 +137,7 @@ def own_path(root: Path, instance_id: str, path: str) -> str:
         own, parts = (root / instance_id).lstat(), path.split("/")
         for n in range(2, len(parts)):
             if os.path.samestat(own, Path("/".join(parts[:n])).stat()):
-                return "/".join(parts[n:])
+                return "/".join(part for part in parts[n:] if part)
     except (OSError, ValueError):
         pass
     return path
@@ -173,8 +173,8 @@ def _refusal(path: str) -> str:
         return "the path names a drive or a URL scheme"
     if ".." in parts:
         return "the path holds '..'"
-    if "" in parts or parts[-1] == ".":
-        return "the path has an empty part or '.'"
+    if parts[-1] in ("", "."):
+        return "the path names a folder"
     if any(len(part.encode()) > MAX_PART_BYTES for part in parts):
         return f"a part of the path is longer than {MAX_PART_BYTES} bytes"
     return ""

@@ -13,7 +13,7 @@ from tests.cut_network import run_cut
 from tests.gold.checkout_made import Checkout, as_text, make_checkout, submit, table_of
 
 pytestmark = pytest.mark.upstream
-FORMS = ("r.csv", "./r.csv", "a/./r.csv", "{folder}/{id}/r.csv", "{folder}/{id}/a/./r.csv", "../{id}/r.csv")
+FORMS = ("r.csv", "./r.csv", "a/./r.csv", "a//r.csv", "{folder}/{id}//r.csv", "{folder}/{id}/a/./r.csv", "../{id}/r.csv")
 
 
 def ours(submission: Path, gold: Path, place: Path) -> dict[str, dict[str, Any]]:
