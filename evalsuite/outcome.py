@@ -3,10 +3,10 @@
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from evalsuite.errors import FAULTS, Side
-from evalsuite.types import Result, Rule, Status
+from evalsuite.types import Fault, Result, Rule, Status
 
 Worth = Literal["judged", "zero", "unjudged"]
 
@@ -107,7 +107,15 @@ BESIDE_KEYS: Final = ("status", "score", "official", "strict", "reason", "fault"
 
 def results_beside(result: Result) -> dict[str, Result]:
     """The result as each further scorer of the suite gives it, by scorer; empty where the suite has one scorer."""
-    return {name: replace(result, scorer=name, **said) for name, said in (result.detail(BESIDE) or {}).items()}
+    rows = {name: {"strict_fault": None, **said} for name, said in (result.detail(BESIDE) or {}).items()}
+    faults = {name: Fault(**said["strict_fault"]) if said["strict_fault"] else None for name, said in rows.items()}
+    return {name: replace(result, **{**said, "scorer": name, "strict_fault": faults[name]}) for name, said in rows.items()}
+
+
+def row_beside(result: Result) -> dict[str, Any]:
+    """What stands in `details` of the result that a further scorer gives."""
+    late = {"strict_fault": result.strict_fault.to_json()} if result.strict_fault else {}
+    return {key: getattr(result, key) for key in BESIDE_KEYS} | late
 
 
 def results_by(result: Result, scorers: Sequence[str]) -> dict[str, Result]:

@@ -16,7 +16,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from evalsuite.errors import FAULTS, UsageError, did_you_mean
-from evalsuite.outcome import BESIDE, BESIDE_KEYS, ZERO, results_beside
+from evalsuite.outcome import BESIDE, ZERO, results_beside, row_beside
 from evalsuite.types import Gold, Result, Suite
 
 LEVELS: Final = ("none", "status", "class", "shape", "cells")
@@ -56,7 +56,7 @@ def reveal(result: Result, level: str) -> Result:
     if level == "cells":
         return result
     # What was read of each file names files of gold too.
-    result = replace(result, digests={})
+    result = replace(result, digests={}, strict_fault=result.strict_fault if shows(level, "class") else None)
     if level == "none":
         own = result.status in ZERO
         status = result.status if own else "scored"
@@ -71,7 +71,7 @@ def reveal(result: Result, level: str) -> Result:
 def _details(result: Result, level: str) -> dict[str, Any]:
     kept: dict[str, Any] = {}
     if beside := results_beside(result):
-        kept[BESIDE] = {name: {key: getattr(reveal(one, level), key) for key in BESIDE_KEYS} for name, one in beside.items()}
+        kept[BESIDE] = {name: row_beside(reveal(one, level)) for name, one in beside.items()}
     if shows(level, "class") and result.details.get("flip"):
         kept["flip"] = str(result.details["flip"]).partition(":")[0]
     if shows(level, "class") and result.details.get("hint"):

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final, Literal, get_type_hints
 
-from evalsuite.errors import OutputError, UsageError
+from evalsuite.errors import FAULTS, OutputError, UsageError
 from evalsuite.readers.json_text import check_depth
 from evalsuite.registry import fits, readable
 from evalsuite.run.handed_in import walled_columns
@@ -17,7 +17,7 @@ from evalsuite.store.run_folder import RESULTS, RUN
 from evalsuite.store.signature import VERDICT_PACKAGES
 from evalsuite.store.signing import claimed_signer
 from evalsuite.store.unit_files import UNITS, whole_units
-from evalsuite.types import Result, Rule
+from evalsuite.types import Fault, Result, Rule
 
 _OBJECT: Final = Mapping[str, Any]
 # Every key that a run.json may have, and its type; those in `_OPTIONAL` may be absent.
@@ -173,15 +173,21 @@ def _rows_of(data: bytes) -> tuple[tuple[Result, ...], list[str]]:
     for number, line in enumerate(lines, 1):
         # To some readers a bare CR ends a line too.
         said = _object(line) if b"\r" not in line else None
-        if said is None or said.keys() != _row_types().keys():
+        late = (said or {}).pop("strict_fault", None)
+        if said is None or said.keys() != _row_types().keys() or not _is_late(late):
             wrong.append(f"line {number}: not the line of a result")
             continue
         unfit = [key for key, annotation in _row_types().items() if not fits(said[key], annotation)]
         if unfit:
             wrong.append(f"line {number}: {', '.join(f'{key} is no {readable(_row_types()[key])}' for key in unfit)}")
             continue
-        rows.append(Result(**said))
+        rows.append(Result(**said, strict_fault=None if late is None else Fault(**late)))
     return tuple(rows), wrong
+
+
+def _is_late(said: Any) -> bool:
+    """Whether a `strict_fault` is one that a run writes, or absent."""
+    return said is None or (fits(said, dict[str, str]) and said.keys() == {"code", "detail"} and said["code"] in FAULTS)
 
 
 def own_words(claims: Claims, expected: Mapping[str, Any], *, places: Mapping[str, Path]) -> Iterator[tuple[str, str]]:

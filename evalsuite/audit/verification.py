@@ -242,7 +242,7 @@ def _differing_rows(claimed: Sequence[Result], expected: Sequence[Result]) -> di
     found = {}
     for said, wanted in zip(claimed, expected, strict=True):
         a, b = json.loads(result_line(said)), json.loads(result_line(wanted))
-        if keys := [key for key in a if plain(a[key]) != plain(b[key])]:
+        if keys := [key for key in {**a, **b} if plain(a.get(key)) != plain(b.get(key))]:
             found[said.instance_id] = keys
     return found
 

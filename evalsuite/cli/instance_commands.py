@@ -208,6 +208,9 @@ def bundle_command(
     _check_place(output)
     entry = _named_run("bundle", instance_id, run, runs, result_dir)
     asked = entry.run.get("options", {}) if entry is not None else {}
+    if entry is not None and any(one.instance_id == instance_id and one.detail("gold_from") == "query" for one in entry.results()):
+        hint = f"evalsuite explain {instance_id} --run {entry.name}"
+        raise UsageError(f"{instance_id} was scored by the result of a gold query, and a bundle holds gold of files", hint=hint)
     chosen = rule(rules)
     with trusted(*([gold or Path("gold")] if entry is None else [])):
         submission, gold_folder = _shown_sides(entry, result_dir, gold, reveal)

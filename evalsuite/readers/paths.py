@@ -114,7 +114,7 @@ def opened_again(handle: BufferedReader) -> BufferedReader:
 
 
 def split_path(path: str) -> list[str]:
-    """The parts of a relative path that is safe to walk, without `.` and empty ones; raises FaultError BAD_PATH with the reason otherwise."""
+    """The parts of a relative path that is safe to walk, without `.` and empty ones; raises FaultError BAD_PATH with the reason."""
     return list(_parts(path))
 
 

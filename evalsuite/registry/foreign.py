@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from evalsuite.errors import FAULTS, FaultError
+from evalsuite.errors import FAULTS, FaultError, describe
 from evalsuite.types import Fault, Score
 
 T = TypeVar("T")
@@ -222,6 +222,12 @@ def tell_official(score: Score) -> Score:
     if heard is not None:
         heard(score)
     return score
+
+
+def late_strict(official: Score) -> Score:
+    """The official part of a score where the strict verdict took too long."""
+    fault = Fault(code="TIMEOUT", detail="the official verdict was known, and the strict one not yet (limit seconds)", side="setup")
+    return replace(official, strict=None, strict_reason=describe(fault), strict_fault=fault)
 
 
 @contextmanager

@@ -46,7 +46,9 @@ def score_text(name: str, score: Score, *, rules: Rule = "official", warnings: S
 
 
 def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str] = ()) -> dict[str, Any]:
-    """A score as a JSON object; `score` is the value under `rules`, null where they cannot judge, and `fault` a code or null."""
+    """A score as a JSON object; `score` is the value under `rules`, null where they cannot judge, `fault` a code or null, and
+    `strict_fault` {code, detail} or null.
+    """
     fault, strict_fault = score.fault, score.strict_fault
     return {
         "scorer": name,
@@ -57,7 +59,7 @@ def score_object(name: str, score: Score, *, rules: Rule, warnings: Sequence[str
         "strict_reason": score.strict_reason or score.reason,
         "flip": score.flip or None,
         "fault": fault.code if fault else None,
-        "strict_fault": strict_fault.code if strict_fault else None,
+        "strict_fault": strict_fault.to_json() if strict_fault else None,
         "warnings": list(warnings),
         "details": dict(score.details),
     }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from evalsuite.errors import FaultError
-from evalsuite.outcome import BESIDE, BESIDE_KEYS, results_beside
+from evalsuite.outcome import BESIDE, results_beside, row_beside
 from evalsuite.readers.paths import Inode
 from evalsuite.registry import Scorer, WholeBatch
 from evalsuite.scorers import SCORERS
@@ -83,7 +83,7 @@ class Batches:
 def _as_wrong(result: Result) -> Result:
     """The result with 0 where there is no verdict: it counts, and still says why. So too of a scorer beside the score."""
     if beside := results_beside(result):
-        rows = {name: {key: getattr(_as_wrong(one), key) for key in BESIDE_KEYS} for name, one in beside.items()}
+        rows = {name: row_beside(_as_wrong(one)) for name, one in beside.items()}
         result = result.with_detail(BESIDE, rows)
     if result.fault != "NO_VERDICT":
         return result

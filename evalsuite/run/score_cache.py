@@ -78,7 +78,7 @@ class ScoreCache:
         kind = kind_of(result)
         task, state = self._open.pop(result.instance_id, None), self._states.get(result.instance_id, "")
         # A strict verdict that took too long may be there in time on another day.
-        if task is None or not kind.may_be_kept or result.detail("strict_fault"):
+        if task is None or not kind.may_be_kept or result.strict_fault:
             return
         # What a query is stopped for hangs on the machine too.
         if state and (kind.worth != "judged" or self._state_of(task) != state):

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeVar
 from evalsuite.errors import OutputError
 from evalsuite.store.unit_files import SEAL, Reader, whole_units
 from evalsuite.texts.characters import MOST_MARKS, is_seen
-from evalsuite.types import Result
+from evalsuite.types import Fault, Result
 
 RESULT_KEYS = ("instance_id", "status", "score", "official", "strict", "scorer", "reason", "fault", "details", "seconds")
 _BEFORE_DETAILS: Final = RESULT_KEYS[: RESULT_KEYS.index("details")]
@@ -33,6 +33,8 @@ def result_line(result: Result) -> str:
     row = {key: getattr(result, key) for key in _BEFORE_DETAILS}
     for key in ("score", "official", "strict"):
         row[key] = int(row[key]) if row[key] is not None and row[key] == int(row[key]) else row[key]
+    if (late := result.strict_fault) is not None:
+        row["strict_fault"] = late.to_json()
     text = result.details_text
     details = text.decode() if text is not None else _as_line(result.details)
     line = f'{_as_line(row)[:-1]}, "details": {details}, "seconds": {round(result.seconds, 6)!r}}}'
@@ -145,6 +147,7 @@ def result_of(line: str | bytes, *, instance_id: str | None = None) -> Result:
         details=_once(text) if isinstance(text, bytes) else text,  # type: ignore[arg-type]
         seconds=said.seconds,
         digests=said.digests or _NONE,
+        strict_fault=None if said.strict_fault is None else Fault(**said.strict_fault),
     )
 
 
@@ -179,7 +182,7 @@ def _lenient_line(line: str) -> tuple[Any, Any]:
         details = whole.pop("details", {}) if isinstance(whole, dict) else None
         if not isinstance(details, dict):
             raise ValueError("not the line of a result")
-        row = {"details": {}, "seconds": 0.0, "digests": None, **whole}
+        row = {"details": {}, "seconds": 0.0, "digests": None, "strict_fault": None, **whole}
         # The form is that of the text without halves of pairs; the values are those of the line.
         _line_decoder()(json.dumps(without_halves(row)))
         return SimpleNamespace(**row), details

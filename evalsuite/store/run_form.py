@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from functools import cache
 from types import GenericAlias
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypedDict
 
 from evalsuite.errors import FAULTS
 from evalsuite.types import RULES, Status
@@ -77,6 +77,13 @@ def run_form() -> Any:
     )
 
 
+class _Late(TypedDict):
+    """Why a line has no strict verdict."""
+
+    code: Literal[(*FAULTS,)]  # type: ignore[valid-type]
+    detail: str
+
+
 @cache
 def line_form() -> Any:
     """The type of a line of `results.jsonl`: the very keys and kinds that a run writes."""
@@ -86,7 +93,7 @@ def line_form() -> Any:
     seconds = Annotated[int, Meta(ge=0, le=1 << 53)] | Annotated[float, Meta(ge=0, le=1e300)]
     words = {"scorer": str | None, "reason": str, "fault": Literal[(None, *FAULTS)]}
     kinds = {"instance_id": str, "status": Status, **dict.fromkeys(_SHARES, share), **words, "details": Raw, "seconds": seconds}
-    return _form("Line", kinds, {"digests": dict[str, str] | None}, forbid_unknown_fields=True)
+    return _form("Line", kinds, {"digests": dict[str, str] | None, "strict_fault": _Late | None}, forbid_unknown_fields=True)
 
 
 @cache

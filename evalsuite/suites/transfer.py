@@ -15,7 +15,7 @@ from evalsuite.registry import UnknownScorerError
 from evalsuite.scorers import SCORERS
 from evalsuite.store.history import METADATA_KEYS, RUNS_FOLDER, TAGS, RunEntry, find_runs
 from evalsuite.store.new_folders import new_folder
-from evalsuite.store.run_files import result_line, write_atomically
+from evalsuite.store.run_files import result_line, result_of, write_atomically
 from evalsuite.store.run_folder import SCHEMA_VERSION, RunFolder
 from evalsuite.suites.stored_suites import ROOT, SuiteError, folder_of, list_suites, load_suite, new_suite, save_suite, slug
 from evalsuite.suites.suite_record import StoredSuite, from_json
@@ -72,8 +72,8 @@ def import_suites(path: Path, root: Path = ROOT, *, force_new_version: bool = Fa
     if "evalsuite_suite" in data:
         try:
             suite = from_json(data["suite"])
-            runs = [(item, [Result(**row) for row in item["results"]]) for item in data.get("runs", ())]
-        except (AttributeError, KeyError, TypeError) as error:
+            runs = [(item, [result_of(json.dumps(row)) for row in item["results"]]) for item in data.get("runs", ())]
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise UsageError(f"{path}: not a whole export of a suite", hint="write it again with `evalsuite suite export`") from error
         suite = _kept_suite(suite, root, force_new_version)
         known = _known_runs(suite, root)

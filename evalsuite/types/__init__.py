@@ -41,6 +41,10 @@ class Fault:
     where: str = ""
     side: Literal["", "setup"] = ""
 
+    def to_json(self) -> dict[str, str]:
+        """The value of a `strict_fault` in JSON."""
+        return {"code": self.code, "detail": self.detail}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Problem:
@@ -239,6 +243,7 @@ class Result:
     """The outcome of one instance: one line of `results.jsonl`, in this order of keys.
 
     `score` follows the run's rules. Numbers are 0 for missing, submission_fault, timeout and crashed, and None where nobody can judge.
+    `strict_fault`, which most lines lack, says why there is no strict verdict where it took too long (TIMEOUT).
     `digests`, which finished runs do not keep, says what was read of each file that was opened, as `AnswerFiles.digests` has it.
     """
 
@@ -253,6 +258,7 @@ class Result:
     details: Mapping[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     digests: Mapping[str, str] = field(default_factory=dict)
+    strict_fault: Fault | None = None
 
     def detail(self, key: str) -> Any:
         """What stands in `details` under a key, None where nothing does. Of a text that does not hold the word nothing is read."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from evalsuite.errors import FAULTS, Side, describe, hint_of, side_of
-from evalsuite.outcome import BESIDE, BESIDE_KEYS, UNJUDGED_BY
+from evalsuite.outcome import BESIDE, UNJUDGED_BY, row_beside
 from evalsuite.types import Check, Fault, Result, Rule, Score, Status, Task
 from evalsuite.workers.budget import Budget
 
@@ -43,7 +43,7 @@ def combine(task: Task, outcomes: Sequence[Outcome], *, seconds: float) -> Resul
     if not further:
         return result
     by_name = {name: _combined(task, own, 0.0) for name, own in further.items()}
-    rows = {name: {key: getattr(one, key) for key in BESIDE_KEYS} for name, one in by_name.items()}
+    rows = {name: row_beside(one) for name, one in by_name.items()}
     return replace(result, details={**result.details, BESIDE: rows})
 
 
@@ -74,7 +74,14 @@ def _combined(task: Task, outcomes: Sequence[Outcome], seconds: float) -> Result
         fault=fault.code if fault is not None else None,
         details=_details(task, outcomes, decided, fault, status=status, flip=_flip(task, outcomes, official, strict)),
         seconds=seconds,
+        strict_fault=_late(outcomes) if strict is None else None,
     )
+
+
+def _late(outcomes: Sequence[Outcome]) -> Fault | None:
+    """The fault of a strict verdict that took too long, None where none did."""
+    faults = [outcome.score.strict_fault for outcome in outcomes if outcome.score.strict is None]
+    return next((fault for fault in faults if fault is not None and fault.code == "TIMEOUT"), None)
 
 
 def missing(task: Task) -> Result:
@@ -157,9 +164,6 @@ def _details(
     warnings += [text for outcome in outcomes for text in outcome.score.details.get("warnings", ())]
     if warnings:
         details["warnings"] = list(dict.fromkeys(warnings))
-    late = decided.score.strict_fault
-    if late is not None and late.code == "TIMEOUT" and decided.score.strict is None:
-        details["strict_fault"] = {"code": late.code, "detail": late.detail}
     if fault is not None:
         details["fault"] = describe(fault)
         details["hint"] = hint_of(fault)

@@ -16,7 +16,7 @@ from typing import Any
 from evalsuite.errors import FAULTS, FaultError, describe, machine_fault, reason_of, side_of
 from evalsuite.readers.answer_files import AnswerFiles
 from evalsuite.readers.paths import OF_MACHINE, Inode
-from evalsuite.registry import OFFICIAL_HEARD, OfficialError, Scorer, allowing_programs, official_alone
+from evalsuite.registry import OFFICIAL_HEARD, OfficialError, Scorer, allowing_programs, late_strict, official_alone
 from evalsuite.registry.foreign import failure
 from evalsuite.scorers import SCORERS
 from evalsuite.tables.digested import as_values
@@ -182,8 +182,7 @@ def _run_check(task: Task, check: Check, forms: Mapping[str, Any], helper: Helpe
         with allowing_programs(task.allow_programs, seconds=task.limits.get("seconds")):
             score = _called(entry, form, parameters, helper)
     except OfficialError as told:
-        fault = Fault(code="TIMEOUT", detail="the official verdict was known, and the strict one not yet (limit seconds)", side="setup")
-        return outcome(score=_without_blocked(replace(told.score, strict_reason=describe(fault), strict_fault=fault), blocked))
+        return outcome(score=_without_blocked(late_strict(told.score), blocked))
     except FaultError as error:
         # A limit is what an answer can reach, and JSON what it can break: left open, it would leave the mean.
         value = 0.0 if error.fault.code in ("LIMIT", "BAD_JSON") and error.side == "submission" else None

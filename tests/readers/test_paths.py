@@ -30,7 +30,9 @@ def fault(root: Path, path: str, limit: int = 100, gold: frozenset[tuple[int, in
     return caught.value.fault.code, caught.value.fault.detail
 
 
-@pytest.mark.parametrize("path", ["r.csv", "sub/r.csv", "sub/.hidden", "käse 1.csv", "a..b.csv", "~r~.csv"[1:], "./r.csv", "sub/././r.csv", "sub//.//r.csv"])
+@pytest.mark.parametrize(
+    "path", ["r.csv", "sub/r.csv", "sub/.hidden", "käse 1.csv", "a..b.csv", "r~.csv", "./r.csv", "sub/././r.csv", "sub//.//r.csv"]
+)
 def test_a_plain_file_and_one_in_a_subfolder_are_opened(tmp_path: Path, way: str, path: str) -> None:
     """Subfolders of the instance's folder are allowed."""
     (tmp_path / path).parent.mkdir(exist_ok=True)

@@ -271,6 +271,9 @@ def test_live_gold_stays_with_the_run(place: Place, capsys: pytest.CaptureFixtur
     assert main(["check", "q1", "--run", name, *databases, "--json"]) == 0
     checked = json.loads(capsys.readouterr().out)
     assert (checked["score"], checked["details"]["gold_from"]) == (0, "query")
+    assert main(["bundle", "q1", "--run", name]) == 2
+    said = capsys.readouterr()
+    assert (said.out, "the result of a gold query" in said.err) == ("", True), "the table beside it is not what was scored"
     main(["explain", "q1", "--run", name, *databases, "--json"])
     assert json.loads(capsys.readouterr().out)["status"] == "scored"
     assert main(["check", "q1", "--result_dir", "handed_in", "--gold", "gold", *databases, "--json"]) == 0

@@ -6,13 +6,18 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from evalsuite.audit.claims import read_claims
+from evalsuite.cli.prediction import check_prediction
 from evalsuite.gold.layouts import read_gold, read_submission
 from evalsuite.readers.gold_files import gold_inodes
-from evalsuite.readers.limits import resolve_limits
+from evalsuite.readers.limits import DEFAULT_LIMITS, resolve_limits
+from evalsuite.registry import late_strict
 from evalsuite.run.plan import plan
 from evalsuite.run.scoring import Options, run
 from evalsuite.scorers import SCORERS
-from evalsuite.types import Result
+from evalsuite.store.run_files import read_results, result_line, result_of, whole_line
+from evalsuite.types import Result, Score
+from evalsuite.workers.combine import Outcome, combine
 from evalsuite.workers.pool import Pool
 
 # In a worker strict rules take for ever on one kind of answer.
@@ -100,7 +105,10 @@ def test_the_official_verdict_stands(isolation: str, folders: tuple[Path, Path])
     for name in LATE:
         result = results[name]
         assert (result.status, result.fault, result.score) == ("scored", None, 1.0)
-        assert result.details["strict_fault"]["code"] == "TIMEOUT"
+        assert result.strict_fault is not None
+        assert result.strict_fault.code == "TIMEOUT"
+        assert json.loads(result_line(result))["strict_fault"] == result.strict_fault.to_json()
+        assert result_of(whole_line(result)) == result
         assert "TIMEOUT" in result.details["reasons"]["strict"]
 
 
@@ -117,7 +125,46 @@ def test_a_late_verdict_is_not_remembered(folders: tuple[Path, Path], tmp_path: 
     first = {result.instance_id: result for result in run(*folders, options).results}
     assert {name for name, result in first.items() if result.strict is None} == LATE
     again = run(*folders, Options(out=tmp_path / "again", jobs=2, limits={"seconds": 1}, cache=tmp_path / "cache", isolation="process"))
-    assert {result.instance_id for result in again.results if result.detail("strict_fault")} == LATE
+    assert {result.instance_id for result in again.results if result.strict_fault} == LATE
+    assert again.folder is not None
+    saved = {result.instance_id: result.strict_fault for result in read_results(again.folder / "results.jsonl")}
+    assert {name: fault.code for name, fault in saved.items() if fault} == dict.fromkeys(LATE, "TIMEOUT")
+    assert read_claims(tmp_path / "run")[1] is not None, "the form is that of a run"
+
+
+def test_the_late_check_is_named_whichever_decides(folders: tuple[Path, Path]) -> None:
+    """Of two checks that officially pass one is strictly 0 and the other late: strict is null, and the result says why."""
+    task = plan(read_gold(folders[1]), read_submission(folders[0]), rules="official", limits=resolve_limits({}), only=("table",))[0]
+    (check,) = task.instance.checks
+    quick = Outcome(check=check, score=Score(official=1, strict=0))
+    late = Outcome(check=check, score=late_strict(Score(official=1)))
+    for outcomes in ([quick, late], [late, quick]):
+        result = combine(task, outcomes, seconds=0)
+        assert (result.official, result.strict, result.strict_fault) == (1, None, late.score.strict_fault)
+    strict = Outcome(check=check, score=Score(official=1, strict=1))
+    assert combine(task, [late, strict], seconds=0).strict_fault is None
+
+
+@pytest.mark.parametrize("name", ["table", "tables", "database", "tree"])
+def test_a_check_of_files_keeps_the_official_verdict(
+    name: str, folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`check SCORER` on files says what `run` says of them."""
+    monkeypatch.setitem(DEFAULT_LIMITS, "seconds", 1)
+    func, parameters, answer = CASES[name]
+    if name == "tree":
+        (folders[0] / "answer.json").write_text(str(answer))
+        (folders[1] / "gold.json").write_text(str(answer))
+        given, gold, words = [str(folders[0] / "answer.json")], [str(folders[1] / "gold.json")], []
+    else:
+        given = [str(folders[0] / name / one) for one in ([answer] if isinstance(answer, str) else answer)]
+        own = parameters["gold"]
+        gold = [str(folders[1] / name / one) for one in ([own] if isinstance(own, str) else own)]
+        words = [f"--condition-tabs={tab}" for tab in parameters.get("condition_tabs", [])]
+    assert check_prediction(func, given, gold, words, "official", None, as_json=True) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert (found["official"], found["strict"], found["fault"], found["strict_fault"]["code"]) == (1, None, None, "TIMEOUT")
+    assert "TIMEOUT" in found["strict_reason"]
 
 
 def test_an_official_verdict_that_is_late_is_a_timeout(folders: tuple[Path, Path]) -> None:
