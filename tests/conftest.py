@@ -1,6 +1,8 @@
 """Shared fixtures: the recorded cases where they stand, and the project's own folders."""
 
 import compileall
+import contextlib
+import importlib
 import os
 import shutil
 import signal
@@ -8,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,6 +80,42 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
     return place
 
 
+def _is_whole(config: pytest.Config) -> bool:
+    """Whether a parallel run was given no files or folders: the whole line, or the whole of a marker."""
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS
+
+
+# These take longest; begun last they would run alone.
+LONG = ("attacks/test_corpus", "meta/test_style", "terminal/", "cli/test_r", "run/", "workers/", "attacks/", "audit/", "store/")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """A whole run gives each file to one process, so that what its tests share is made once; the long ones first."""
+    if not _is_whole(config) or config.getoption("dist") != "load":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    config.option.loadscopereorder = False
+    return LoadFileScheduling(config, log)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Iterator[None]:
+    """Each process of a parallel run compiles its share of the test files first, and then finds what the others compiled."""
+    asked, sys.dont_write_bytecode = sys.dont_write_bytecode, False
+    if "PYTEST_XDIST_WORKER" in os.environ and _is_whole(session.config):
+        at, n = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw")), int(os.environ["PYTEST_XDIST_WORKER_COUNT"])
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))[at::n]:
+            # What fails here, or skips, does so again when it is collected, and is reported then.
+            with contextlib.suppress(Exception, pytest.skip.Exception):
+                importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    try:
+        return (yield)
+    finally:
+        sys.dont_write_bytecode = asked
+
+
 @pytest.fixture(scope="session")
 def root() -> Path:
     """The project's top folder."""
@@ -140,7 +179,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     part, n_parts = map(int, (config.getoption("--part") or "1/1").split("/"))
     chosen = {item: _is_in_part(item, part, n_parts) and not any(item.get_closest_marker(name) for name in left_out) for item in items}
     config.hook.pytest_deselected(items=[item for item, is_chosen in chosen.items() if not is_chosen])
-    items[:] = [item for item, is_chosen in chosen.items() if is_chosen]
+    items[:] = sorted((item for item, is_chosen in chosen.items() if is_chosen), key=_turn)
+
+
+def _turn(item: pytest.Item) -> int:
+    """The place of a test's file in `LONG`; that of all others is behind them."""
+    name = item.nodeid.removeprefix("tests/")
+    return next((at for at, begin in enumerate(LONG) if name.startswith(begin)), len(LONG))
 
 
 def _is_in_part(item: pytest.Item, part: int, n_parts: int) -> bool:

@@ -11,7 +11,6 @@ import pytest
 
 from evalsuite.cli.commands import COMMANDS
 from tests.attacks import stranger
-from tests.conftest import made_once
 from tests.processes import finished
 
 # What takes `--gold FOLDER` and executes its plugins only then.
@@ -20,8 +19,10 @@ NEED_GOLD = ("explain", "check", "bundle", "verify", "rescore", "drift")
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The stranger's folder."""
-    return made_once(tmp_path_factory, "stranger", lambda folder: stranger.make_place(folder / "place")) / "place"
+    """The stranger's folder; one for each process, as a command that executes its code writes into it."""
+    folder = tmp_path_factory.mktemp("stranger") / "place"
+    stranger.make_place(folder)
+    return folder
 
 
 def called(place: Path, scratch: Path, lines: Sequence[str] = (), **environment: str) -> list[dict[str, Any]]:

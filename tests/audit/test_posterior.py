@@ -59,7 +59,7 @@ def test_no_world_is_read_worse_than_an_oracle_would() -> None:
     assert off_by(said) < 0.1
 
 
-@pytest.mark.parametrize("name", ["plain", "two copy", "weak"])
+@pytest.mark.parametrize("name", [pytest.param("plain", marks=pytest.mark.slow), "two copy", "weak"])
 def test_the_list_is_as_good_as_the_votes_allow(name: str) -> None:
     """A short version: three draws of each of three worlds, one where the oracle itself finds fewer than 9 of 10."""
     found = measured(name, range(3))

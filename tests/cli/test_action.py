@@ -14,6 +14,7 @@ from evalsuite.errors import OutputError
 from evalsuite.reports import write
 from evalsuite.reports.document import Document
 from tests.cli.test_run import text_gold, text_submission
+from tests.command_server import command_server
 from tests.conftest import ROOT
 from tests.processes import finished
 
@@ -27,19 +28,30 @@ def step(name: str) -> dict[str, Any]:
     return found
 
 
-def called(name: str, folder: Path, inputs: dict[str, str], **more: str) -> subprocess.CompletedProcess[str]:
-    """A step with these inputs, in a checkout."""
+def called(name: str, folder: Path, inputs: dict[str, str], *, is_real: bool = False, **more: str) -> subprocess.CompletedProcess[str]:
+    """A step with these inputs, in a checkout; its `python -I -m evalsuite` is a fork of the command server unless `is_real`."""
     given = {key: str(value.get("default", "")) for key, value in ACTION["inputs"].items()} | inputs
     script = step(name)
     # Inputs reach a script as variables: a text in it would be part of it.
     assert not re.search(r"\$\{\{", script["run"])
     variables = {key: given[re.sub(r"\$\{\{ inputs\.([a-z-]+) \}\}", r"\1", value)] for key, value in script["env"].items()}
     files = {key: str(folder.parent / key) for key in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
-    where = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    words = Path(sys.executable).parent if is_real else forked_python(folder.parent / "bin")
+    where = f"{words}{os.pathsep}{os.environ['PATH']}"
     (folder.parent / "runner").mkdir(exist_ok=True)
     files |= {"GITHUB_WORKSPACE": str(folder), "RUNNER_TEMP": str(folder.parent / "runner")}
     environment = {**os.environ, **variables, **files, "PATH": where, "GITHUB_BASE_REF": "", **more}
     return finished(["bash", "-eo", "pipefail", "-c", script["run"]], cwd=folder, env=environment)
+
+
+def forked_python(folder: Path) -> Path:
+    """Fills a folder with a `python` that takes `-I -m evalsuite` to the command server, and everything else to Python itself."""
+    folder.mkdir(exist_ok=True)
+    file = folder / "python"
+    script, python = command_server().script, sys.executable
+    file.write_text(f'#!/bin/sh\ncase "$*" in "-I -m evalsuite "*) shift 3; exec "{script}" "$@" ;; *) exec "{python}" "$@" ;; esac\n')
+    file.chmod(0o755)
+    return folder
 
 
 def test_it_scores_and_gates(tmp_path: Path) -> None:
@@ -47,7 +59,7 @@ def test_it_scores_and_gates(tmp_path: Path) -> None:
     folder = tmp_path / "checkout"
     text_gold(folder / "gold", a="Paris", b="Rome")
     text_submission(folder / "my sub", a="Paris", b="Bern")
-    done = called("score", folder, {"submission": "my sub", "fail-under": "0.6"})
+    done = called("score", folder, {"submission": "my sub", "fail-under": "0.6"}, is_real=True)
     assert done.returncode == 1, done.stderr
     assert "::error file=my sub/results_metadata.jsonl,line=2,title=b%3A wrong::" in done.stdout
     assert (tmp_path / "GITHUB_OUTPUT").read_text() == "score=0.5\nreports=evalsuite-reports\n"
@@ -74,8 +86,17 @@ def answered(folder: Path, n_right: int) -> None:
     text_submission(folder / "answers", **{f"q{at:02}": f"city {at}" if at < n_right else "no" for at in range(N)})
 
 
-@pytest.mark.parametrize(("n_right", "regression"), [(16, "false"), (23, "false"), (15, "false"), (4, "true")])
-@pytest.mark.parametrize("to", ["base", "main"])
+@pytest.mark.parametrize(
+    ("to", "n_right", "regression"),
+    [
+        ("base", 15, "false"),
+        ("main", 23, "false"),
+        ("main", 4, "true"),
+        pytest.param("base", 4, "true", marks=pytest.mark.slow),
+        pytest.param("base", 16, "false", marks=pytest.mark.slow),
+        pytest.param("main", 15, "false", marks=pytest.mark.slow),
+    ],
+)
 def test_it_compares(to: str, n_right: int, regression: str, checkout: Path) -> None:
     """The compare step fails exactly where the answers got worse, and leaves what a comment and the summary of the job say."""
     answered(checkout, n_right)
@@ -124,10 +145,7 @@ def recipes() -> dict[str, str]:
 def test_recipes_for_other_places(kind: str, checkout: Path) -> None:
     """The job of GitLab and the lines for a shell pass and fail as the action does, again where an earlier one left something."""
     finished(["git", "fetch", "-q", "origin"], cwd=checkout, check=True)
-    words = checkout.parent / "bin"
-    words.mkdir()
-    (words / "evalsuite").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m evalsuite "$@"\n')
-    (words / "evalsuite").chmod(0o755)
+    words = command_server().script.parent
     variables = {"PATH": f"{words}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT), "BASE": "main"}
     for n_right, code in ((16, 0), (4, 1)):
         answered(checkout, n_right)
@@ -156,7 +174,9 @@ def test_no_module_of_the_checkout_is_imported(name: str, checkout: Path) -> Non
     """Modules of a pull request that are called like those of Python and of the command stay where they are."""
     for module in ("json", "sys", "evalsuite", "sitecustomize", "usercustomize", "yaml", "pip", "typer"):
         (checkout / f"{module}.py").write_text(f"open({str(checkout.parent / 'EXECUTED')!r}, 'w')\n")
-    done = called(name, checkout, {"submission": "answers", "compare-to": "main"}, PYTHONPATH=str(checkout), PYTHONSTARTUP="json.py")
+    done = called(
+        name, checkout, {"submission": "answers", "compare-to": "main"}, is_real=True, PYTHONPATH=str(checkout), PYTHONSTARTUP="json.py"
+    )
     assert done.returncode == 0, done.stderr
     assert not (checkout.parent / "EXECUTED").exists()
     assert not (checkout / ".evalsuite").exists()

@@ -19,7 +19,9 @@ def place(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("words", ["--only a,c", "--filter [ac]", "--group hard", "--shard 2/2"])
+@pytest.mark.parametrize(
+    "words", ["--only a,c", "--shard 2/2", *(pytest.param(one, marks=pytest.mark.slow) for one in ("--filter [ac]", "--group hard"))]
+)
 def test_a_part_says_so_first_and_last(words: str, place: Path) -> None:
     """Whatever chose the part: the first and the last line name it, and so do the saved run's."""
     done = evalsuite("run", "sub", "--gold", "gold", *words.split(), "--out", "part", cwd=place)

@@ -1,6 +1,8 @@
 """The recorded cases of the reference: which submissions there are, and what each mutation scored."""
 
 import json
+import pickle
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -38,7 +40,19 @@ def submission_folder(name: str) -> Path:
     return conformance_folder() / "spider2" / "submissions" / name
 
 
+# Set by the fixture of `conftest.py`: the bytes that `keep` wrote for a submission.
+kept: Callable[[str], bytes] | None = None
+
+
 @cache
 def scored(name: str) -> Run:
-    """A recorded submission, scored once for all tests of this process."""
-    return run(submission_folder(name), gold_folder(), Options(save=False, isolation="none"))
+    """A recorded submission, scored once for all tests of a test run; nobody may change it."""
+    assert kept is not None, "only within a test"
+    found = pickle.loads(kept(name))
+    assert isinstance(found, Run)
+    return found
+
+
+def keep(name: str, file: Path) -> None:
+    """Score a recorded submission and write the run to a file."""
+    file.write_bytes(pickle.dumps(run(submission_folder(name), gold_folder(), Options(save=False, isolation="none"))))

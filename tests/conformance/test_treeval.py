@@ -81,14 +81,16 @@ def test_compat_equals_the_record() -> None:
     assert differing == []
 
 
-def test_sound_equals_the_record() -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_sound_equals_the_record(step: int) -> None:
     """The sound numbers are the recorded ones as well, but for ties (their own rule), wrong containers (rule S2) and what equals what.
 
+    Of every third case, and of all under `slow`.
     That rule is replaced (numbers equal in value only, no boolean or text is one), so the reference's own metrics stand in for it here.
     """
     corpus("treeval")
     differing, superseded = [], 0
-    for case in recorded("cases"):
+    for case in recorded("cases")[::step]:
         pairs = zip(case["predictions"], case["references"], strict=True)
         if "tie_sensitive" in case["tags"] or any(not isinstance(p, dict) or wrong_container(case["schema"], p, r) for p, r in pairs):
             superseded += 1
@@ -97,14 +99,15 @@ def test_sound_equals_the_record() -> None:
         if not close({**found.tree, **found.summary}, expected(case)["results"]):
             differing.append((case["id"], case["tags"]))
     assert differing == []
-    if is_default_corpus():
+    if is_default_corpus() and step == 1:
         assert superseded == 15
 
 
-def test_where_the_reference_raises() -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_where_the_reference_raises(step: int) -> None:
     """Nothing raises or hangs: a bounded score in both modes, flags that say why, and the same in any order of the batch and of lists."""
     corpus("treeval")
-    for case in recorded("raises"):
+    for case in recorded("raises")[::step]:
         sound, compat = score(case), score(case, compat=True)
         assert 0 <= sound.score <= 1, case["id"]
         assert 0 <= compat.score <= 1, case["id"]

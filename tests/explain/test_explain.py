@@ -16,17 +16,17 @@ from tests.explain.planted import ROW_CAUSES, corpus
 pytestmark = pytest.mark.usefixtures("shared_fork_server")
 
 
-@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in (1, 2, 3))])
 def test_planted_causes_are_named(part: int) -> None:
-    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every second one."""
-    cases = corpus()[part::2]
+    """At least 95 % of the planted errors are named right, and none is proved to be another; the test line looks at every fourth one."""
+    cases = corpus()[part::4]
     said = [(case, case.explained()) for case in cases]
     wrong = [
         (case.name, case.rules, case.cause, found["cause"]) for case, found in said if found["proved"] and found["cause"] != case.cause
     ]
     right = sum(found["cause"] == case.cause for case, found in said)
     assert wrong == []
-    assert len(cases) >= 200
+    assert len(cases) >= 100
     assert right >= 0.95 * len(cases)
 
 

@@ -17,7 +17,7 @@ from tests.terminal.pty_harness import answers_signals
 __all__ = ["made"]
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
-STOPS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+STOPS = [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGHUP]
 # So many results are there before the first file is read: answers that are missing, refused or plain text.
 WITHOUT_FILES = 14
 
@@ -90,10 +90,11 @@ def test_interrupted_at_any_time(tmp_path: Path) -> None:
     assert 130 in seen
 
 
-def test_too_late_to_stop(tmp_path: Path) -> None:
+@pytest.mark.parametrize("delays", [(0, 0.004), pytest.param((0, 0.001, 0.003, 0.006, 0.01), marks=pytest.mark.slow)], ids=len)
+def test_too_late_to_stop(delays: tuple[float, ...], tmp_path: Path) -> None:
     """A signal that comes when all is done and saved, while the interpreter takes itself down, does not hide the exit code."""
     submission, gold = make(tmp_path, n=1)
-    for delay in (0, 0.001, 0.003, 0.006, 0.01):
+    for delay in delays:
         with start(command(submission, gold, "--quiet", "--no-save"), tmp_path / "marker") as process:
             while not answers_signals(process):
                 time.sleep(0.002)

@@ -177,7 +177,7 @@ def test_a_query_that_was_stopped_is_asked_again(here: Path) -> None:
     """What was too late on this machine today may be in time tomorrow, gold's query too."""
     endless = "WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r) SELECT max(i) FROM r"
     write(here, (endless, "SELECT 1"), ["SELECT 1", endless])
-    first, second = scored("--limit", "seconds=1"), scored("--limit", "seconds=1")
+    first, second = scored("--limit", "seconds=0.5"), scored("--limit", "seconds=0.5")
     assert [json.loads(line)["status"] for line in first] == ["gold_fault", "timeout"]
     assert not set(first) & set(second)
 

@@ -14,7 +14,7 @@ from tests.terminal.commands import COMMANDS, FLIPPED, Command
 from tests.terminal.pty_harness import C_LOCALE, Shown, piped, run
 
 Way = Callable[[Sequence[object], Path], Shown]
-# How a command can be called; the first is tried on all of them, the others on the main ones, and all on all under `-m slow`.
+# How a command can be called; each is tried on some of them, and all on all under `-m slow`.
 WAYS: dict[str, Way] = {
     "60 columns": lambda command, place: run(command, columns=60, cwd=place),
     "80 columns": lambda command, place: run(command, columns=80, cwd=place),
@@ -40,16 +40,25 @@ def name_of(command: Command) -> str:
 
 
 def is_in_the_line(command: Command, way: str) -> bool:
-    """Whether the test line tries this: all commands at 60 columns, the main ones every way, of widths those that depend on it."""
-    return way == "60 columns" or (command.main and (command.set or "columns" not in way))
+    """Whether the test line tries this: reports that are set at 60 columns, two main commands every way, all others in turn."""
+    if command.set:
+        return way == "60 columns" or command is SET
+    turn = [name for name in WAYS if _is_possible(command, name)][COMMANDS.index(command) % (len(WAYS) - 1)]
+    return way == turn or (command is NOT_SET and "columns" not in way)
 
 
+def _is_possible(command: Command, way: str) -> bool:
+    """Whether a command can be called so: in the C locale the line has no words but ASCII ones, and an id is a word."""
+    return way != "C locale" or FLIPPED not in command.line
+
+
+SET = next(command for command in COMMANDS if command.main and command.set)
+NOT_SET = next(command for command in COMMANDS if command.main and not command.set)
 CALLS = [
     pytest.param(command, way, marks=[] if is_in_the_line(command, way) else [pytest.mark.slow], id=f"{way}-{name_of(command)}")
     for way in WAYS
     for command in COMMANDS
-    # There the command line has no words but ASCII ones, and an id is a word.
-    if way != "C locale" or FLIPPED not in command.line
+    if _is_possible(command, way)
 ]
 
 

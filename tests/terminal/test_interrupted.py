@@ -16,12 +16,12 @@ CTRL_C = b"\x03"
 @pytest.mark.parametrize("keys", [pytest.param(CTRL_C, marks=pytest.mark.slow), CTRL_C * 3], ids=["once", "three times"])
 def test_a_run_with_workers(tmp_path: Path, keys: bytes) -> None:
     """The workers hear Ctrl-C too, and no answer is blamed for it; the run goes on with --resume and ends as any other."""
-    make(tmp_path, n=1200)
+    make(tmp_path, n=400)
     score = [*EVALSUITE, "run", "submission", "--gold", "gold", "--no-cache", "--jobs", "1"]
     shown = run([*score, "--out", "here"], columns=60, cwd=tmp_path, typed=[("scoring", keys)])
     assert shown.code == 130
     said = "".join(shown.lines).removeprefix("^C")
-    assert re.fullmatch(r"(\^C)*interrupted: \d+ of 1200 instances are saved in here; go on with --resume here", said), shown.screen
+    assert re.fullmatch(r"(\^C)*interrupted: \d+ of 400 instances are saved in here; go on with --resume here", said), shown.screen
     assert b"WORKER_DIED" not in (tmp_path / "here" / "results.jsonl").read_bytes()
     resumed = run([*score[:-2], "--resume", "here"], cwd=tmp_path)
     assert (resumed.code, resumed.lines[-1]) == (0, "done: 65.0 % (no gate set)")

@@ -58,7 +58,10 @@ def test_nothing_is_lost(place: Path, env: dict[str, str | None], encoding: str)
     assert "Киев" in (place / "shown.txt").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(("env", "encoding"), ENCODINGS)
+@pytest.mark.parametrize(
+    ("env", "encoding"),
+    [pytest.param(*one.values, marks=[pytest.mark.slow] if at % 3 else [], id=one.id) for at, one in enumerate(ENCODINGS)],
+)
 def test_json_stays_json(place: Path, env: dict[str, str | None], encoding: str) -> None:
     """`--json` prints the same object in every encoding."""
     for words in (["run", "sub", "--gold", "gold", "--no-save"], ["check", "plain", "--result_dir", "sub", "--gold_dir", "gold"]):
@@ -106,7 +109,7 @@ def test_who_chose_an_answer_keeps_it(place: Path) -> None:
         ("--version", None),
         ("scorers", "1"),
         ("run nowhere --gold gold", None),
-        ("run sub --gold gold --no-save --fail-under 0.9", None),
+        pytest.param("run sub --gold gold --no-save --fail-under 0.9", None, marks=pytest.mark.slow),
         ("run sub --gold gold --no-save --fail-under 0.9", "1"),
     ],
 )

@@ -1,5 +1,6 @@
 """The time that counts is what a process had: it runs or sleeps, and does not wait for a CPU that others have."""
 
+import os
 import sys
 import time
 from collections.abc import Iterator
@@ -25,6 +26,10 @@ def busy(n: int) -> Iterator[None]:
         yield
 
 
+# So many that a program has a CPU for a quarter of the time.
+MANY = 4 * (os.cpu_count() or 1)
+
+
 def until_over(watched: Clock, seconds: float) -> Verdict:
     """What a clock says in the end, looked at as often as it asks for."""
     while not (verdict := watched.over(seconds)):
@@ -34,8 +39,8 @@ def until_over(watched: Clock, seconds: float) -> Verdict:
 
 @linux
 def test_a_neighbours_load_costs_nothing() -> None:
-    """Beside twenty busy processes what a program that computes is charged is what it had of a CPU, however long it takes."""
-    with busy(20), started(SPIN) as program:
+    """Beside many busy processes what a program that computes is charged is what it had of a CPU, however long it takes."""
+    with busy(MANY), started(SPIN) as program:
         watched = Clock(lambda: [program.pid])
         before = time.clock_gettime((~program.pid << 3) | 2)
         assert until_over(watched, 0.4)
@@ -47,7 +52,7 @@ def test_a_neighbours_load_costs_nothing() -> None:
 @linux
 def test_a_sleeper_ends_on_time_beside_any_load() -> None:
     """What a program sleeps is its own: none of it is taken for waiting."""
-    with busy(20), started(["sleep", "60"]) as program:
+    with busy(MANY), started(["sleep", "60"]) as program:
         time.sleep(0.2)
         watched = Clock(lambda: [program.pid])
         assert until_over(watched, 0.4) == "late"

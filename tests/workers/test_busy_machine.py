@@ -30,6 +30,7 @@ def load() -> Iterator[None]:
 
 
 @linux
+@pytest.mark.slow
 def test_the_example_beside_a_load(tmp_path: Path) -> None:
     """Every answer of the example ends as it does alone, also with a limit that the wall clock passes while it waits for a CPU."""
     alone = verdicts(EXAMPLE, GOLD)
