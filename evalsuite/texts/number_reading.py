@@ -60,6 +60,12 @@ _BEFORE: Final = re.compile(r"(?P<sign>[-+])?(?P<space>\s?)(?P<currency>[$€£�
 _SIGN_WORD: Final = re.compile(
     r"(?:^|(?P<before>\S)[^\S\n]*)(?<![\w-])(?:minus|negative)[^\S\n]+(?:[$€£¥]|USD\s|EUR\s|GBP\s)?$", re.IGNORECASE
 )
+# What stands behind it is said not to be the number: `not 42`, `more than 42`, `<42`; `<42>` is the number.
+_DENIED: Final = re.compile(
+    r"(?:(?:\bnot|n['\u2019]t|\b(?:more|less|fewer|greater|higher|lower) than)[^\S\n]+"
+    r"|(?:!=|\u2260|<(?!-))\s?)[-+]?(?:[$€£¥]|USD|EUR|GBP)?\s?$",
+    re.IGNORECASE,
+)
 # A dash that touches a number and nothing before it.
 _DASH_SIGN: Final = re.compile(r"(?<![\w)\]%])[\u2012\u2013](?=[$€£¥]?\.?\d)")
 _ACCOUNTING: Final = re.compile(
@@ -126,8 +132,9 @@ def _numbers_of(answer: str, apart: frozenset[str]) -> Iterator[Found]:
         beyond = skipped.end_at(match.start())
         at = beyond or match.end()
         if beyond is None and match["glued"] is None and _is_quantity(match):
-            sign = _sign(text[max(0, match.start() - _LONGEST_WORD) : match.start()])
-            if sign is not None:
+            before = text[max(0, match.start() - _LONGEST_WORD) : match.start()]
+            sign = _sign(before)
+            if sign is not None and not (_DENIED.search(before) and text[match.end() : match.end() + 1] != ">"):
                 yield _number_found(match, sign, context.end_at(match.start()) is not None)
 
 

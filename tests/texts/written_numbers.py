@@ -70,6 +70,23 @@ ANSWERS: dict[Any, tuple[list[str], list[str]]] = {
         ["3.2", "+3.2", "Berlin – 3.2", "(3.2)", "3.2 (not negative)", "non-negative 3.2"],
         ["–3.2", "−3.2", "minus 3.2", "negative 3.2", "MINUS 3.2", "-3.2", "x=–3.2", "minus $3.2", "**–3.2**"],
     ),
+    # Denied.
+    44: (
+        ["44, not 45", "not 45 but 44", "44 (more than 40)", "44 is less than 50", "<44>", "<b>44</b>", "n <- 44", "=> 44", "> 44"],
+        [
+            "not 44",
+            "It is not 44.",
+            "It isn't 44",
+            "isn’t $44",
+            "more than 44",
+            "fewer than 44",
+            "Less than 44",
+            "<44",
+            "< 44",
+            "!= 44",
+            "≠44",
+        ],
+    ),
     # Groups.
     "1234.50": (
         [
