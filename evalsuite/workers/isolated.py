@@ -123,9 +123,11 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     gc.enable()
     look_seldom()
     die_with_parent()
+    # Open until the very end: the parent may kill a worker whose socket is closed, and asks how it ended.
+    sockets = [socket.socket(fileno=one) for one in passed]
     try:
         if os.getppid() == zygote:
-            main(role, *passed)
+            main(role, *sockets)
     except (ClosedError, BrokenPipeError, ConnectionResetError):
         pass
     except BaseException:  # a worker that fails dies: nothing of the zygote's stack is its own
@@ -133,10 +135,8 @@ def _be(role: str, passed: Sequence[int], *, zygote: int) -> None:
     os._exit(0)
 
 
-def main(role: str, control: int, data: int = -1) -> None:
-    """Serve until the parent closes the control socket. The first frame is the pickled set-up, sent by the trusted parent."""
-    parent = socket.socket(fileno=control)
-    other = socket.socket(fileno=data) if data >= 0 else None
+def main(role: str, parent: socket.socket, other: socket.socket | None = None) -> None:
+    """Serve until the parent closes its socket. The first frame is the pickled set-up, sent by the trusted parent."""
     setup = pickle.loads(receive(parent, most=LONGEST_ORDER) or b"")
     if role in ("judge", "fused", "calls"):
         from evalsuite.scorers import SCORERS

@@ -55,13 +55,16 @@ class Worker:
 
     @property
     def alive(self) -> bool:
-        """Whether its end of the control socket is open: no worker closes that before it ends."""
+        """Whether its end of the control socket is open, whatever it sent before: no worker closes that before it ends."""
         if self.status is not None:
             return False
         poll = select.poll()
         poll.register(self.control, select.POLLIN)
         try:
-            return not poll.poll(0) or self.control.recv(1, socket.MSG_PEEK) != b""
+            ready = dict(poll.poll(0))
+            if any(events & (select.POLLHUP | select.POLLERR) for events in ready.values()):
+                return False
+            return not ready or self.control.recv(1, socket.MSG_PEEK) != b""
         except OSError:
             return False
 

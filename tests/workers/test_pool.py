@@ -9,7 +9,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
@@ -80,16 +80,16 @@ class RiggedLane(Lane):
         return task
 
 
-def tables(folder: Path, n: int, *, answer: str = "t.csv") -> tuple[Path, Path]:
+def tables(folder: Path, n: int, *, answer: str = "t.csv", func: str = "table_match", n_rows: int = 20) -> tuple[Path, Path]:
     """(submission, gold) of n equal tables, all handed in right; `answer` is the path that the metadata names."""
     gold, submission = folder / "gold", folder / "submission"
     spec, metadata = [], []
     for name in (f"t{at}" for at in range(n)):
         for side in (gold, submission):
             (side / name).mkdir(parents=True)
-            (side / name / "t.csv").write_text("id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(20)))
+            (side / name / "t.csv").write_text("id,v\n" + "".join(f"{row},{row * 1.5}\n" for row in range(n_rows)))
         scorer = {"gold": "t.csv"} if answer.endswith(".csv") else {"gold": "t.duckdb", "condition_tabs": ["t"]}
-        func = "table_match" if answer.endswith(".csv") else "duckdb_match"
+        func = func if answer.endswith(".csv") else "duckdb_match"
         spec.append({"instance_id": name, "evaluation": {"func": func, "parameters": scorer}})
         metadata.append({"instance_id": name, "answer_type": "file", "answer_or_path": answer})
     (gold / "pool_eval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in spec))
@@ -206,6 +206,133 @@ def test_who_is_killed_alone_too_is_unscored(role: str, tmp_path: Path) -> None:
     assert "the system killed the worker" in lost.reason
     assert lacks_setup(lost)
     assert len(results) == 8
+
+
+# Says its official verdict, then waits while `WAIT` exists. What it says in the end is longer than what a socket takes at once.
+PATIENT = """
+import time
+from pathlib import Path
+
+from evalsuite.registry import scorer, tell_official
+from evalsuite.types import Score, Table
+
+
+@scorer(reads="table", gold_files=str)
+def patient(prediction: Table, *, gold: Table) -> Score:
+    score = Score(official=float(prediction == gold), strict=float(prediction == gold), details={"long": "x" * 1_500_000})
+    tell_official(score)
+    while Path(WAIT).exists():
+        time.sleep(0.01)
+    return score
+"""
+PHASES = ("starting", "idle", "reading", "ahead", "strict", "result", "between", "reading")
+
+
+class DoomedLane(Lane):
+    """A lane of a run in which one process is killed in each of `phases`, in their order; `doom` kills it."""
+
+    phases: list[str]
+    doom: Callable[[Lane], None]
+
+    def _meet(self, phase: str) -> None:
+        if self.phases[:1] == [phase]:
+            with suppress(ProcessLookupError, FileNotFoundError):
+                self.doom(self)
+
+    def await_ready(self) -> None:
+        """Before the workers stand ready."""
+        self._meet("starting")
+        Lane.await_ready(self)
+
+    def take(self, tasks: Sequence[Task], order: str) -> None:
+        """Before the first task; before it is read; when the reader is ahead of the judge with more than their socket has room for."""
+        self._meet("idle")
+        reader, phase = self.workers["reader"], self.phases[0] if self.phases and len(tasks) > 3 else ""
+        stopped = {"reading": reader, "ahead": self.judge}.get(phase)
+        if stopped is not None:
+            os.kill(stopped.pid, signal.SIGSTOP)
+        Lane.take(self, tasks, order)
+        while phase == "ahead" and reader.alive and len(_peeked(reader)) < 3:
+            pass
+        if stopped is not None:
+            self._meet(phase)
+            with suppress(ProcessLookupError):
+                os.kill(stopped.pid, signal.SIGCONT)
+
+    def hear(self) -> list[Result]:
+        """When the official verdict is known, and when half a result was sent."""
+        results = Lane.hear(self)
+        if self.n_official:
+            self._meet("strict")
+        if self._frames._rest:
+            self._meet("result")
+        return results
+
+    def let_go(self) -> Task:
+        """When the next task is under way."""
+        task = Lane.let_go(self)
+        self._meet("between")
+        return task
+
+
+def _peeked(worker: Worker) -> bytes:
+    """What a worker has said that the parent did not take yet."""
+    with suppress(OSError):
+        return worker.control.recv(99, socket.MSG_PEEK)
+    return b""
+
+
+def _victim(lane: Lane, name: str) -> int:
+    """The process id of a worker, of the fork server, or of the process outside its namespace that waits for it. Raises OSError."""
+    if name in lane.workers:
+        return lane.workers[name].pid
+    outer = lane.judge.zygote._process.pid
+    inner = Path(f"/proc/{outer}/task/{outer}/children").read_text().split()
+    if not inner:
+        raise ProcessLookupError("it is dead already")
+    return int(inner[0]) if name == "fork server" else outer
+
+
+@pytest.fixture(scope="module")
+def wait(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file for which the scorer `patient` waits."""
+    plugin = tmp_path_factory.mktemp("plugin") / "patient.py"
+    plugin.write_text(PATIENT.replace("WAIT", repr(str(plugin.with_name("wait")))))
+    SCORERS.load_file(plugin)
+    return plugin.with_name("wait")
+
+
+KILLED = [(name, signal.SIGKILL) for name in ("reader", "judge", "fork server", "its parent")]
+
+
+@pytest.mark.parametrize(("name", "stop"), [*KILLED, ("reader", signal.SIGHUP), ("fork server", signal.SIGTERM)])
+@linux
+def test_each_process_dies_in_each_phase(
+    name: str, stop: signal.Signals, wait: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is ended from outside, once in each phase of its work: every answer has its right score in the end."""
+    # A batch of answers of which each fills half a socket.
+    monkeypatch.setattr("evalsuite.workers.pool._MOST_BYTES", 1 << 24)
+    submission, gold = tables(tmp_path, 60, func="patient", n_rows=8000)
+    phases = list(PHASES)
+
+    def doom(lane: Lane) -> None:
+        os.kill(_victim(lane, name), stop)
+        phases.pop(0)
+        if phases[:1] == ["strict"]:
+            wait.touch()
+        else:
+            wait.unlink(missing_ok=True)
+
+    def open_one(setup: Setup, zygote: Zygote) -> Lane:
+        lane = DoomedLane(workers=open_lane(setup, zygote).workers)
+        lane.phases, lane.doom = phases, doom
+        return lane
+
+    pool = Pool(jobs=2, isolation="process", gold_inodes=gold_inodes(gold), open_one=open_one)
+    results = list(pool.results(tasks_of(submission, gold)))
+    assert phases == []
+    assert [(result.status, result.score, result.strict) for result in results] == [("scored", 1, 1)] * 60
 
 
 @pytest.mark.parametrize("n_kills", [10, pytest.param(300, marks=pytest.mark.slow)])
