@@ -25,6 +25,7 @@ from typing import Final, Literal, NamedTuple
 from evalsuite.errors import OutputError
 from evalsuite.walls.clock import Clock, descendants
 from evalsuite.walls.landlock import PACKAGE, landlock_version
+from evalsuite.walls.namespaces import was_killed
 from evalsuite.walls.scratch import ScratchFolder
 from evalsuite.walls.seccomp import can_filter
 
@@ -32,6 +33,9 @@ CHUNK: Final = 4096
 READY: Final = b"!"
 # How long the walls may take to build, on a machine with much else to do.
 START_SECONDS: Final = 30.0
+# The exit code of the first process where the system killed the one below it, and how long that one may take to end then.
+EXIT_KILLED: Final = 77
+_END_SECONDS: Final = 5.0
 # Lengths of program and test.
 _HEADER: Final = struct.Struct("=II")
 # Interpreter flags: no environment, no user folder, no site packages.
@@ -43,7 +47,7 @@ class Ended(NamedTuple):
     it come to its end; the seconds that its processes had, their start included.
     """
 
-    how: Literal["passed", "failed", "timeout", "unknown", "unrun"]
+    how: Literal["passed", "failed", "timeout", "unknown", "unrun", "killed"]
     why: str = ""
     seconds: float = 0.0
 
@@ -56,14 +60,16 @@ def run_program(program: str, test: str, *, timeout_seconds: float, memory_mib: 
     """
     for _ in range(2):
         ended = _run_once(program, test, timeout_seconds=timeout_seconds, memory_mib=memory_mib, jailed=jailed)
-        if ended is not None:
+        if ended is not None and ended.how != "killed":
             return ended
-    # Whatever kills the test's process again and again, it is not for want of a second try.
+    # Without a jail a program can end each of its processes itself.
+    if ended is not None and jailed:
+        return Ended("unrun", "the system killed it twice, which no limit of the run does: is there too little memory?", ended.seconds)
     return Ended("failed")
 
 
 def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: int, jailed: bool) -> Ended | None:
-    """How it ended; None where the test's process was gone before it could say anything, as when the system kills it."""
+    """How it ended: `killed` where the system killed one of its processes; None where the test's was gone before it could say anything."""
     source, behind = program.encode("utf-8", "surrogatepass"), test.encode("utf-8", "surrogatepass")
     message = _HEADER.pack(len(source), len(behind)) + source + behind
     with contextlib.nullcontext(os.sep) if jailed else _own_folder() as folder:
@@ -77,7 +83,12 @@ def _run_once(program: str, test: str, *, timeout_seconds: float, memory_mib: in
             start_new_session=True,
         )
         try:
-            return _told(process, message, timeout_seconds)
+            ended = _told(process, message, timeout_seconds)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                # What waits for the test's process ends with it.
+                if ended is None and (process.wait(_END_SECONDS) == EXIT_KILLED or was_killed(process.returncode)):
+                    return Ended("killed")
+            return ended
         finally:
             _end(process)
 
@@ -142,6 +153,8 @@ def _told(process: subprocess.Popen[bytes], message: bytes, timeout_seconds: flo
 
 def _verdict(line: bytes) -> Ended:
     how, _, why = line.decode("utf-8", "replace").strip().partition(" ")
+    if how == "killed":
+        return Ended("killed")
     return Ended("passed") if how == "passed" else Ended("unknown", why) if how == "unknown" else Ended("failed", why)
 
 

@@ -12,19 +12,24 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, NoReturn
 
 from evalsuite.walls.jailed_program import clear_traces, prepare
 from evalsuite.walls.jailed_test import judge
 from evalsuite.walls.landlock import parts_without, restrict_files
-from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities
+from evalsuite.walls.namespaces import IPC, MOUNTS, NETWORK, PRIVATE, PROCESSES, USERS, die_with_parent, drop_capabilities, was_killed
 from evalsuite.walls.program_channel import Channel
 from evalsuite.walls.seccomp import restrict_calls
 
 # Lengths of program and test.
 HEADER: Final = struct.Struct("=II")
 READY: Final = b"!"
+# The verdict, and the exit code, where the system killed a process of the jail.
+KILLED, EXIT_KILLED = b"killed", 77
+# How near to the limit of CPU time SIGKILL may mean that.
+_CPU_MARGIN_SECONDS: Final = 0.5
 _NO_SUID, _NO_DEVICES, _NO_PROGRAMS = 1 << 1, 1 << 2, 1 << 3
 # Where the folder that both sides can write is mounted: the first that hides nothing of the interpreter.
 _OWN_FOLDERS: Final = ("/tmp", "/var/tmp", "/mnt")
@@ -39,6 +44,7 @@ class Limits:
 
     def __init__(self, memory_mib: int, seconds: float, installed: Sequence[str]) -> None:
         self.memory_mib, self.seconds, self.installed = memory_mib, seconds, list(installed)
+        self.cpu_seconds = int(seconds) + 1
 
     def set(self, more_mib: int = 0) -> None:
         """Set them round this process; its own start is not counted against the program."""
@@ -47,8 +53,7 @@ class Limits:
         except ImportError:
             return
         most = (self.memory_mib + more_mib << 20) + _address_space()
-        cpu = int(self.seconds) + 1
-        for name, value in {"AS": most, "CPU": cpu, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256, "NPROC": 256}.items():
+        for name, value in {"AS": most, "CPU": self.cpu_seconds, "FSIZE": 1 << 20, "CORE": 0, "NOFILE": 256, "NPROC": 256}.items():
             kind = getattr(resource, f"RLIMIT_{name}", None)
             if kind is None or (name in ("AS", "NPROC") and sys.platform == "darwin"):
                 continue
@@ -74,12 +79,11 @@ def begin(memory_mib: int, seconds: float, installed: Sequence[str], *, jailed: 
     for name, text in (("setgroups", "deny"), ("uid_map", f"65534 {uid} 1"), ("gid_map", f"65534 {gid} 1")):
         with open(f"/proc/self/{name}", "w") as file:  # noqa: PTH123 - one line of the kernel's
             file.write(text)
-    _in_child(lambda: _divide(limits, _Walls(libc, limits)))
-    os._exit(0)
+    os._exit(EXIT_KILLED if _in_child(limits, lambda: _divide(limits, _Walls(libc, limits))) else 0)
 
 
-def _in_child(run: Callable[[], Any]) -> None:
-    """Run something in a child process and wait until that is gone."""
+def _in_child(limits: Limits, run: Callable[[], Any]) -> bool:
+    """Run something in a child process and wait until that is gone; whether the system killed it."""
     child = os.fork()
     if child == 0:
         try:
@@ -90,7 +94,19 @@ def _in_child(run: Callable[[], Any]) -> None:
     for descriptor in (0, 1):
         os.close(descriptor)
     os.closerange(3, 1 << 16)
-    os.waitpid(child, 0)
+    return _was_killed(child, limits)
+
+
+def _was_killed(child: int, limits: Limits, *, by_code: bool = False) -> bool:
+    """Whether a child, when it has ended, was killed by the system, and not for the CPU time that it had; `by_code`: as its exit code says.
+
+    A side of a jail is process 1 of its namespace, which no signal from inside kills.
+    """
+    _, status, used = os.wait4(child, 0)
+    if os.WIFEXITED(status):
+        return by_code and os.WEXITSTATUS(status) == EXIT_KILLED
+    is_late = used.ru_utime + used.ru_stime > limits.cpu_seconds - _CPU_MARGIN_SECONDS
+    return was_killed(-os.WTERMSIG(status)) and not is_late
 
 
 class _Walls:
@@ -126,29 +142,32 @@ def _divide(limits: Limits, walls: _Walls | None) -> NoReturn:
     """Become the test's process, with the program's below it."""
     read: Callable[[int], bytes]
     write: Callable[[Any], int]
+    program = -1
     try:
         if hasattr(os, "fork"):
             ours, theirs = socket.socketpair()
-            _fork_program(limits, walls, theirs, ours)
+            program = _fork_program(limits, walls, theirs, ours)
             read, write = ours.recv, ours.send
         else:
             read, write = _spawn_program(limits)
-        _be_test(limits, walls, read, write)
+        _be_test(limits, walls, read, write, program)
     finally:
         os._exit(1)
 
 
-def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, ours: socket.socket) -> None:
-    if os.fork():
+def _fork_program(limits: Limits, walls: _Walls | None, theirs: socket.socket, ours: socket.socket) -> int:
+    """The process id of a child that is, or waits for, the program's process."""
+    if child := os.fork():
         theirs.close()
-        return
+        return child
     try:
         die_with_parent()
         ours.close()
         if walls is None:
             be_program(limits, None, theirs.recv, theirs.send)
         walls.divide_processes()
-        _in_child(lambda: be_program(limits, walls, theirs.recv, theirs.send))
+        if _in_child(limits, lambda: be_program(limits, walls, theirs.recv, theirs.send)):
+            os._exit(EXIT_KILLED)
     finally:
         os._exit(1)
 
@@ -192,7 +211,7 @@ def be_program(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes
         os._exit(1)
 
 
-def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int]) -> NoReturn:
+def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes], write: Callable[[Any], int], program: int) -> NoReturn:
     source, tell = os.dup(0), os.dup(1)
     _leave_standard_streams()
     prepare()
@@ -200,11 +219,34 @@ def _be_test(limits: Limits, walls: _Walls | None, read: Callable[[int], bytes],
     _see_installed(limits)
     if walls is not None:
         walls.enter()
+        read, write = (_watched(use, program, limits, tell) for use in (read, write))
     os.write(tell, READY)
     sizes = HEADER.unpack(_take(source, HEADER.size))
-    program, test = (_take(source, size).decode("utf-8", "surrogatepass") for size in sizes)
-    judge(read, write, lambda verdict: os.write(tell, verdict[:4000] + b"\n"), program, test)
+    source_code, test = (_take(source, size).decode("utf-8", "surrogatepass") for size in sizes)
+    judge(read, write, lambda verdict: os.write(tell, verdict[:4000] + b"\n"), source_code, test)
     os._exit(0)
+
+
+def _watched(use: Callable[[Any], Any], program: int, limits: Limits, tell: int) -> Callable[[Any], Any]:
+    """One direction of the channel; where it ends because the system killed the program's process, that is the verdict."""
+
+    def end() -> None:
+        with suppress(ChildProcessError):
+            if _was_killed(program, limits, by_code=True):
+                os.write(tell, KILLED + b"\n")
+                os._exit(0)
+
+    def watched(what: Any) -> Any:
+        try:
+            done = use(what)
+        except (BrokenPipeError, ConnectionResetError):
+            end()
+            raise
+        if not done:
+            end()
+        return done
+
+    return watched
 
 
 def _leave_standard_streams() -> None:

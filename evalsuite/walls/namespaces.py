@@ -20,6 +20,9 @@ _PR_SET_CHILD_SUBREAPER: Final = 36
 # The same number on every architecture since Linux 5.12; everything below a folder; read-only and without set-uid.
 _MOUNT_SETATTR, _HERE, _RECURSIVE, _READ_ONLY = 442, -100, 0x8000, 1 | 2
 _CAPABILITIES_3: Final = 0x20080522
+_FROM_OUTSIDE: Final = frozenset(
+    signal.Signals[name] for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU") if hasattr(signal, name)
+)
 _READ_ALL, _SET_GROUPS, _SET_USERS = 1 << 2, 1 << 6, 1 << 7
 
 
@@ -27,6 +30,14 @@ def die_with_parent() -> None:
     """Have the kernel kill this process when its parent dies, where it can (Linux): a killed run leaves no worker behind."""
     if sys.platform.startswith("linux"):
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
+def was_killed(status: int) -> bool:
+    """Whether a process that ended by itself, with this status, was ended by the system or by somebody, and by no limit of a run.
+
+    None of those sends these signals: memory, files and time of a worker end as errors in it, or by the hand of the parent.
+    """
+    return -status in _FROM_OUTSIDE
 
 
 def adopt_orphans() -> None:
@@ -139,6 +150,9 @@ def _enter_as_superuser(libc: ctypes.CDLL, kinds: int) -> bool:
         os.write(tell, b"!")
     os.close(tell)
     _, status = os.waitpid(outside, 0)
+    if entered and was_killed(os.waitstatus_to_exitcode(status)):
+        # Without its users this process would read no file, and blame the answer for it.
+        raise OSError("the process that writes down the users of a namespace was killed")
     return entered and status == 0
 
 

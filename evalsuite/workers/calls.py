@@ -14,10 +14,11 @@ from typing import IO, Any, Self
 from evalsuite.errors import FAULTS, EvalsuiteError, FaultError, SubmissionError, UsageError, out_of_time
 from evalsuite.walls.landlock import library_paths, parts_without
 from evalsuite.walls.machine import check_limits
+from evalsuite.walls.namespaces import was_killed
 from evalsuite.walls.worker_walls import can_fork
 from evalsuite.workers.budget import answer_seconds
 from evalsuite.workers.called import ITEM, named
-from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed, was_killed
+from evalsuite.workers.start import Worker, Zygote, cannot_start, undisturbed
 from evalsuite.workers.timed_stream import KilledError, TimedStream
 from evalsuite.workers.wire import COPY, LONGEST_RESULT, ClosedError, receive, send
 

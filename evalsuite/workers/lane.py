@@ -23,9 +23,10 @@ from evalsuite.store.run_files import reported_result
 from evalsuite.types import Result, Task
 from evalsuite.walls.clock import Clock
 from evalsuite.walls.landlock import library_paths, parts_without
+from evalsuite.walls.namespaces import was_killed
 from evalsuite.workers.packing import pack_tasks
 from evalsuite.workers.requests import opens_files, read_request
-from evalsuite.workers.start import Worker, Zygote, cannot_start, was_killed
+from evalsuite.workers.start import Worker, Zygote, cannot_start
 from evalsuite.workers.wire import COPY, FULL, LONGEST_RESULT, OFFICIAL, ClosedError, Frames, receive, send
 
 _STARTUP_SECONDS = 60

@@ -105,18 +105,30 @@ class Pool:
 
         In no lane: behind a worker's walls no jail can be built, and a worker without walls would be one more process and no wall more.
         What this process itself makes of such an answer is one `json.loads` of a text of at most `answer_bytes`, and bytes for a pipe.
-        There is one thread more than jobs, because much of a short program's time is the start of its interpreter.
+        There is one thread more than jobs, because much of a short program's time is the start of its interpreter. An answer that this
+        machine did not let come to its end is tried once more when the others are done, alone.
         """
         if not tasks:
             return
         from concurrent.futures import ThreadPoolExecutor, as_completed
 
-        threads = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails")
+        from evalsuite.workers.stages import score_task
+
+        threads, again = ThreadPoolExecutor(self.jobs + 1, thread_name_prefix="jails"), list[tuple[Task, Result]]()
         try:
-            yield from (done.result() for done in as_completed([threads.submit(self._score_here, task, budget) for task in tasks]))
+            under_way = {threads.submit(self._score_here, task, budget): task for task in tasks}
+            for done in as_completed(under_way):
+                result = done.result()
+                # An answer's own LIMIT is a 0; this one is the machine's.
+                if result.status == "unscored" and result.fault == "LIMIT":
+                    again.append((under_way[done], result))
+                else:
+                    yield result
         finally:
             # Whoever stops taking results waits for the jails that stand, and for no other.
             threads.shutdown(wait=True, cancel_futures=True)
+        for task, result in again:
+            yield score_task(task, self.gold_inodes, self._order) if budget.seconds else result
 
     def _without_forks(self, tasks: Sequence[Task], budget: Budget) -> Iterator[Result]:
         """The results on a system without forks: of interpreters that are started for it, or of this process, without walls and clocks."""

@@ -22,10 +22,11 @@ from evalsuite.scorers import SCORERS
 from evalsuite.store.run_files import reported_result
 from evalsuite.types import Fault, Result, Task
 from evalsuite.walls.clock import Alarm, Clock, Verdict
+from evalsuite.walls.namespaces import was_killed
 from evalsuite.workers.budget import Budget, answer_seconds, killed, size_of
 from evalsuite.workers.combine import faulty, out_of_budget, unjudged
 from evalsuite.workers.requests import JUDGE, JUDGE_OFFICIAL
-from evalsuite.workers.start import cannot_start, import_path, now, was_killed, worker_environment
+from evalsuite.workers.start import cannot_start, import_path, now, worker_environment
 from evalsuite.workers.wire import LONGEST_ORDER, LONGEST_RESULT, OFFICIAL, ClosedError, receive, send
 
 # So long a worker may take to end that has closed its pipe.

@@ -36,9 +36,6 @@ _CODE = "import gc, sys; gc.disable(); sys.path[:] = {path!r}; from evalsuite.wo
 # What a reader may need to find its libraries; nothing else of the user's environment reaches a worker.
 _ENVIRONMENT = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "TZ": "UTC", "PATH": "/usr/bin:/bin"}
 _KEPT = ("LD_LIBRARY_PATH", "SYSTEMROOT")
-_FROM_OUTSIDE = frozenset(
-    signal.Signals[name] for name in ("SIGKILL", "SIGTERM", "SIGHUP", "SIGINT", "SIGQUIT", "SIGXCPU") if hasattr(signal, name)
-)
 # So long it may take to end its workers before it is killed itself.
 _END_SECONDS = 5.0
 
@@ -211,14 +208,6 @@ def worker_environment() -> dict[str, str]:
 def _is_hostile(entry: Path, submission: Path) -> bool:
     """Whether an import path leads into the submission; an environment that somebody keeps there is the user's own."""
     return entry.is_relative_to(submission) and not entry.is_relative_to(sys.prefix) and entry != PACKAGE.parent
-
-
-def was_killed(status: int) -> bool:
-    """Whether a process that ended by itself, with this status, was ended by the system or by somebody, and by no limit of a run.
-
-    None of those sends these signals: memory, files and time of a worker end as errors in it, or by the hand of the parent.
-    """
-    return -status in _FROM_OUTSIDE
 
 
 def cannot_start() -> EvalsuiteError:

@@ -6,8 +6,9 @@ from typing import Any
 
 from evalsuite.errors import FaultError, out_of_time
 from evalsuite.types import Fault
+from evalsuite.walls.namespaces import was_killed
 from evalsuite.workers.sent_forms import decode_forms
-from evalsuite.workers.start import Worker, was_killed
+from evalsuite.workers.start import Worker
 from evalsuite.workers.timed_stream import KilledError, TimedStream
 from evalsuite.workers.wire import END, LONGEST_RESULT, SAID, ClosedError, receive, send
 

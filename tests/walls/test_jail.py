@@ -1,8 +1,12 @@
 """The jail of programs from inside: what a program may do and what it may not."""
 
 import os
+import signal
 import sys
 import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -106,12 +110,50 @@ def test_no_native_code_but_what_is_installed() -> None:
     assert ended("", NATIVE) == "passed"
 
 
+@pytest.mark.parametrize("always", [False, True], ids=["once", "always"])
+@pytest.mark.parametrize("level", range(4), ids=["outside", "the test's", "between", "the program's"])
+def test_a_jail_that_the_system_kills_is_no_verdict(level: int, always: bool) -> None:
+    """Each of the four processes, one inside the other: a right program passes when it is tried again, or has no verdict."""
+    killed: list[int] = []
+    with ThreadPoolExecutor(1) as thread:
+        done = thread.submit(run_program, "import time\ntime.sleep(1)\nx = 1", "assert x == 1", timeout_seconds=60.0, memory_mib=512)
+        while not done.done():
+            below = [os.getpid()]
+            while len(below) < 6 and (inside := [place for place in _children(below[-1]) if b"jail_start" in _words(place)]):
+                below.append(int(inside[0].name))
+            if len(below) == 5 and below[1] not in killed and (always or not killed):
+                with suppress(ProcessLookupError):
+                    os.kill(below[1 + level], signal.SIGKILL)
+                    killed.append(below[1])
+            time.sleep(0.01)
+    assert done.result().how == ("unrun" if always else "passed")
+    assert len(killed) == 1 + always
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "x = [0] * 10**9",
+        "import threading, hashlib\nb = b'x' * 10**7\ndef f():\n    while 1: hashlib.sha256(b)\n"
+        "for _ in range(6): threading.Thread(target=f, daemon=True).start()\nf()",
+        "def f(n): return f(n + 1)\nf(0)",
+        "exec('(' * 90000)",
+        "import sys\nsys.setrecursionlimit(10**9)\ndef f(n): return f(n + 1)\nf(0)",
+        "import os\nos.kill(os.getpid(), 9)\nos._exit(77)",
+        "import os\nos._exit(77)",
+        "import os\nos.closerange(0, 99)",
+    ],
+)
+def test_what_a_program_does_to_itself_is_its_failure(program: str) -> None:
+    """Memory, CPU time, depth and every way to end itself: a verdict, so that no program leaves the mean by it."""
+    assert ended(program, "assert True", seconds=2.0) in ("failed", "timeout")
+
+
 def test_nothing_outlives_a_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is killed at its limit is gone, with its threads; the folder for temporary files holds nothing new."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert ended("while True: pass", "", seconds=1.0) == "timeout"
-    children = [place for place in Path("/proc").iterdir() if place.name.isdigit() and _parent(place) == os.getpid()]
-    assert [place for place in children if b"jail_start" in _words(place)] == []
+    assert [place for place in _children(os.getpid()) if b"jail_start" in _words(place)] == []
     assert list(tmp_path.iterdir()) == []
 
 
@@ -121,6 +163,10 @@ def test_all_programs_of_an_answer_share_its_seconds() -> None:
     with allowing_programs(False, seconds=1.0):
         found = metric.detailed_evaluate(["while True: pass"] * 40, "assert True")
     assert (found.value, found.details["c"], found.details["n"]) == (0, 0, 40)
+
+
+def _children(process: int) -> list[Path]:
+    return [place for place in Path("/proc").iterdir() if place.name.isdigit() and _parent(place) == process]
 
 
 def _parent(place: Path) -> int:
