@@ -193,7 +193,8 @@ def _take_over(connection: "DuckDBPyConnection", database: str, root: Path, stam
     for at in range(0, len(runs), _AT_ONCE):
         names = runs[at : at + _AT_ONCE]
         entries = [entry for run in names if (entry := read_run(root / run)) is not None]
-        there = _insert_results(connection, database, entries) if entries else frozenset()
+        read = _insert_results(connection, database, entries) if entries else frozenset()
+        there = _without_cut(connection, database, [entry for entry in entries if entry.name in read])
         rows = [_run_row(entry) for entry in entries if entry.name in there]
         if rows:
             connection.executemany(f"INSERT INTO {database}.runs VALUES ({', '.join('?' * len(_TABLES['runs']))})", rows)
@@ -218,11 +219,11 @@ def _insert_rows(connection: "DuckDBPyConnection", table: str, run: str, results
             r.fault,
             json.dumps(r.details),
             r.seconds,
-            r.details.get("raw"),
+            raw if isinstance(raw := r.details.get("raw"), int | float) else None,
         ]
         for r in results
     ]
-    lists = [list(column) for column in zip(*rows, strict=True)]
+    lists = [[_storable(cell) for cell in column] for column in zip(*rows, strict=True)]
     if lists:
         kinds = _TABLES["results"].values()
         connection.execute(f"INSERT INTO {table} SELECT {', '.join(f'unnest(?::{kind}[])' for kind in kinds)}", lists)
@@ -248,16 +249,28 @@ def _insert_results(connection: "DuckDBPyConnection", database: str, entries: Se
         try:
             # Python's own reader is more lenient (NaN), and says whether it is the run that is at fault.
             _insert_rows(connection, f"{database}.results", entries[0].name, entries[0].results())
-        except (OutputError, OSError):
+        except (OutputError, OSError, duckdb.Error):
             return set()
         return {entries[0].name}
 
 
+def _without_cut(connection: "DuckDBPyConnection", database: str, entries: Sequence[RunEntry]) -> Collection[str]:
+    """The names of runs that have as many results as they say; the results of the others are taken out again."""
+    counted = f"SELECT run, count(*) FROM {database}.results WHERE run IN (SELECT unnest(?)) GROUP BY run"
+    found = dict(connection.execute(counted, [[entry.name for entry in entries]]).fetchall())
+    said = {entry.name: entry.run.get("summary", {}).get("n_gold") for entry in entries}
+    cut = [name for name, n in said.items() if n is not None and n != found.get(name, 0)]
+    connection.execute(f"DELETE FROM {database}.results WHERE run IN (SELECT unnest(?))", [cut])
+    return said.keys() - set(cut)
+
+
 def _add_fields(connection: "DuckDBPyConnection", database: str, runs: Sequence[str]) -> None:
+    numbers = [f"TRY_CAST(field.value->>'{name}' AS DOUBLE)" for name in ("precision", "recall", "f1")]
     connection.execute(
-        f"INSERT INTO {database}.fields SELECT run, instance_id, field.value->>'path', (field.value->>'precision')::DOUBLE, "
-        f"(field.value->>'recall')::DOUBLE, (field.value->>'f1')::DOUBLE FROM {database}.results, "
-        "json_each(details, '$.fields') AS field WHERE details LIKE '%\"fields\"%' AND run IN (SELECT unnest(?))",
+        f"INSERT INTO {database}.fields SELECT run, instance_id, field.value->>'path', {', '.join(numbers)} "
+        f"FROM {database}.results, "
+        "json_each(CASE WHEN json_valid(details) THEN details END, '$.fields') AS field "
+        "WHERE details LIKE '%\"fields\"%' AND run IN (SELECT unnest(?))",
         [list(runs)],
     )
 

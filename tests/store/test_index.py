@@ -124,6 +124,23 @@ def test_a_line_that_only_python_reads(runs: Path) -> None:
     assert query(ALL, runs)[1] == as_it_is(runs)
 
 
+def test_results_cut_at_a_line_end_are_damage(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Every line of such a file is whole, and the run says that there are more."""
+    place = runs / "r2/results.jsonl"
+    place.write_text(place.read_text(encoding="utf-8").splitlines(keepends=True)[0], encoding="utf-8")
+    assert main(["sql", ALL, "--runs", str(runs)]) == 0
+    told = capsys.readouterr()
+    assert "note: r2: no run that can be read" in told.err
+    assert {line.split("\t")[0] for line in told.out.splitlines()[1:]} == {"r1", "r3"}
+
+
+def test_half_of_a_pair_in_a_result_is_shown_as_its_escape(runs: Path) -> None:
+    """A line that names half of a surrogate pair, which no database takes, ends no question."""
+    place = runs / "r2/results.jsonl"
+    place.write_text(place.read_text(encoding="utf-8").replace('"scorer": "string_match"', '"scorer": "\\ud800"', 1), encoding="utf-8")
+    assert ("r2", "\\ud800") in query("SELECT run, scorer FROM results", runs)[1]
+
+
 def test_a_damaged_line_has_a_place(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A command that needs the results names file and line of what no run wrote."""
     place = runs / "r2/results.jsonl"
