@@ -1,6 +1,7 @@
 """Kills: SIGKILL at random moments of a run and of its workers, then resume; nothing is lost, nothing scored twice, nothing left behind.
 
-20 kills in the test line; 200 with `EVALSUITE_KILLS=200 pytest -m slow tests/run/test_resume.py`.
+20 kills with `pytest -m slow`, 200 with EVALSUITE_KILLS=200. In the test line each kind of process ends in each phase of
+its work: `test_each_process_dies_in_each_phase` in `tests/workers/test_pool.py`, and for programs `tests/walls/test_jail.py`.
 """
 
 import json
@@ -22,8 +23,7 @@ from tests.run.made import N_INSTANCES, command, make, start, without_seconds, w
 
 KILLS = int(os.environ.get("EVALSUITE_KILLS", "20"))
 KILLS_PER_CHAIN = 4
-MARKS = [pytest.mark.slow] if KILLS > 20 else []
-CHAINS = [pytest.param(seed, marks=MARKS) for seed in range(-(-KILLS // KILLS_PER_CHAIN))]
+CHAINS = range(-(-KILLS // KILLS_PER_CHAIN))
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for workers in /proc")
 

@@ -2,16 +2,14 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evalsuite.store.run_files import result_of, whole_line
-from evalsuite.types import GoldInstance, Result, Task
-from evalsuite.workers import wire
+from evalsuite.store.run_files import reported_result, result_of, whole_line
+from evalsuite.types import Result
 
 # With half of a surrogate pair, as a path in JSON may hold it.
 texts = st.text(st.characters(codec="utf-8") | st.just("\ud800"))
@@ -66,8 +64,7 @@ CRAFTED = ["[" * 100_000, '{"a":' * 100_000, "[1]", "3", "null", '{"a": 1', '{"a
 @pytest.mark.parametrize("details", CRAFTED, ids=[text[:12] for text in CRAFTED])
 def test_what_no_worker_says(details: str) -> None:
     """A worker that says it has said nothing that can be meant; so with bytes that are no text, and the name of another instance."""
-    task = Task(instance=GoldInstance(instance_id="a", checks=()), answer=None, gold_folder=Path(), submission_folder=Path())
-    assert wire.result_of(line("{}").encode(), task) == result_of(line("{}"))
-    assert wire.result_of(line(details).encode(), task) is None
-    assert wire.result_of(line('{"a": "?"}').encode().replace(b"?", b"\xff"), task) is None
-    assert wire.result_of(line("{}").encode(), replace(task, instance=GoldInstance(instance_id="b", checks=()))) is None
+    assert reported_result(line("{}").encode(), "a") == result_of(line("{}"))
+    assert reported_result(line(details).encode(), "a") is None
+    assert reported_result(line('{"a": "?"}').encode().replace(b"?", b"\xff"), "a") is None
+    assert reported_result(line("{}").encode(), "b") is None
