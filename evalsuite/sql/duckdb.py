@@ -265,7 +265,7 @@ def _fault_of(error: Exception, sql: str) -> FaultError:
         (duckdb.ParserException, "syntax"),
         (duckdb.SyntaxException, "syntax"),
         (duckdb.CatalogException, "name"),
-        (duckdb.BinderException, "name"),
+        (duckdb.BinderException, "name" if text.startswith("Binder Error: Referenced ") else "form"),
         (duckdb.DataError, "value"),
         (duckdb.InvalidInputException, "value"),
     ]

@@ -57,6 +57,8 @@ _TEXT_TYPES = ("interval", "json", "jsonb", "timetz")
 _STRONG = "SELECT rolname FROM pg_roles WHERE rolname LIKE 'pg\\_%server\\_%' AND pg_has_role(current_user, oid, 'member')"
 # The first two letters of what a server says that ends a session, and what psycopg says of a server that says nothing any more.
 _ENDED = ("57P01", "57P02", "57P03", "08")
+# A table, column, function or type that is not there.
+_UNDEFINED = ("42P01", "42703", "42883", "42704")
 
 
 def open_session(connection: Connection, limits: QueryLimits) -> "PostgresSession":
@@ -255,7 +257,9 @@ class PostgresSession:
             return FaultError("LIMIT", "the statement needs more than the server gives (memory or space)")
         if isinstance(error, DataError) and not state:
             return sql_error("range")
-        return sql_error("name" if state.startswith("42") else "value" if state.startswith("22") else "other")
+        return sql_error(
+            "name" if state in _UNDEFINED else "form" if state.startswith("42") else "value" if state.startswith("22") else "other"
+        )
 
     def cancel(self) -> None:
         """Ask the server to stop; works from another thread."""

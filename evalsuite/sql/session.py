@@ -25,6 +25,7 @@ _LONGEST_PART = 60
 REASONS = {
     "syntax": "the statement is not valid SQL of this engine",
     "name": "the statement names a table, column or function that the database does not have",
+    "form": "the parts of the statement do not fit together: its types, columns, grouping or names",
     "value": "a value cannot be converted or computed",
     "empty": "there is no statement",
     "deep": "the statement is nested too deeply",

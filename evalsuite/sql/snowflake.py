@@ -130,7 +130,7 @@ class SnowflakeSession:
             return not_allowed(OUTSIDE)
         state = error.sqlstate or ""
         kinds = {"42000": "syntax", "42601": "syntax", "02000": "name", "42S02": "name", "42S22": "name"}
-        return sql_error(kinds.get(state, "value" if state.startswith("22") else "name" if state.startswith("42") else "other"))
+        return sql_error(kinds.get(state, "value" if state.startswith("22") else "form" if state.startswith("42") else "other"))
 
     def cancel(self) -> None:
         """Have Snowflake stop the statement, through a cursor of its own; the server's own timeout stands behind it."""

@@ -234,7 +234,7 @@ class SqliteSession:
             ("stack overflow", "deep"),
             ("too large (maximum depth", "deep"),
             ("no such", "name"),
-            ("ambiguous column", "name"),
+            ("ambiguous column", "form"),
             ("syntax error", "syntax"),
             ("unrecognized token", "syntax"),
             ("incomplete input", "syntax"),

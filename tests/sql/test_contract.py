@@ -169,6 +169,17 @@ def test_broken_statements(made: Made) -> None:
         assert caught.value.fault.detail in REASONS.values()
 
 
+@pytest.mark.parametrize("made", ["duckdb", "folder", "sqlite", "postgres"], indirect=True)
+def test_what_is_said_of_a_statement_that_cannot_run(made: Made) -> None:
+    """Only of a name that is not there it is said that the database does not have it."""
+    said = {"SELECT no_such FROM items": "name", "SELECT id FROM nowhere": "name", "SELECT no_such_function(id) FROM items": "name"}
+    said["SELECT 1 FROM items a JOIN items b ON id = 1"] = "form"
+    for text, kind in said.items():
+        with pytest.raises(FaultError) as caught:
+            run_answer(text, made.connection, LIMITS)
+        assert (caught.value.fault.code, caught.value.fault.detail) == ("SQL_ERROR", REASONS[kind]), text
+
+
 @every_engine
 def test_fenced_with_comments(made: Made) -> None:
     """A model's whole reply runs: prose around a fence, comments, a closing semicolon, a quoted one inside."""
