@@ -11,6 +11,7 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -130,6 +131,7 @@ class Memo:
         return self._connection
 
 
+@cache
 def code_stamp() -> str:
-    """When this package's code last changed, so that what was worked out never outlives an edit or an update without a new version."""
+    """When the code that this process runs last changed, so that what was worked out never outlives an edit or an update without a new version."""
     return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parent.rglob("*.py")))

@@ -15,6 +15,7 @@ import json
 import os
 import pkgutil
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -88,22 +89,37 @@ class Command:
 
 
 class CommandServer:
-    """Client side: start commands in forks of the server process."""
+    """Client side: start commands in forks of the server process, which is one for all processes of a parallel test run."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="commands-")
-        self._place = Path(self._folder.name, "socket")
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+        self._folder = Path(tempfile.gettempdir(), f"commands-{run}") if run else Path(tempfile.mkdtemp(prefix="commands-"))
+        self._folder.mkdir(exist_ok=True)
+        self._place = self._folder / "socket"
+        self._process: subprocess.Popen[bytes] | None = None
+        with (self._folder / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self._place.exists():
+                # It ends with the process that began the test run: of a parallel one the parent of this process.
+                server = self._started(os.getppid() if run else os.getpid())
+                self._process = None if run else server
+
+    def _started(self, pid: int) -> "subprocess.Popen[bytes]":
+        """The server process, which lives as long as the process `pid`."""
+        self.script.parent.mkdir()
+        self.script.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place)))
+        self.script.chmod(0o755)
+        alive = os.pidfd_open(pid)
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listener.bind(str(self._place))
         listener.listen(64)
-        self._alive, theirs = os.pipe()[::-1]
-        code = f"from tests.command_server import serve; serve({listener.fileno()}, {theirs})"
+        code = f"from tests.command_server import serve; serve({listener.fileno()}, {alive}, {str(self._folder)!r})"
         environment = {**os.environ, "PYTHONHASHSEED": "0", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, env=environment, pass_fds=[listener.fileno(), theirs], start_new_session=True
-        )
+        descriptors = [listener.fileno(), alive]
+        process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, env=environment, pass_fds=descriptors, start_new_session=True)
         listener.close()
-        os.close(theirs)
+        os.close(alive)
+        return process
 
     def start(
         self, words: Sequence[object], streams: tuple[int, int, int], *, cwd: Path, env: Mapping[str, str], has_terminal: bool = False
@@ -118,12 +134,7 @@ class CommandServer:
     @property
     def script(self) -> Path:
         """An executable `evalsuite` for shells, in a folder of its own; it takes 10 ms to hand its words and streams to the server."""
-        path = self._place.with_name("bin") / "evalsuite"
-        if not path.exists():
-            path.parent.mkdir()
-            path.write_text(f"#!{sys.executable} -IS\n" + _SCRIPT.format(place=str(self._place)))
-            path.chmod(0o755)
-        return path
+        return self._folder / "bin" / "evalsuite"
 
     def run(
         self,
@@ -153,33 +164,38 @@ class CommandServer:
         return subprocess.CompletedProcess(["evalsuite", *map(str, words)], code, *texts)
 
     def close(self) -> None:
-        """End the server."""
-        os.close(self._alive)
-        self._process.wait()
-        self._folder.cleanup()
+        """End the server, if it is this process's own."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            shutil.rmtree(self._folder, ignore_errors=True)
 
 
 @functools.cache
 def command_server() -> CommandServer:
-    """The command server of this process, which ends with it."""
+    """The command server of this test run, which ends with it."""
     return CommandServer()
 
 
 def close_command_server() -> None:
-    """End the command server of this process, if there is one."""
+    """End the command server, if this process has one of its own."""
     if command_server.cache_info().currsize:
         command_server().close()
         command_server.cache_clear()
 
 
-def serve(listening: int, alive: int) -> None:
-    """Server side: fork a process for each connection, and report its pid and exit code, until the client is gone."""
+def serve(listening: int, alive: int, folder: str) -> None:
+    """Server side: fork a process for each connection, report its pid and exit code; ends with the process of the pidfd `alive`."""
+    from evalsuite.memo import code_stamp
+
     listener = socket.socket(fileno=listening)
     _import_everything()
+    code_stamp()
     gc.freeze()
     while True:
         ready, _, _ = select.select([listener, alive], [], [])
         if alive in ready:
+            shutil.rmtree(folder, ignore_errors=True)
             os._exit(0)
         connection, _ = listener.accept()
         message, passed, _, _ = socket.recv_fds(connection, _MESSAGE_BYTES, 3)

@@ -46,8 +46,7 @@ def is_covered(share: float, n_clusters: int, n_draws: int) -> bool:
     return share >= low - room and (n_clusters < 10 or share <= 0.997 or (1 - share) * n_draws >= 0.003 * n_draws - 3)
 
 
-@pytest.mark.parametrize("balanced", [True, False])
-@pytest.mark.parametrize("n_clusters", [5, 10])
+@pytest.mark.parametrize(("n_clusters", "balanced"), [(5, True), (10, False)])
 def test_few_clusters_are_covered(n_clusters: int, balanced: bool) -> None:
     """At five and ten clusters, alike by 0.5 and not at all, near the end and in the middle."""
     for correlation, mean in ((0.5, 0.9), (0.5, 0.5), (0.0, 0.9)):
