@@ -133,5 +133,5 @@ class Memo:
 
 @cache
 def code_stamp() -> str:
-    """When the code that this process runs last changed, so that what was worked out never outlives an edit or an update without a new version."""
+    """When the code that this process runs last changed: what was worked out never outlives an edit or an update without a new version."""
     return str(max(path.stat().st_mtime_ns for path in Path(__file__).resolve().parent.rglob("*.py")))

@@ -14,6 +14,8 @@ from evalsuite.store.history import CONTEXTS, read_run
 from evalsuite.types import METADATA
 from evalsuite.web.shelf import handed_in_contexts, handed_in_texts
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 SECRET = "S3CRET-of-gold"
 ANSWERS = {"q1": "Paris it is", "q2": "Rome it is"}
 LINES = [json.dumps({"instance_id": name, "answer_type": "answer", "answer_or_path": text}) + "\n" for name, text in ANSWERS.items()]

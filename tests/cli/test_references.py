@@ -105,6 +105,7 @@ def test_a_rule_that_moved_is_listed_with_an_example(tmp_path: Path, capsys: pyt
     assert shown.splitlines()[-1].endswith("(exit 1)")
 
 
+@pytest.mark.slow
 def test_a_rule_of_databases_that_moved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A clone with databases, whichever way it opens them, says what we say of each rule; one that never minds the order moved those."""
     source = Path(official_table.__file__).read_text(encoding="utf-8") + DATABASES

@@ -12,6 +12,8 @@ import pytest
 from evalsuite.cli import main
 from tests.conftest import ROOT
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 Rows = list[list[str]]
 HEADER = ["id", "region", "name", "day", "amount"]
 ROWS = [

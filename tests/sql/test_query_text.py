@@ -10,6 +10,8 @@ import sqlglot
 from evalsuite.cli import main
 from evalsuite.sql.query_text import both_queries, laid_out
 
+pytestmark = pytest.mark.usefixtures("shared_fork_server")
+
 LONG = (
     "SELECT city, sum(n) AS total, count(*) AS many, avg(n) AS mean FROM t WHERE n > 0 AND city LIKE 'a%' -- of the north\n"
     "GROUP BY city HAVING count(*) > 0 ORDER BY total DESC, city LIMIT 10"
