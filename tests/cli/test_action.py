@@ -94,6 +94,8 @@ def answered(folder: Path, n_right: int) -> None:
         ("main", 4, "true"),
         pytest.param("base", 4, "true", marks=pytest.mark.slow),
         pytest.param("base", 16, "false", marks=pytest.mark.slow),
+        pytest.param("base", 23, "false", marks=pytest.mark.slow),
+        pytest.param("main", 16, "false", marks=pytest.mark.slow),
         pytest.param("main", 15, "false", marks=pytest.mark.slow),
     ],
 )
