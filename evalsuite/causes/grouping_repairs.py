@@ -6,8 +6,9 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
-from evalsuite.causes.row_repairs import Repaired, gold_header, with_rows
+from evalsuite.causes.row_repairs import MOST_CHANCE, Repaired, gold_header, with_rows
 from evalsuite.causes.table_alignment import Alignment
+from evalsuite.causes.total_rows import all_constant
 from evalsuite.causes.value_pairs import nearly, number, write_number
 
 _TOGETHER: Final[dict[str, Callable[[Sequence[Decimal]], Decimal]]] = {"sum": sum, "maximum": max, "minimum": min}  # type: ignore[dict-item]
@@ -31,7 +32,7 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
     ):
         return
     cells: dict[int, list[Any]] = {}
-    ways = dict[str, None]()
+    ways, chance = dict[str, None](), 1.0
     for j, k in numbers:
         sides = a.prediction.columns[k], a.gold.columns[a.needed[j]]
         way = _way(sides if n_own > n_gold else sides[::-1], fine, coarse, native=a.native)
@@ -39,6 +40,10 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
             return
         ways[way[0]] = None
         cells[k] = way[1]
+        chance *= way[2]
+    # Numbers that are one among their group, or of one digit, are made of others by accident.
+    if chance > MOST_CHANCE:
+        return
     if not by and n_own < n_gold and not ways.keys() - {"maximum", "minimum"}:
         # The answer is one of gold's rows: that the others are missing says the same with less.
         return
@@ -51,14 +56,13 @@ def wrong_level(a: Alignment) -> Iterator[Repaired]:
         if a.ordered:
             order = [list(own).index(name) for name in golds]
             table = replace(table, columns=tuple([column[at] for at in order] for column in table.columns))
-        yield Repaired(
-            table, f"{n_own} rows stand for gold's {n_gold}: their {words} by group is gold's, so they are grouped too finely", where
-        )
+        says = f"{n_own} rows stand for gold's {n_gold}: their {words} by group is gold's, so they are grouped too finely"
+        yield Repaired(table, says, where, chance=chance)
     else:
         says = (
             f"{n_own} row{'s stand' if n_own > 1 else ' stands'} for gold's {n_gold}: the {words} of gold's by group, grouped too coarsely"
         )
-        yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True)
+        yield Repaired(replace(a.gold, name=a.prediction.name), says, where, puts_gold_in=True, chance=chance)
 
 
 def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Groups:
@@ -69,12 +73,19 @@ def _groups(keys: Sequence[Sequence[Any]], by: Sequence[int], n_rows: int) -> Gr
     return dict(groups)
 
 
-def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any]] | None:
-    """(how, one value a fine group) where the finer column, taken together by groups, is the coarser one; None where it is not."""
+def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native: bool) -> tuple[str, list[Any], float] | None:
+    """(how, one value a fine group, chance) where the finer column, taken together by groups, is the coarser one; None where it is not."""
     numbers = [[number(value, native=native) for value in column] for column in sides]
     if any(value is None for column in numbers for value in column):
         return None
+    several = [
+        (wanted, [value for row in rows if (value := numbers[0][row]) is not None])
+        for group, rows in fine.items()
+        if len(rows) > 1 and (wanted := numbers[1][coarse[group][0]]) is not None
+    ]
     for name, together in _TOGETHER.items():
+        if name != "sum" and all_constant(values for _, values in several):
+            continue
         values = []
         for group, rows in fine.items():
             value = together([at for row in rows if (at := numbers[0][row]) is not None])
@@ -83,5 +94,16 @@ def _way(sides: Sequence[Sequence[Any]], fine: Groups, coarse: Groups, *, native
                 break
             values.append(write_number(value, sides[0][rows[0]]))
         if len(values) == len(fine):
-            return name, values
+            return name, values, _chance(name, several)
     return None
+
+
+def _chance(way: str, several: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
+    """How likely a group with a row added at random has the wanted number, multiplied over the groups of several rows.
+
+    A row that was there before is the largest of n with a chance of 1 in n, and so is the smallest; a sum of d digits is met once in 10^d.
+    """
+    chance = 1.0 if way == "sum" else len(_TOGETHER) - 1.0
+    for wanted, values in several:
+        chance *= 1 / len(values) if wanted in values else 10.0 ** -len(wanted.normalize().as_tuple().digits)
+    return chance

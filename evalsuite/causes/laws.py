@@ -129,8 +129,11 @@ def _is_same_as_text(pair: Pair) -> bool:
     if not pair.native or isinstance(pair.predicted, str) == isinstance(pair.gold, str) or pair.gold is None or pair.predicted is None:
         return False
     a, b = (Pair(str(value), str(value)) for value in (pair.gold, pair.predicted))
-    if a.gold_number is not None and b.gold_number is not None:
-        return nearly(a.gold_number, b.gold_number)
+    x, y = a.gold_number, b.gold_number
+    if x is not None and y is not None:
+        # Whole numbers have no noise of floats.
+        is_whole = x == x.to_integral_value() and y == y.to_integral_value()
+        return x == y or (nearly(x, y) and not is_whole)
     moments = instant(str(pair.gold), native=False), instant(str(pair.predicted), native=False)
     if moments[0] is not None and moments[0] == moments[1]:
         return True

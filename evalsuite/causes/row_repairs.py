@@ -11,6 +11,7 @@ from itertools import combinations, pairwise
 from typing import Any, Final
 
 from evalsuite.causes.table_alignment import Alignment, any_order
+from evalsuite.causes.value_pairs import decimals, number
 from evalsuite.types import Table
 
 # How likely an unrelated row holds a key of gold's: one of many digits, or any.
@@ -208,7 +209,17 @@ def tie_at_the_cut(a: Alignment) -> Iterator[Repaired]:
             f"{n_tied} with gold's last place, and {'others of the tied were taken' if rows[0] else 'there are more rows than gold has'}",
             where,
             puts_gold_in=bool(rows[0]),
+            chance=_chance_of_tie(a, j) ** len(rows[1]),
         )
+
+
+def _chance_of_tie(a: Alignment, j: int) -> float:
+    """How likely another number is that of gold's last row: by its digits, and by the steps from the least number to the largest."""
+    numbers = [value for cell in a.gold.columns[a.needed[j]] if (value := number(cell, native=a.native)) is not None]
+    if len(numbers) < a.gold.n_rows:
+        return 0.5
+    n_steps = (max(numbers) - min(numbers)).scaleb(max(map(decimals, numbers))) + 1
+    return max(1 / float(n_steps), 10.0 ** -len(numbers[-1].normalize().as_tuple().digits))
 
 
 def _is_ranked_by(a: Alignment, j: int) -> bool:

@@ -10,9 +10,10 @@ from typing import Any, Final
 from evalsuite.causes.laws import NO, Fixed
 from evalsuite.causes.value_pairs import Pair
 
-# Between letters or digits only: a hyphen in front of a number is its sign.
-_SPACES: Final = re.compile(r"(?<=\w)[\s_\-\u00a0]+(?=\w)|\s+|_")
-_FIGURES: Final = re.compile(r"[+-]?\d+(?:[.,:]\d+)*")
+# In front of a number only behind letters, digits or `#`: elsewhere a hyphen is its sign.
+_SPACES: Final = re.compile(r"(?<=[\w#])[\s_\-\u00a0]+(?=\w)|(?<=\S)[\s_\-\u00a0]+(?=[^\s\d.])|\s+|_")
+# A hyphen behind a word or a mark is no sign.
+_FIGURES: Final = re.compile(r"(?:(?<![^\s(])[+-])?\d+(?:[.,:]\d+)*")
 # Marks that are neither inside a number nor its sign.
 _MARKS: Final = re.compile(r"(?<!\d)[^\w\s+-]|[^\w\s](?!\d)")
 _PARTS: Final = {"spaces": "spaces, hyphens or underscores", "case": "upper and lower case", "accents": "accents or forms of letters",

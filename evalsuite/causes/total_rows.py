@@ -1,7 +1,7 @@
 """Totals and subtotals among the rows: too many, as ROLLUP or a spreadsheet adds them, or missing. See `row_repairs` for a repair."""
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from math import comb, log10
@@ -154,8 +154,7 @@ def _verified(
         if len(whole) < len(rows) or max(len(values) for _, values in whole) < 2:
             continue
         for name, together in _WAYS.items():
-            # Of a constant each value is the maximum.
-            if name != "sum" and max(len(set(values)) for _, values in whole) < 2:
+            if name != "sum" and all_constant(values for _, values in whole):
                 continue
             if all(nearly(value, together(values)) for value, values in whole):
                 words.append(f"{header[k]!r} is the {name}")
@@ -174,6 +173,11 @@ def _verified(
     of_all = all(len(group) == n_others for _, group in groups)
     over = "all other rows" if of_all else f"the other rows with the same {_names(header, keys)}, where NULL or a label stands for all"
     return _Totals(of_all, f"{', '.join(words)} over {over}", chance)
+
+
+def all_constant(groups: Iterable[Sequence[Decimal]]) -> bool:
+    """Whether each group holds one value only, so that this is its maximum, its minimum and its mean."""
+    return all(len(set(values)) < 2 for values in groups)
 
 
 def _chance(way: str, whole: Sequence[tuple[Decimal, Sequence[Decimal]]]) -> float:
@@ -196,5 +200,6 @@ def _names(header: Sequence[str], keys: Sequence[int]) -> str:
 
 
 def _noise(values: Sequence[Decimal]) -> Decimal:
-    """How far a sum may be off whose parts, and which itself, are rounded where they end."""
-    return Decimal("0.5").scaleb(-max(map(decimals, values))) * (len(values) + 1)
+    """How far a sum may be off whose parts, and which itself, are rounded where they end; whole numbers are taken for exact."""
+    places = max(map(decimals, values))
+    return Decimal("0.5").scaleb(-places) * (len(values) + 1) if places else Decimal(0)

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from evalsuite.errors import FaultError, describe
-from evalsuite.explain.null_model import FITS
 from evalsuite.explain.search import Budget, Cause, Judge, joined
 from evalsuite.gold.layouts import read_gold
 from evalsuite.lazy import Lazy
@@ -285,15 +284,15 @@ def takes_gold(judge: Judge) -> bool:
 def explanation(causes: Sequence[Cause], budget: Budget, rules: Rule, *, note: str = "") -> dict[str, Any]:
     """The data of an explanation from the causes that the scorer confirmed: `proved` where each of them is a proof.
 
-    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values in more than 0.5 % of
-    tries are not named.
+    `standing` is `proved` or `fits`, empty where nothing is named: causes of which one would fit unrelated values or rows too often (see
+    `Cause.is_named`) are not named.
     """
     weighed, notes = [cause.weighed() for cause in causes], [*([note] if note else []), *budget.notes]
-    if any(cause.chance > FITS for cause in weighed):
-        by_chance = max(weighed, key=lambda cause: cause.chance)
+    if not all(cause.is_named for cause in weighed):
+        by_chance = max((cause for cause in weighed if not cause.is_named), key=lambda cause: cause.chance)
         notes.append(f"{by_chance.name} fits, as it fits unrelated values in {by_chance.chance:.0%} of tries: not named")
         # What is a cause of a part only stands without the others.
-        weighed = [cause for cause in weighed if cause.scores and cause.chance <= FITS]
+        weighed = [cause for cause in weighed if cause.scores and cause.is_named]
     whole = all(cause.scores is None for cause in weighed) or any(cause.scores and cause.scores[1] == 1 for cause in weighed)
     proved = bool(weighed) and whole and all(cause.standing == "proved" for cause in weighed)
     return {

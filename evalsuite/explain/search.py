@@ -8,7 +8,7 @@ from evalsuite.causes import general_sentence
 from evalsuite.causes.laws import Law
 from evalsuite.causes.value_pairs import Pair
 from evalsuite.errors import FaultError
-from evalsuite.explain.null_model import PROVED, chance_of
+from evalsuite.explain.null_model import FITS, FITS_VALUES, PROVED, chance_of
 from evalsuite.registry import Scorer
 from evalsuite.tables.wording import verdicts_only
 from evalsuite.types import Rule, Table
@@ -23,8 +23,9 @@ class Cause:
     """One cause: its name, what was found (counts and places, no values), and where (headers, values).
 
     `law` made `pairs` of values wrong, `column` are gold's values around them. `puts_gold_in` says that undoing it takes from gold what
-    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, see `null_model`. `patch` are the keys
-    by path that let a schema take the answer as it is, `scores` the score before and after what is a cause of a part only.
+    the answer does not hold; `chance` in [0, 1] is the share of unrelated values that it would fit, `in_common` the share of unrelated
+    answers with as much else of gold's, see `null_model`. `patch` are the keys by path that let a schema take the answer as it is, `scores`
+    the score before and after what is a cause of a part only.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Cause:
     column: Sequence[Any] = field(default=(), compare=False)
     puts_gold_in: bool = False
     chance: float = 0.0
+    in_common: float = 1.0
     patch: Mapping[str, Any] = field(default_factory=dict, compare=False)
     scores: tuple[float, float] | None = None
 
@@ -43,6 +45,11 @@ class Cause:
         if self.law is None or not self.pairs:
             return self
         return replace(self, chance=max(self.chance, chance_of(self.law, self.pairs, self.column)))
+
+    @property
+    def is_named(self) -> bool:
+        """Whether unrelated rows show it in 0.5 % of tries, values in 2.5 %; or unrelated answers, with all they share, in 0.1 %."""
+        return self.chance <= (FITS if self.law is None else FITS_VALUES) or self.chance * self.in_common <= PROVED
 
     @property
     def standing(self) -> str:

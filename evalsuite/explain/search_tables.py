@@ -10,7 +10,7 @@ from evalsuite.causes.row_repairs import MOST_CHANCE, Repaired, with_column
 from evalsuite.causes.table_alignment import Alignment, any_order, by_rank, in_place
 from evalsuite.causes.table_pairs import TablePair, table_pairs
 from evalsuite.causes.value_pairs import is_null
-from evalsuite.explain.null_model import FITS, PROVED, chance_of_columns, chance_of_rows
+from evalsuite.explain.null_model import FITS, PROVED, chance_of_columns, chance_of_copies, chance_of_headers, chance_of_rows
 from evalsuite.explain.search import Cause, Judge, Passes, plural, show
 from evalsuite.types import Fault, Table
 
@@ -152,10 +152,17 @@ def _chance(a: Alignment, repaired: Repaired, cause: TableCause) -> float:
     """
     if cause.phase == "file":
         return min(repaired.chance, FITS)
+    if cause.name == "wrong grouping level":
+        # Its rows are none of gold's: the numbers alone show it.
+        return min(FITS, repaired.chance)
     if cause.name == "rows scrambled":
         shared = chance_of_columns(a)
     else:
         shared = chance_of_rows(any_order(a) if cause.name == "wrong order" else a)
+    if cause.name == "rows duplicated":
+        shared = max(shared, min(FITS, chance_of_copies(a)))
+    if cause.name == "missing column":
+        shared *= chance_of_headers(a)
     if repaired.where and shared <= MOST_CHANCE:
         shared = min(FITS, shared)
     # That rows are too many is no cause.
@@ -257,4 +264,5 @@ def _cause(a: Alignment, j: int, law: Law, fixed: Fixed) -> Cause:
         column=a.gold.columns[a.needed[j]],
         puts_gold_in=law.name == _FACT,
         chance=chance_of_rows(a) if law.name in _OF_NULL else 0.0,
+        in_common=1.0 if law.name in _OF_NULL else chance_of_rows(a, without_key=True),
     )

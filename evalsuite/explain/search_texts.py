@@ -14,7 +14,7 @@ from evalsuite.causes.value_pairs import Pair, decorated_number, plain, read_gol
 from evalsuite.explain.search import Cause, Judge, show
 
 MOST_TOKENS: Final = 12
-MOST_WINDOWS: Final = 400
+MOST_WINDOWS: Final = 2000
 LONGEST_ANSWER: Final = 20_000
 _TOKEN: Final = re.compile(
     r"[+\-\u2212]?[$\u20ac\u00a3\u00a5]?\d(?:[\d.,'\u00a0\u202f]|(?<=\d) (?=\d{3}\b))*"

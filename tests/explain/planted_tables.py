@@ -360,3 +360,56 @@ def unrelated(n: int, seed: object) -> Iterator[Case]:
         if sides[0].columns != sides[1].columns:
             n -= 1
             yield Case((), sides[0], sides[1])
+
+
+_SMALL: dict[str, Callable[[Random], str | None]] = {
+    "region": lambda r: r.choice("NESW"),
+    "channel": lambda r: r.choice(["web", "shop", "phone"]),
+    "country": lambda r: r.choice(["Germany", "France", "Spain", "Italy", "Poland", "Norway", "Sweden", "Austria"]),
+    "count": lambda r: str(r.randint(0, 20)),
+    "rank": lambda r: str(r.randint(1, 5)),
+    "amount": lambda r: f"{r.randint(1, 9999) / 100:.2f}",
+    "year": lambda r: str(r.randint(2019, 2024)),
+    "day": lambda r: f"2024-{r.randint(1, 12):02}-{r.randint(1, 28):02}",
+    "paid": lambda r: r.choice(["true", "false"]),
+    "one": lambda _: "7",
+    "note": lambda r: r.choice([None, "x", "late"]),
+}
+
+
+def _small_rows(random_: Random, names: Sequence[str], n: int, *, keyed: bool) -> list[list[str | None]]:
+    """At most n rows of 1 to 3 columns; `keyed`: no two with the same first cell."""
+    rows = [[_SMALL[name](random_) for name in names] for _ in range(n if not keyed else 4 * n)]
+    return list({row[0]: row for row in rows}.values())[:n] if keyed else rows
+
+
+def unrelated_small(n: int, seed: object) -> Iterator[Case]:
+    """n pairs of tables of 1 to 3 columns and 1 to 9 rows, made independently over the same few values."""
+    random_ = Random(f"small {seed}")
+    while n:
+        names, keyed = random_.sample(list(_SMALL), random_.randint(1, 3)), random_.random() < 0.5
+        n_gold = random_.choice([1, 2, 3, 4, 6, 9])
+        n_answer = n_gold if random_.random() < 0.6 else random_.choice([1, 2, 3, 4, 6, 9])
+        gold, answer = (table(names, _small_rows(random_, names, size, keyed=keyed)) for size in (n_gold, n_answer))
+        if gold.columns != answer.columns:
+            n -= 1
+            yield Case(("order",) if random_.random() < 0.3 else (), gold, answer)
+
+
+def edited_small(n: int, seed: object) -> Iterator[Case]:
+    """n small tables and the same with one edit that means nothing: a row more or less, or another cell."""
+    random_ = Random(f"edited {seed}")
+    while n:
+        names = random_.sample(list(_SMALL), random_.randint(1, 3))
+        rows = _small_rows(random_, names, random_.choice([2, 3, 4, 6, 9]), keyed=random_.random() < 0.5)
+        edited, i, k = [list(row) for row in rows], random_.randrange(len(rows)), random_.randrange(len(names))
+        kind = random_.choice(["row more", "row less", "cell"])
+        if kind == "row more":
+            edited[i:i] = _small_rows(random_, names, 1, keyed=False)
+        elif kind == "row less":
+            edited.pop(i)
+        else:
+            edited[i][k] = _SMALL[names[k]](random_)
+        if edited != rows and edited:
+            n -= 1
+            yield Case((kind,), table(names, rows), table(names, edited))

@@ -16,7 +16,7 @@ from evalsuite.explain.instance_evidence import explain
 from evalsuite.scorers import SCORERS
 from evalsuite.types import Table
 from tests.explain import stated_rows, stated_values
-from tests.explain.planted_tables import Case, cases, table, unrelated
+from tests.explain.planted_tables import Case, cases, edited_small, table, unrelated, unrelated_small
 from tests.explain.stated_rows import Sides, plain, rows_of, same
 
 _OF_CELLS = re.compile(r"(?P<sentence>.*), in (?P<k>\d+) of (?P<n>\d+) cells? of gold column (?P<j>\d+)", re.DOTALL)
@@ -88,6 +88,22 @@ def test_unrelated_tables_have_no_cause(n: int) -> None:
     assert [found["causes"] for _, found in said if found["proved"]] == []
     named = [found["causes"] for _, found in said if found["causes"]]
     assert len(named) <= 0.005 * n, named
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.slow)])
+def test_unrelated_tables_over_the_same_few_values_have_no_cause(n: int) -> None:
+    """Of small tables of regions, ranks, years and counts at most 1 % are named, and none is proved."""
+    said = [found for case in unrelated_small(n, n) if (found := explained(case)) is not None]
+    assert [found["causes"] for found in said if found["proved"]] == []
+    named = [found["causes"] for found in said if found["causes"]]
+    assert len(named) <= max(2, 0.01 * n), named
+
+
+@pytest.mark.parametrize("n", [200, pytest.param(4000, marks=pytest.mark.slow)])
+def test_edits_without_a_meaning_are_not_proved(n: int) -> None:
+    """A row more or less, or another cell, in a small table of constants and repeated values proves no cause."""
+    said = [(case, found) for case in edited_small(n, n) if (found := explained(case)) is not None]
+    assert [(case, found["causes"]) for case, found in said if found["proved"]] == []
 
 
 def test_days_and_months_are_exchanged_where_they_can_be() -> None:
